@@ -1,0 +1,84 @@
+"""What can be wrong with a question; failing to converge is not here, it is a `Status` of the answer.
+
+TrajoptError (a ValueError)
+├── ShapeError                 an array whose shape does not fit what it is for
+├── NotFiniteError             NaN or infinity in data where a number is needed
+├── OptionError                an unknown option, or a value of the wrong type or out of range
+├── ProblemError               a problem that cannot be transcribed
+│   ├── UnknownNameError       a joint, link, quantity or parameter that does not exist
+│   ├── InfeasibleBoundsError  a lower bound above its upper bound, or a boundary value outside its limits
+│   ├── DegreesOfFreedomError  more conditions on a trajectory than it has coefficients
+│   └── GraphCycleError        quantities that need each other
+├── EvaluationError            a term or one of its derivatives that is NaN or infinite
+└── SolutionFileError          a file that is not a saved solution, or one of another problem or version
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "DegreesOfFreedomError",
+    "EvaluationError",
+    "GraphCycleError",
+    "InfeasibleBoundsError",
+    "NotFiniteError",
+    "OptionError",
+    "ProblemError",
+    "ShapeError",
+    "SolutionFileError",
+    "TrajoptError",
+    "UnknownNameError",
+    "near_matches",
+]
+
+
+class TrajoptError(ValueError):
+    """The root: catch this to catch every misuse that trajopt reports."""
+
+
+class ShapeError(TrajoptError):
+    """An array has a shape that does not fit."""
+
+
+class NotFiniteError(TrajoptError):
+    """Data contain NaN or an infinity where a number is needed."""
+
+
+class OptionError(TrajoptError):
+    """An option is unknown, or its value has the wrong type or lies out of range."""
+
+
+class ProblemError(TrajoptError):
+    """A problem contradicts itself and cannot be transcribed."""
+
+
+class UnknownNameError(ProblemError):
+    """A joint, link, quantity or parameter with this name does not exist."""
+
+
+class InfeasibleBoundsError(ProblemError):
+    """No point can satisfy these bounds, whatever the solver does."""
+
+
+class DegreesOfFreedomError(ProblemError):
+    """A trajectory has fewer coefficients than conditions that it must meet."""
+
+
+class GraphCycleError(ProblemError):
+    """Quantities depend on each other in a circle."""
+
+
+class EvaluationError(TrajoptError):
+    """A term, or one of its derivatives, is NaN or infinite at a point where it was evaluated."""
+
+
+class SolutionFileError(TrajoptError):
+    """A file is not a saved solution that this version and problem can read."""
+
+
+def near_matches(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: ` (did you mean 'tol'?)`, or nothing when none is near."""
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(repr(match) for match in near)}?)" if near else ""
