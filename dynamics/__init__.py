@@ -1,0 +1,62 @@
+"""Rigid-body dynamics of trees: models, torques, internal wrenches and their exact derivatives.
+
+Names are imported on first use, so that `import dynamics` costs nothing and compiles nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+# exported name -> module that defines it
+_HOME = {
+    "DegreesWarning": "errors",
+    "DhError": "errors",
+    "DynamicsError": "errors",
+    "InertiaError": "errors",
+    "JointError": "errors",
+    "JsonError": "errors",
+    "ModelError": "errors",
+    "ShapeError": "errors",
+    "SourceError": "errors",
+    "TreeError": "errors",
+    "UnknownNameError": "errors",
+    "UrdfError": "errors",
+    "Joint": "joint",
+    "JointLimits": "joint",
+    "Rotor": "joint",
+    "Body": "body",
+    "Frame": "body",
+    "RigidBodyModel": "model",
+    "DhRow": "dh",
+    "from_dh": "dh",
+    "from_modified_dh": "dh",
+    "load_urdf": "urdf",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dynamics' has no attribute {name!r}")
+    value = getattr(import_module(f"dynamics.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
+
+
+class _Package(ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds every submodule to its name in the package: the file rnea.py would hide
+        # the function rnea as soon as anything imports it.
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,68 @@
+"""Bodies: a link with the joint that carries it, and the frames fixed to links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dynamics.errors import ModelError
+from dynamics.joint import Joint
+from dynamics.validation import checked_mass, checked_name, finite_array, inertia_matrix, rotation_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A link and the joint through which its parent carries it. The link frame is the joint frame.
+
+    name : unique in the model
+    joint : connects the link to its parent
+    parent : name of the parent body, None = ground
+    mass : kg, zero for a massless link
+    centre_of_mass : (3,) m, in the link frame
+    inertia : (3, 3) kg m^2, about the centre of mass, in link axes
+
+    Raises InertiaError or ShapeError, naming the body.
+    """
+
+    name: str
+    joint: Joint
+    parent: str | None = None
+    mass: float = 0.0
+    centre_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        what = f"body {checked_name(self.name, 'a body')!r}:"
+        if not isinstance(self.joint, Joint):
+            raise ModelError(f"{what} joint is {self.joint!r}; give a Joint")
+        object.__setattr__(self, "mass", checked_mass(self.mass, f"{what} mass"))
+        centre = finite_array(self.centre_of_mass, (3,), f"{what} centre_of_mass")
+        object.__setattr__(self, "centre_of_mass", centre)
+        object.__setattr__(self, "inertia", inertia_matrix(self.inertia, f"{what} inertia"))
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether the body adds nothing to the kinetic energy."""
+        return self.mass == 0.0 and not self.inertia.any()
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named frame fixed to a link: a tool, a sensor, the tip of a link, a URDF link behind a fixed joint.
+
+    name : differs from every body's name
+    body : name of the body that carries it, None = ground
+    rotation : (3, 3) its axes in link axes
+    position : (3,) m, its origin in the link frame
+    """
+
+    name: str
+    body: str | None = None
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        what = f"frame {checked_name(self.name, 'a frame')!r}:"
+        object.__setattr__(self, "rotation", rotation_matrix(self.rotation, f"{what} rotation"))
+        object.__setattr__(self, "position", finite_array(self.position, (3,), f"{what} position"))

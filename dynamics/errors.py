@@ -1,0 +1,66 @@
+"""Everything the package raises or warns about.
+
+DynamicsError (ValueError)
+├── ShapeError          an array has the wrong shape, a wrong type, or numbers that are not finite
+├── UnknownNameError    a link, joint, frame or quantity the model does not have
+└── ModelError          a model that cannot exist
+    ├── TreeError       names, parents, cycles, mimic joints
+    ├── JointError      kind, axis, frame, limits, rotor
+    ├── InertiaError    mass, inertia, a leaf without mass, a singular mass matrix
+    └── SourceError     a table or file a model is read from
+        ├── DhError     rows of Denavit-Hartenberg parameters
+        ├── UrdfError   a URDF
+        └── JsonError   a saved model
+
+DegreesWarning (UserWarning)   limits that look like degrees where radians are meant
+"""
+
+from __future__ import annotations
+
+
+class DynamicsError(ValueError):
+    """Base of every error of this package; catch it to catch them all."""
+
+
+class ShapeError(DynamicsError):
+    """An array has the wrong shape, a wrong type, or numbers that are not finite."""
+
+
+class UnknownNameError(DynamicsError):
+    """A link, joint, frame or quantity was asked for that the model does not have."""
+
+
+class ModelError(DynamicsError):
+    """The parts given do not make a model that can exist."""
+
+
+class TreeError(ModelError):
+    """The bodies do not form a tree: names, parents, cycles, mimic joints."""
+
+
+class JointError(ModelError):
+    """A joint or its rotor is not well defined: kind, axis, frame, limits, gear ratio."""
+
+
+class InertiaError(ModelError):
+    """A mass or inertia is not physical, or the mass matrix is singular."""
+
+
+class SourceError(ModelError):
+    """A table or file does not describe a model."""
+
+
+class DhError(SourceError):
+    """A row of Denavit-Hartenberg parameters is not usable."""
+
+
+class UrdfError(SourceError):
+    """A URDF is malformed, refused, or says something this package cannot represent."""
+
+
+class JsonError(SourceError):
+    """A text is not a model saved by `RigidBodyModel.to_json`."""
+
+
+class DegreesWarning(UserWarning):
+    """Position limits of a revolute joint are so large that they look like degrees."""

@@ -1,0 +1,183 @@
+"""Joints: what moves, how far, and the rotor that drives it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from dynamics.errors import DegreesWarning, JointError
+from dynamics.validation import (
+    checked_mass,
+    checked_name,
+    finite_array,
+    finite_number,
+    inertia_matrix,
+    rotation_matrix,
+    unit_vector,
+)
+
+# 15 rad is more than two turns, which few real joints have; 15 degrees and more is what most have.
+# Above 720 people write "no limit".
+DEGREES_SUSPECTED = (15.0, 720.0)
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """q_lower <= displacement <= q_upper, |rate| <= velocity, torque_lower <= torque <= torque_upper.
+
+    Units: rad, rad/s, N m for a revolute joint, m, m/s, N for a prismatic one; infinity means no limit.
+    Raises JointError (through `Joint`, which knows the name) when a pair is not ordered.
+    """
+
+    q_lower: float = -math.inf
+    q_upper: float = math.inf
+    velocity: float = math.inf
+    torque_lower: float = -math.inf
+    torque_upper: float = math.inf
+
+    @classmethod
+    def symmetric(
+        cls, q: float = math.inf, velocity: float = math.inf, torque: float = math.inf
+    ) -> JointLimits:
+        """The limits |displacement| <= q, |rate| <= velocity, |torque| <= torque."""
+        return cls(-q, q, velocity, -torque, torque)
+
+
+@dataclass(frozen=True, eq=False)
+class Rotor:
+    """The fast part of a motor: a body on the joint's *parent* link, turning gear_ratio times the joint.
+
+    rotor angle = gear_ratio * (displacement of the joint), about `axis` through `position`.
+
+    gear_ratio : not zero, may be negative
+    mass : kg
+    inertia : (3, 3) kg m^2, about the rotor's centre of mass
+    axis : (3,) direction of rotation
+    position : (3,) m, a point on the rotor's axis
+    centre_of_mass : (3,) m, from `position`
+    All vectors and the tensor in axes of the parent link frame at rotor angle zero. The parent's own mass
+    must not contain the rotor. Checked by the `Joint` that carries it.
+    """
+
+    gear_ratio: float
+    mass: float = 0.0
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    centre_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    @property
+    def axial_inertia(self) -> float:
+        """axis' I axis + mass * (distance of the centre of mass from the axis)^2, kg m^2, about the axis."""
+        lever = np.cross(self.axis, self.centre_of_mass)
+        return float(self.axis @ self.inertia @ self.axis + self.mass * lever @ lever)
+
+
+def checked_rotor(rotor: Rotor, owner: str) -> Rotor:
+    """`rotor` with read-only arrays and a unit axis; errors name the joint `owner`."""
+    what = f"rotor of joint {owner!r}:"
+    gear_ratio = finite_number(rotor.gear_ratio, f"{what} gear_ratio")
+    if gear_ratio == 0.0:
+        raise JointError(f"{what} gear_ratio is 0; give rotor angle per joint angle, or no rotor at all")
+    return Rotor(
+        gear_ratio,
+        checked_mass(rotor.mass, f"{what} mass"),
+        inertia_matrix(rotor.inertia, f"{what} inertia"),
+        unit_vector(rotor.axis, f"{what} axis"),
+        finite_array(rotor.position, (3,), f"{what} position"),
+        finite_array(rotor.centre_of_mass, (3,), f"{what} centre_of_mass"),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A revolute or prismatic joint.
+
+    link pose = parent pose * (rotation, position) * motion(axis, ratio * q + offset)
+
+    name : unique in the model
+    kind : "revolute" or "prismatic"
+    axis : (3,) in the joint frame (equally in link axes: the motion does not move its own axis); made unit
+    rotation : (3, 3) axes of the joint frame at displacement zero, in parent link axes
+    position : (3,) m, its origin in the parent link frame
+    limits : on the displacement, its rate and its torque
+    mimics : None, or the name of the joint whose coordinate q this one shares
+    ratio, offset : displacement = ratio * q + offset
+    damping : viscous friction, N m s/rad or N s/m
+    friction : Coulomb friction, N m or N
+    rotor : None, or the rotor that drives the joint, carried by the parent
+
+    Raises JointError, InertiaError or ShapeError, each naming the joint.
+    """
+
+    name: str
+    kind: Literal["revolute", "prismatic"] = "revolute"
+    axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    limits: JointLimits = field(default_factory=JointLimits)
+    mimics: str | None = None
+    ratio: float = 1.0
+    offset: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    rotor: Rotor | None = None
+
+    def __post_init__(self) -> None:
+        what = f"joint {checked_name(self.name, 'a joint')!r}:"
+        if self.kind not in ("revolute", "prismatic"):
+            raise JointError(f'{what} kind is {self.kind!r}; it must be "revolute" or "prismatic"')
+        checked = {
+            "axis": unit_vector(self.axis, f"{what} axis"),
+            "rotation": rotation_matrix(self.rotation, f"{what} rotation"),
+            "position": finite_array(self.position, (3,), f"{what} position"),
+            "ratio": finite_number(self.ratio, f"{what} ratio"),
+            "offset": finite_number(self.offset, f"{what} offset"),
+            "damping": finite_number(self.damping, f"{what} damping"),
+            "friction": finite_number(self.friction, f"{what} friction"),
+            "limits": checked_limits(self.limits, what),
+            "rotor": None if self.rotor is None else checked_rotor(self.rotor, self.name),
+        }
+        if checked["ratio"] == 0.0:
+            raise JointError(f"{what} ratio is 0, so the joint cannot move; make it part of its parent")
+        for coefficient in ("damping", "friction"):
+            if checked[coefficient] < 0.0:
+                raise JointError(f"{what} {coefficient} is {checked[coefficient]}; it must not be negative")
+        for key, value in checked.items():
+            object.__setattr__(self, key, value)
+        if self.kind == "revolute":
+            warn_of_degrees(self)
+
+
+def checked_limits(limits: JointLimits, what: str) -> JointLimits:
+    """`limits` as floats; JointError when one is NaN or a pair is not ordered."""
+    names = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
+    try:
+        numbers = {name: float(getattr(limits, name)) for name in names}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise JointError(f"{what} limits are {limits!r}; give JointLimits of numbers") from error
+    for name, number in numbers.items():
+        if math.isnan(number):
+            raise JointError(f"{what} limit {name} is NaN; leave it out when there is none")
+    for lower, upper in (("q_lower", "q_upper"), ("torque_lower", "torque_upper")):
+        if numbers[lower] > numbers[upper]:
+            raise JointError(f"{what} {lower} = {numbers[lower]} exceeds {upper} = {numbers[upper]}")
+    if numbers["velocity"] < 0.0:
+        raise JointError(
+            f"{what} velocity limit is {numbers['velocity']}; it bounds |rate|, so it is positive"
+        )
+    return JointLimits(**numbers)
+
+
+def warn_of_degrees(joint: Joint) -> None:
+    """DegreesWarning when a position limit of a revolute joint is between 15 and 720."""
+    least, most = DEGREES_SUSPECTED
+    for name in ("q_lower", "q_upper"):
+        value = getattr(joint.limits, name)
+        if least <= abs(value) <= most:
+            message = f"joint {joint.name!r}: {name} = {value} rad looks like degrees; angles are in radians"
+            warnings.warn(message, DegreesWarning, stacklevel=4)

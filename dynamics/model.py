@@ -1,0 +1,226 @@
+"""The robot: a tree of bodies with gravity, checked once, never changed by an algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from dynamics.body import Body, Frame
+from dynamics.errors import JointError, ModelError, UnknownNameError
+from dynamics.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
+from dynamics.validation import finite_array
+
+ROTOR_MODES = ("exact", "armature", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class LimitArrays:
+    """Limits of the coordinates, each (n,), in the order of `joint_names`; infinity where there is none."""
+
+    q_lower: np.ndarray
+    q_upper: np.ndarray
+    velocity: np.ndarray
+    torque_lower: np.ndarray
+    torque_upper: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RigidBodyModel:
+    """A tree of bodies on revolute and prismatic joints, in a uniform gravity field.
+
+    bodies : parents before children
+    gravity : (3,) m/s^2, the field in world axes
+    name : for tables and files
+    rotors : "exact", every rotor is a body on the parent sharing the joint's coordinate; "armature", the
+        parent carries its mass and gear_ratio^2 * axial inertia is added to the diagonal of M; "none"
+    frames : named frames fixed to links
+
+    A coordinate belongs to every joint that mimics no other, in the order of the bodies. Equality is
+    identity; compare `to_json()` for equality of content. Raises ModelError naming the element: TreeError
+    (names, parents, cycles, mimics), InertiaError (leaf without mass, singular mass matrix), JointError.
+    """
+
+    bodies: tuple[Body, ...]
+    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    name: str = ""
+    rotors: Literal["exact", "armature", "none"] = "exact"
+    frames: tuple[Frame, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", tuple(self.bodies))
+        object.__setattr__(self, "frames", tuple(self.frames))
+        object.__setattr__(self, "gravity", finite_array(self.gravity, (3,), "gravity"))
+        if self.rotors not in ROTOR_MODES:
+            raise ModelError(f"rotors is {self.rotors!r}; it must be one of {', '.join(ROTOR_MODES)}")
+        if not self.bodies:
+            raise ModelError("a model needs at least one body")
+        check_unique((body.name for body in self.bodies), "bodies")
+        check_unique((body.joint.name for body in self.bodies), "joints")
+        check_frames(self.bodies, self.frames)
+        check_rotors(self.bodies)
+        for array in (self.parent, self.coordinate):  # computing them is their check
+            array.flags.writeable = False
+        self._check_limits()
+        from dynamics.mass_check import check_mass_matrix
+
+        check_mass_matrix(self)
+
+    # --- the tree -------------------------------------------------------------------------------------
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """(links,) index of every link's parent, -1 = ground."""
+        return np.array(parent_indices(self.bodies), dtype=np.int64)
+
+    @cached_property
+    def coordinate(self) -> np.ndarray:
+        """(links,) index of the coordinate that moves every link."""
+        return np.array(coordinate_indices(self.bodies), dtype=np.int64)
+
+    @property
+    def joints(self) -> tuple[Any, ...]:
+        """The joint of every link, mimic joints included."""
+        return tuple(body.joint for body in self.bodies)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """(n,) names of the joints with a coordinate of their own: the order of q."""
+        return tuple(body.joint.name for body in self.bodies if body.joint.mimics is None)
+
+    @cached_property
+    def link_names(self) -> tuple[str, ...]:
+        """(links,) names of the bodies."""
+        return tuple(body.name for body in self.bodies)
+
+    @cached_property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of the frames fixed to links, apart from the link frames."""
+        return tuple(frame.name for frame in self.frames)
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.joint_names)
+
+    @property
+    def link_count(self) -> int:
+        """Number of bodies."""
+        return len(self.bodies)
+
+    def link_index(self, name: str) -> int:
+        """Index of the link `name`; UnknownNameError otherwise."""
+        return position_of(name, self.link_names, "link")
+
+    def joint_link_index(self, name: str) -> int:
+        """Index of the link on the joint `name`, mimic joints included; UnknownNameError otherwise."""
+        return position_of(name, tuple(body.joint.name for body in self.bodies), "joint")
+
+    def frame(self, name: str) -> Frame:
+        """The frame `name`, which may be a link's own; UnknownNameError otherwise."""
+        if name in self.link_names:
+            return Frame(name, name)
+        return self.frames[position_of(name, self.frame_names, "link or frame")]
+
+    # --- limits ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def limits(self) -> LimitArrays:
+        """Limits of the coordinates: those of every joint that shares one, torques of the owner alone."""
+        q_lower, q_upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        velocity = np.full(self.n, np.inf)
+        torque_lower, torque_upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        for body, i in zip(self.bodies, self.coordinate, strict=True):
+            joint, own = body.joint, body.joint.limits
+            ends = (np.array([own.q_lower, own.q_upper]) - joint.offset) / joint.ratio
+            q_lower[i], q_upper[i] = max(q_lower[i], ends.min()), min(q_upper[i], ends.max())
+            velocity[i] = min(velocity[i], own.velocity / abs(joint.ratio))
+            if joint.mimics is None:
+                torques = np.array([own.torque_lower, own.torque_upper]) * joint.ratio
+                torque_lower[i], torque_upper[i] = torques.min(), torques.max()
+        arrays = (q_lower, q_upper, velocity, torque_lower, torque_upper)
+        for array in arrays:
+            array.flags.writeable = False
+        return LimitArrays(*arrays)
+
+    def _check_limits(self) -> None:
+        for name, lower, upper in zip(
+            self.joint_names, self.limits.q_lower, self.limits.q_upper, strict=True
+        ):
+            if lower > upper:
+                raise JointError(
+                    f"joint {name!r}: with the joints that mimic it no displacement satisfies all limits "
+                    f"(lower {lower}, upper {upper}); correct the mimic ratio, offset or limits"
+                )
+
+    # --- other forms ----------------------------------------------------------------------------------
+
+    def with_rotors(self, rotors: Literal["exact", "armature", "none"]) -> RigidBodyModel:
+        """The same robot with its rotors treated in another way."""
+        return replace(self, rotors=rotors)
+
+    def with_gravity(self, gravity: Iterable[float]) -> RigidBodyModel:
+        """The same robot in another gravity field, (3,) m/s^2."""
+        return replace(self, gravity=gravity)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        from dynamics.model_table import model_table
+
+        return model_table(self)
+
+    def __repr__(self) -> str:
+        return f"<RigidBodyModel {self.name!r}: {self.link_count} links, {self.n} coordinates>"
+
+    def to_json(self) -> str:
+        """The model as JSON text; `from_json` gives the same floats back, bit for bit."""
+        from dynamics.model_json import model_to_json
+
+        return model_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> RigidBodyModel:
+        """The model saved by `to_json`; JsonError when the text is none, ModelError when it cannot exist."""
+        from dynamics.model_json import model_from_json
+
+        return model_from_json(text)
+
+    # --- what others compute --------------------------------------------------------------------------
+
+    @cached_property
+    def packed(self) -> Any:
+        """The few flat arrays that kernels read, made once per model."""
+        from dynamics.packed import pack
+
+        return pack(self)
+
+    def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
+        """The block with these outputs and exact derivatives that trajectory optimization evaluates."""
+        from dynamics.blocks import block
+
+        return block(self, tuple(outputs), tuple(loads))
+
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """a = M(q)^-1 (tau - bias(q, v)), (..., n): `aba` without external wrenches."""
+        from dynamics.aba import aba
+
+        return aba(self, q, v, tau)
+
+    def skeleton(self, q: np.ndarray) -> np.ndarray:
+        """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
+        from dynamics.kinematics import skeleton
+
+        return skeleton(self, q)
+
+
+def position_of(name: str, names: tuple[str, ...], what: str) -> int:
+    """Index of `name` in `names`; UnknownNameError lists near matches otherwise."""
+    if name in names:
+        return names.index(name)
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name), names, n=3)
+    advice = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names) or 'none'}"
+    raise UnknownNameError(f"the model has no {what} {name!r}; {advice}")

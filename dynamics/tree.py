@@ -1,0 +1,96 @@
+"""What makes a list of bodies a tree, and which coordinate moves which link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dynamics.body import Body, Frame
+from dynamics.errors import TreeError
+
+
+def check_unique(names: Iterable[str], what: str) -> None:
+    """TreeError when a name occurs twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise TreeError(f"two {what} are named {name!r}; every name must be unique")
+        seen.add(name)
+
+
+def parent_indices(bodies: Sequence[Body]) -> list[int]:
+    """Index of every body's parent, -1 for the ground; TreeError unless parents come first."""
+    index = {body.name: i for i, body in enumerate(bodies)}
+    parents = []
+    for i, body in enumerate(bodies):
+        if body.parent is None:
+            parents.append(-1)
+            continue
+        if body.parent not in index:
+            known = ", ".join(index)
+            raise TreeError(
+                f"body {body.name!r} has the unknown parent {body.parent!r}; the bodies are {known}"
+            )
+        if index[body.parent] >= i:
+            raise TreeError(misplaced_parent(bodies, index, body))
+        parents.append(index[body.parent])
+    return parents
+
+
+def misplaced_parent(bodies: Sequence[Body], index: dict[str, int], body: Body) -> str:
+    """The message for a parent that comes late: a cycle, drawn, or only the wrong order."""
+    path = [body.name]
+    name = body.parent
+    while name is not None and name in index and name not in path:
+        path.append(name)
+        name = bodies[index[name]].parent
+    if name in path:
+        cycle = " -> ".join([*path[path.index(name) :], name])
+        return f"the parents form a cycle: {cycle}; one of these bodies must hang on the ground or on another"
+    return f"body {body.name!r} comes before its parent {body.parent!r}; list parents first"
+
+
+def coordinate_indices(bodies: Sequence[Body]) -> list[int]:
+    """Index of the coordinate that moves every body; mimic joints share that of the joint they mimic."""
+    joints = {body.joint.name: body.joint for body in bodies}
+    own = {joint.name: i for i, joint in enumerate(j for j in joints.values() if j.mimics is None)}
+    coordinates = []
+    for joint in joints.values():
+        if joint.mimics is None:
+            coordinates.append(own[joint.name])
+            continue
+        if joint.mimics not in joints:
+            raise TreeError(f"joint {joint.name!r} mimics the unknown joint {joint.mimics!r}")
+        if joint.mimics not in own:
+            further = joints[joint.mimics].mimics
+            raise TreeError(
+                f"joint {joint.name!r} mimics {joint.mimics!r}, which itself mimics {further!r}; "
+                "name a joint with a coordinate of its own"
+            )
+        coordinates.append(own[joint.mimics])
+    return coordinates
+
+
+def check_rotors(bodies: Sequence[Body]) -> None:
+    """TreeError when a leaf body repeats the rotor of a joint, so that its mass would count twice."""
+    inner = {body.parent for body in bodies}
+    carriers = {body.joint.name: body for body in bodies if body.joint.rotor is not None}
+    for body in bodies:
+        driven = carriers.get(body.joint.mimics or "")
+        if driven is None or driven.joint.rotor is None or body.name in inner or body.parent != driven.parent:
+            continue
+        if abs(body.joint.ratio) == abs(driven.joint.rotor.gear_ratio * driven.joint.ratio):
+            raise TreeError(
+                f"body {body.name!r} turns as the rotor of joint {driven.joint.name!r} does, so its mass "
+                "would be counted twice; keep the body or the rotor, not both"
+            )
+
+
+def check_frames(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:
+    """TreeError when a frame's name is taken or its body unknown."""
+    names = {body.name for body in bodies}
+    check_unique((frame.name for frame in frames), "frames")
+    for frame in frames:
+        if frame.name in names:
+            raise TreeError(f"frame {frame.name!r} has the name of a body; every name must be unique")
+        if frame.body is not None and frame.body not in names:
+            raise TreeError(f"frame {frame.name!r} is fixed to the unknown body {frame.body!r}")

@@ -1,0 +1,89 @@
+"""Conversion of what a user passes into finite, read-only float64 arrays, and what makes them physical."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynamics.errors import InertiaError, JointError, ModelError, ShapeError
+
+# Relative slack for numbers that went through a decimal file: six digits survive in a typical URDF.
+ROUNDING = 1e-5
+
+
+def finite_array(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """A read-only float64 copy of `value`; ShapeError names `what` unless it is finite and of this shape."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{what} is {value!r}; give numbers of shape {shape}") from error
+    if array.shape != shape:
+        raise ShapeError(f"{what} has shape {array.shape} but shape {shape} is expected")
+    if not np.isfinite(array).all():
+        raise ShapeError(f"{what} is {array.tolist()}; every number must be finite")
+    array.flags.writeable = False
+    return array
+
+
+def finite_number(value: object, what: str) -> float:
+    """`value` as a float; ShapeError names `what` when it is not one finite number."""
+    return float(finite_array(value, (), what))
+
+
+def checked_name(name: object, what: str) -> str:
+    """`name` itself; ModelError when it is not a non-empty string."""
+    if not isinstance(name, str) or not name.strip():
+        raise ModelError(f"{what} has the name {name!r}; give a non-empty string")
+    return name
+
+
+def unit_vector(value: object, what: str) -> np.ndarray:
+    """`value` (3,) scaled to length one; JointError when it has no direction."""
+    vector = finite_array(value, (3,), what)
+    length = float(np.linalg.norm(vector))
+    if length < 1e-12:
+        raise JointError(f"{what} is {vector.tolist()}, which has no direction; give a non-zero axis")
+    # An axis that is already of unit length keeps its bits, so that saving and loading change nothing.
+    unit = vector if abs(length - 1.0) < 4e-16 else vector / length
+    unit.flags.writeable = False
+    return unit
+
+
+def rotation_matrix(value: object, what: str) -> np.ndarray:
+    """`value` (3, 3); JointError unless R'R = 1 and det R = 1 to 1e-9."""
+    matrix = finite_array(value, (3, 3), what)
+    error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
+    if error > 1e-9:
+        raise JointError(f"{what} is not a rotation: R'R differs from 1 by {error:.1e}; orthonormalize it")
+    if np.linalg.det(matrix) < 0.0:
+        raise JointError(f"{what} is a reflection (determinant -1); use a right-handed frame")
+    return matrix
+
+
+def checked_mass(value: object, what: str) -> float:
+    """`value` as a mass in kg; InertiaError when it is negative."""
+    mass = finite_number(value, what)
+    if mass < 0.0:
+        raise InertiaError(f"{what} is {mass} kg; a mass is zero or positive")
+    return mass
+
+
+def inertia_matrix(value: object, what: str) -> np.ndarray:
+    """`value` (3, 3) about the centre of mass, in kg m^2; InertiaError unless a body could have it.
+
+    It must be symmetric with principal moments A >= B >= C >= 0 and A <= B + C (no mass distribution does
+    otherwise), to the rounding of a decimal file.
+    """
+    matrix = finite_array(value, (3, 3), what)
+    size = float(np.abs(matrix).max())
+    if np.abs(matrix - matrix.T).max() > 1e-9 * size:
+        raise InertiaError(f"{what} is not symmetric: {matrix.tolist()}; give the full symmetric matrix")
+    moments = np.linalg.eigvalsh(matrix)
+    listed = ", ".join(f"{moment:.6g}" for moment in moments)
+    if moments[0] < -ROUNDING * size:
+        raise InertiaError(f"{what} has principal moments {listed} kg m^2; none may be negative")
+    if moments[2] > moments[0] + moments[1] + ROUNDING * size:
+        raise InertiaError(
+            f"{what} has principal moments {listed} kg m^2; the largest exceeds the sum of the others, "
+            "which no body can have: check units, signs and the reference point (the centre of mass)"
+        )
+    return matrix
