@@ -8,7 +8,14 @@ import numpy as np
 
 from dynamics.errors import ModelError
 from dynamics.joint import Joint
-from dynamics.validation import checked_mass, checked_name, finite_array, inertia_matrix, rotation_matrix
+from dynamics.validation import (
+    checked_mass,
+    checked_name,
+    checked_reference,
+    finite_array,
+    inertia_matrix,
+    rotation_matrix,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,7 @@ class Body:
         what = f"body {checked_name(self.name, 'a body')!r}:"
         if not isinstance(self.joint, Joint):
             raise ModelError(f"{what} joint is {self.joint!r}; give a Joint")
+        checked_reference(self.parent, f"{what} parent")
         object.__setattr__(self, "mass", checked_mass(self.mass, f"{what} mass"))
         centre = finite_array(self.centre_of_mass, (3,), f"{what} centre_of_mass")
         object.__setattr__(self, "centre_of_mass", centre)
@@ -64,5 +72,6 @@ class Frame:
 
     def __post_init__(self) -> None:
         what = f"frame {checked_name(self.name, 'a frame')!r}:"
+        checked_reference(self.body, f"{what} body")
         object.__setattr__(self, "rotation", rotation_matrix(self.rotation, f"{what} rotation"))
         object.__setattr__(self, "position", finite_array(self.position, (3,), f"{what} position"))

@@ -13,6 +13,7 @@ from dynamics.errors import DegreesWarning, JointError
 from dynamics.validation import (
     checked_mass,
     checked_name,
+    checked_reference,
     finite_array,
     finite_number,
     inertia_matrix,
@@ -60,7 +61,8 @@ class Rotor:
     position : (3,) m, a point on the rotor's axis
     centre_of_mass : (3,) m, from `position`
     All vectors and the tensor in axes of the parent link frame at rotor angle zero. The parent's own mass
-    must not contain the rotor. Checked by the `Joint` that carries it.
+    must not contain the rotor. Without mass the tensor may be J axis axis' alone, which no body of its own
+    could have. Checked by the `Joint` that carries it.
     """
 
     gear_ratio: float
@@ -69,6 +71,11 @@ class Rotor:
     axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
     centre_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether the rotor only states a gear ratio."""
+        return self.mass == 0.0 and not np.any(self.inertia)
 
     @property
     def axial_inertia(self) -> float:
@@ -80,13 +87,17 @@ class Rotor:
 def checked_rotor(rotor: Rotor, owner: str) -> Rotor:
     """`rotor` with read-only arrays and a unit axis; errors name the joint `owner`."""
     what = f"rotor of joint {owner!r}:"
+    if not isinstance(rotor, Rotor):
+        raise JointError(f"{what} it is {rotor!r}; give a Rotor or None")
     gear_ratio = finite_number(rotor.gear_ratio, f"{what} gear_ratio")
     if gear_ratio == 0.0:
         raise JointError(f"{what} gear_ratio is 0; give rotor angle per joint angle, or no rotor at all")
+    mass = checked_mass(rotor.mass, f"{what} mass")
     return Rotor(
         gear_ratio,
-        checked_mass(rotor.mass, f"{what} mass"),
-        inertia_matrix(rotor.inertia, f"{what} inertia"),
+        mass,
+        # A rotor without mass is what a data sheet gives: J about the axis, the rest being in the parent.
+        inertia_matrix(rotor.inertia, f"{what} inertia", is_body=mass > 0.0),
         unit_vector(rotor.axis, f"{what} axis"),
         finite_array(rotor.position, (3,), f"{what} position"),
         finite_array(rotor.centre_of_mass, (3,), f"{what} centre_of_mass"),
@@ -131,6 +142,7 @@ class Joint:
         what = f"joint {checked_name(self.name, 'a joint')!r}:"
         if self.kind not in ("revolute", "prismatic"):
             raise JointError(f'{what} kind is {self.kind!r}; it must be "revolute" or "prismatic"')
+        checked_reference(self.mimics, f"{what} mimics")
         checked = {
             "axis": unit_vector(self.axis, f"{what} axis"),
             "rotation": rotation_matrix(self.rotation, f"{what} rotation"),

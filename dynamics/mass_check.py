@@ -8,6 +8,7 @@ import numpy as np
 
 from dynamics.errors import InertiaError
 from dynamics.joint import Joint
+from dynamics.rotation import about_axis
 
 if TYPE_CHECKING:
     from dynamics.model import RigidBodyModel
@@ -77,7 +78,7 @@ def moved_state(carrier, joint: Joint, k: int, q: float):
     if joint.kind == "revolute":
         jacobian = shifted(jacobian, origin - carrier[1])
         jacobian[:3, k] += joint.ratio * axis
-        return rotation @ turn(joint.axis, displacement), origin, jacobian
+        return rotation @ about_axis(joint.axis, displacement), origin, jacobian
     origin = origin + displacement * axis
     jacobian = shifted(jacobian, origin - carrier[1])
     jacobian[3:, k] += joint.ratio * axis
@@ -87,7 +88,7 @@ def moved_state(carrier, joint: Joint, k: int, q: float):
 def add_rotor(matrix: np.ndarray, mode: str, carrier, joint: Joint, k: int, q: float) -> None:
     """Add the rotor of `joint`: a body on the carrier, or its mass there and an armature on the diagonal."""
     rotor = joint.rotor
-    if rotor is None or mode == "none":
+    if rotor is None or rotor.is_massless or mode == "none":
         return
     ratio = rotor.gear_ratio * joint.ratio
     if mode == "armature":
@@ -111,10 +112,3 @@ def shifted(jacobian: np.ndarray, lever: np.ndarray) -> np.ndarray:
     moved = jacobian.copy()
     moved[3:] += np.cross(jacobian[:3], lever, axis=0)
     return moved
-
-
-def turn(axis: np.ndarray, angle: float) -> np.ndarray:
-    """Rotation matrix about a unit axis, Rodrigues' formula."""
-    x, y, z = axis
-    hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * hat + (1.0 - np.cos(angle)) * (hat @ hat)

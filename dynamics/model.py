@@ -58,6 +58,12 @@ class RigidBodyModel:
             raise ModelError(f"rotors is {self.rotors!r}; it must be one of {', '.join(ROTOR_MODES)}")
         if not self.bodies:
             raise ModelError("a model needs at least one body")
+        for body in self.bodies:
+            if not isinstance(body, Body):
+                raise ModelError(f"a body of the model is {body!r}; give Body objects")
+        for frame in self.frames:
+            if not isinstance(frame, Frame):
+                raise ModelError(f"a frame of the model is {frame!r}; give Frame objects")
         check_unique((body.name for body in self.bodies), "bodies")
         check_unique((body.joint.name for body in self.bodies), "joints")
         check_frames(self.bodies, self.frames)

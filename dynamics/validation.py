@@ -29,6 +29,12 @@ def finite_number(value: object, what: str) -> float:
     return float(finite_array(value, (), what))
 
 
+def checked_reference(name: object, what: str) -> None:
+    """ModelError unless `name` is None or a string."""
+    if name is not None and not isinstance(name, str):
+        raise ModelError(f"{what} is {name!r}; give a name or None")
+
+
 def checked_name(name: object, what: str) -> str:
     """`name` itself; ModelError when it is not a non-empty string."""
     if not isinstance(name, str) or not name.strip():
@@ -43,7 +49,7 @@ def unit_vector(value: object, what: str) -> np.ndarray:
     if length < 1e-12:
         raise JointError(f"{what} is {vector.tolist()}, which has no direction; give a non-zero axis")
     # An axis that is already of unit length keeps its bits, so that saving and loading change nothing.
-    unit = vector if abs(length - 1.0) < 4e-16 else vector / length
+    unit = vector if abs(length - 1.0) < 1e-15 else vector / length
     unit.flags.writeable = False
     return unit
 
@@ -67,11 +73,11 @@ def checked_mass(value: object, what: str) -> float:
     return mass
 
 
-def inertia_matrix(value: object, what: str) -> np.ndarray:
+def inertia_matrix(value: object, what: str, is_body: bool = True) -> np.ndarray:
     """`value` (3, 3) about the centre of mass, in kg m^2; InertiaError unless a body could have it.
 
-    It must be symmetric with principal moments A >= B >= C >= 0 and A <= B + C (no mass distribution does
-    otherwise), to the rounding of a decimal file.
+    It must be symmetric with principal moments A >= B >= C >= 0 and, for a body, A <= B + C (no mass
+    distribution does otherwise), to the rounding of a decimal file.
     """
     matrix = finite_array(value, (3, 3), what)
     size = float(np.abs(matrix).max())
@@ -81,7 +87,7 @@ def inertia_matrix(value: object, what: str) -> np.ndarray:
     listed = ", ".join(f"{moment:.6g}" for moment in moments)
     if moments[0] < -ROUNDING * size:
         raise InertiaError(f"{what} has principal moments {listed} kg m^2; none may be negative")
-    if moments[2] > moments[0] + moments[1] + ROUNDING * size:
+    if is_body and moments[2] > moments[0] + moments[1] + ROUNDING * size:
         raise InertiaError(
             f"{what} has principal moments {listed} kg m^2; the largest exceeds the sum of the others, "
             "which no body can have: check units, signs and the reference point (the centre of mass)"

@@ -1,0 +1,85 @@
+"""A model as JSON text and back. Floats are written with the digits that give the same bits back."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from dynamics.body import Body, Frame
+from dynamics.errors import JsonError
+from dynamics.joint import Joint, JointLimits, Rotor
+from dynamics.model import RigidBodyModel
+
+FORMAT = "rigid-body model"
+VERSION = 1
+PARTS = (RigidBodyModel, Body, Joint, JointLimits, Rotor, Frame)
+NESTED = {"joint": Joint, "limits": JointLimits, "rotor": Rotor}
+LISTS = {"bodies": Body, "frames": Frame}
+
+
+def model_to_json(model: RigidBodyModel) -> str:
+    """The text of `RigidBodyModel.to_json`: limits that are infinite are left out."""
+    content = {"format": FORMAT, "version": VERSION, **plain(model)}
+    return json.dumps(content, indent=1, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """`value` as dictionaries, lists, numbers and strings."""
+    if isinstance(value, PARTS):
+        entries = {f.name: getattr(value, f.name) for f in fields(value)}
+        return {key: plain(entry) for key, entry in entries.items() if not is_infinite(entry)}
+    if isinstance(value, tuple):
+        return [plain(entry) for entry in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and math.isinf(value)
+
+
+def model_from_json(text: str) -> RigidBodyModel:
+    """The model of `RigidBodyModel.from_json`."""
+    try:
+        content = json.loads(text, parse_constant=refuse_constant)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise JsonError(f"this is not JSON text: {error}") from error
+    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+        raise JsonError(f'this is not a saved model; the key "format" must be "{FORMAT}"')
+    version = content.pop("version", None)
+    if version != VERSION:
+        raise JsonError(f"the saved model has version {version!r}, this program reads version {VERSION}")
+    return built(RigidBodyModel, content, "the model")
+
+
+def refuse_constant(name: str) -> float:
+    raise JsonError(f"{name} is no number of a model; leave a limit out when there is none")
+
+
+def built(kind: type, content: Any, what: str) -> Any:
+    """A `kind` from its dictionary; JsonError when keys are missing, unknown or of the wrong type."""
+    if not isinstance(content, dict):
+        found = type(content).__name__
+        raise JsonError(f"{what} is {found}; an object with the keys of {kind.__name__} is expected")
+    known = [f.name for f in fields(kind)]
+    for key in content:
+        if key not in known:
+            raise JsonError(f"{what} has the unknown key {key!r}; {kind.__name__} has {', '.join(known)}")
+    required = [key for key in ("bodies", "name", "joint", "gear_ratio") if key in known]
+    for key in required:
+        if key not in content:
+            raise JsonError(f"{what} lacks the key {key!r}")
+    return kind(**{key: entry_of(key, entry, what) for key, entry in content.items()})
+
+
+def entry_of(key: str, entry: Any, what: str) -> Any:
+    if key in LISTS:
+        if not isinstance(entry, list):
+            raise JsonError(f"{what}: {key} is {type(entry).__name__}; a list is expected")
+        return tuple(built(LISTS[key], item, f"{key}[{i}]") for i, item in enumerate(entry))
+    if key in NESTED and entry is not None:
+        return built(NESTED[key], entry, f"{what}: {key}")
+    return entry

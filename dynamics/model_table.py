@@ -1,0 +1,65 @@
+"""A model as a table that people read."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dynamics.body import Body
+    from dynamics.model import RigidBodyModel
+
+HEADER = ("q", "joint", "kind", "link", "on", "mass", "centre of mass", "limits", "rate", "torque", "gear")
+UNITS = ("", "", "", "", "", "kg", "m", "rad, m", "1/s", "N m, N", "")
+
+
+def model_table(model: RigidBodyModel) -> str:
+    """One line per link, the coordinate first: an index of q, or "=" before one that is shared."""
+    rows = [row_of(body, int(k)) for body, k in zip(model.bodies, model.coordinate, strict=True)]
+    mass = sum(body.mass for body in model.bodies)
+    gravity = ", ".join(number(g) for g in model.gravity)
+    title = (
+        f"{model.name or 'model'}: {model.n} coordinates, {model.link_count} links, {number(mass)} kg, "
+        f"gravity ({gravity}) m/s^2, rotors {model.rotors}"
+    )
+    lines = [title, *aligned([HEADER, UNITS, *rows])]
+    if model.frames:
+        lines.append("frames: " + ", ".join(f"{f.name} on {f.body or 'ground'}" for f in model.frames))
+    return "\n".join(lines)
+
+
+def row_of(body: Body, coordinate: int) -> tuple[str, ...]:
+    joint, limits = body.joint, body.joint.limits
+    shared = "" if joint.mimics is None else "="
+    return (
+        f"{shared}{coordinate}",
+        joint.name,
+        joint.kind,
+        body.name,
+        body.parent or "ground",
+        number(body.mass),
+        " ".join(number(c) for c in body.centre_of_mass),
+        interval(limits.q_lower, limits.q_upper),
+        "-" if math.isinf(limits.velocity) else number(limits.velocity),
+        interval(limits.torque_lower, limits.torque_upper),
+        "-" if joint.rotor is None else number(joint.rotor.gear_ratio),
+    )
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def interval(lower: float, upper: float) -> str:
+    """ "[-1, 2]", "+-10" when symmetric, "-" when there is no limit."""
+    if math.isinf(lower) and math.isinf(upper):
+        return "-"
+    return f"+-{number(upper)}" if lower == -upper else f"[{number(lower)}, {number(upper)}]"
+
+
+def number(value: float) -> str:
+    """Four significant digits; rounding noise around zero is zero."""
+    return f"{0.0 if abs(value) < 1e-12 else float(np.round(value, 12)):.4g}"
