@@ -1,0 +1,124 @@
+"""B-spline bases on normalised time: q(s) = sum_i B_i(s) P_i, 0 <= s <= 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.errors import ShapeError
+
+HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
+
+
+@dataclass(frozen=True, eq=False)
+class SplineBasis:
+    """Clamped B-spline basis of a degree on breakpoints 0 = s_0 < ... < s_l = 1.
+
+    The Cox-de Boor recursion defines it,
+
+        B_i,0(s) = 1 on [t_i, t_i+1), else 0
+        B_i,d(s) = (s - t_i) / (t_i+d - t_i) B_i,d-1(s) + (t_i+d+1 - s) / (t_i+d+1 - t_i+1) B_i+1,d-1(s)
+
+    on the knots t: the ends repeated degree + 1 times, interior breakpoint k repeated multiplicities[k - 1]
+    times, where the curve keeps degree - multiplicity continuous derivatives (Barman 2020, eq. 4.13).
+    SciPy's BSpline evaluates it; tests hold it against the recursion above.
+    """
+
+    breakpoints: NDArray[np.float64]
+    degree: int
+    multiplicities: NDArray[np.int64]
+
+    @staticmethod
+    def clamped(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None) -> SplineBasis:
+        """Check and build; breakpoints (l + 1,) rise from 0 to 1, multiplicities (l - 1,) default to one."""
+        points = np.array(breakpoints, dtype=float)
+        if not isinstance(degree, (int, np.integer)) or degree < 2:
+            raise ShapeError(
+                f"degree is {degree!r} but torques need the second derivative: use an integer from 2 up"
+            )
+        rises = points.ndim == 1 and points.size >= 2 and bool(np.all(np.diff(points) > 0))
+        if not rises or points[0] != 0.0 or points[-1] != 1.0:
+            raise ShapeError(
+                f"breakpoints are {points} but must rise strictly from 0 to 1: "
+                "give normalised time, the duration is a separate variable"
+            )
+        repeats = np.ones(points.size - 2, dtype=np.int64)
+        if multiplicities is not None:
+            repeats = np.array(multiplicities, dtype=np.int64)
+        if repeats.shape != (points.size - 2,) or np.any(repeats < 1) or np.any(repeats > degree):
+            raise ShapeError(
+                f"multiplicities are {repeats.tolist()} but each of the {points.size - 2} interior "
+                f"breakpoints needs one between 1 and the degree {degree}"
+            )
+        points.setflags(write=False)
+        repeats.setflags(write=False)
+        return SplineBasis(points, int(degree), repeats)
+
+    @staticmethod
+    def uniform(intervals: int, degree: int = 3) -> SplineBasis:
+        """Evenly spaced breakpoints (Barman 2020, eq. 4.14 with the step written as T / l)."""
+        if not isinstance(intervals, (int, np.integer)) or intervals < 1:
+            raise ShapeError(f"intervals is {intervals!r}: use a whole number of at least 1")
+        return SplineBasis.clamped(np.linspace(0.0, 1.0, intervals + 1), degree)
+
+    @cached_property
+    def knots(self) -> NDArray[np.float64]:
+        """Knot vector, (count + degree + 1,)."""
+        interior = np.repeat(self.breakpoints[1:-1], self.multiplicities)
+        ends = np.ones(self.degree + 1)
+        return np.concatenate([0.0 * ends, interior, ends])
+
+    @property
+    def count(self) -> int:
+        """How many control points one coordinate has."""
+        return self.knots.size - self.degree - 1
+
+    @property
+    def span_count(self) -> int:
+        return self.breakpoints.size - 1
+
+    @cached_property
+    def first_control_point(self) -> NDArray[np.int64]:
+        """Index of the first of the degree + 1 control points that shape each span, (spans,)."""
+        return np.concatenate([[0], np.cumsum(self.multiplicities)]).astype(np.int64)
+
+    @cached_property
+    def greville(self) -> NDArray[np.float64]:
+        """Averages of degree consecutive knots: where control point i has its strongest say, (count,)."""
+        window = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
+        return window.mean(axis=1)
+
+    def local_values(self, span: int, s: ArrayLike) -> NDArray[np.float64]:
+        """d^l B / ds^l of the degree + 1 functions alive on one span, (4, points, degree + 1).
+
+        Values at the span's ends are those of its own polynomial piece, so both one-sided limits at a
+        breakpoint can be had by asking its two spans.
+        """
+        from scipy.interpolate import BSpline
+
+        first = self.first_control_point[span]
+        local = BSpline(self.knots[first : first + 2 * self.degree + 2], np.eye(self.degree + 1), self.degree)
+        points = np.atleast_1d(np.asarray(s, dtype=float))
+        return np.stack([local(points, nu=order) for order in range(HIGHEST_DERIVATIVE + 1)])
+
+    def evaluate(self, control_points: NDArray, s: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
+        """d^l q / ds^l at s (...,) from control points (count, n): (..., n); right limits at breakpoints."""
+        from scipy.interpolate import BSpline
+
+        return BSpline(self.knots, control_points, self.degree)(np.asarray(s, dtype=float), nu=derivative)
+
+    def interpolate(self, values: NDArray) -> NDArray[np.float64]:
+        """Control points (count, n) of the spline through values (count, n) at the Greville abscissae.
+
+        A curve that already lies in this space, one on coarser knots for instance, is reproduced exactly:
+        this is knot insertion and degree elevation in one.
+        """
+        from scipy.interpolate import BSpline
+        from scipy.sparse.linalg import spsolve
+
+        collocation = BSpline.design_matrix(self.greville, self.knots, self.degree)
+        solution = spsolve(collocation.tocsc(), values)
+        return np.asarray(solution).reshape(np.shape(values))

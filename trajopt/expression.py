@@ -1,0 +1,171 @@
+"""Users' functions traced once into CasADi: values, Jacobians and Hessians for all nodes in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from trajopt.block import Array, Pairs, Values
+from trajopt.errors import OptionError, ShapeError
+
+
+class NodeSymbols:
+    """What a term's function sees: every quantity of one node as a column of symbols, made when asked for."""
+
+    _NAMED = ("wrench", "position", "orientation", "velocity", "parameter", "extra", "data")
+
+    def __init__(self, width_of: Callable[[str], int]) -> None:
+        self._width_of = width_of
+        self.used: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._NAMED:
+            return lambda of: self._symbol(f"{name}:{of}")
+        return self._symbol(name)
+
+    def _symbol(self, quantity: str) -> Any:
+        import casadi
+
+        if quantity not in self.used:
+            self.used[quantity] = casadi.SX.sym(quantity, self._width_of(quantity))
+        return self.used[quantity]
+
+
+class ExpressionBlock:
+    """y = f(u) at K nodes, with exact sparse partials and curvature from one trace."""
+
+    def __init__(self, target: str, symbols: Mapping[str, Any], expression: Any) -> None:
+        import casadi
+
+        self.target = target
+        self.inputs = {name: symbol.numel() for name, symbol in symbols.items()}
+        self.outputs = {target: expression.numel()}
+        u = casadi.vertcat(*symbols.values()) if symbols else casadi.SX(0, 1)
+        adjoint = casadi.SX.sym("adjoint", expression.numel())
+        jacobian = casadi.jacobian(expression, u)
+        hessian, _ = casadi.hessian(casadi.dot(adjoint, expression), u)
+        self._value = _Mapped(casadi.Function("value", [u], [casadi.densify(expression)]))
+        self._jacobian = _Mapped(casadi.Function("jacobian", [u], [_nonzeros(jacobian)]))
+        self._hessian = _Mapped(casadi.Function("hessian", [u, adjoint], [_nonzeros(hessian)]))
+        self._jacobian_at = _places(jacobian)
+        self._hessian_at = _places(hessian)
+        edges = np.cumsum([0, *self.inputs.values()])
+        self._slices = {name: slice(int(edges[i]), int(edges[i + 1])) for i, name in enumerate(self.inputs)}
+
+    def value(self, u: Mapping[str, Array]) -> Values:
+        return {self.target: self._value(self._stack(u))}
+
+    def partials(self, u: Mapping[str, Array]) -> Pairs:
+        nonzeros = self._jacobian(self._stack(u))
+        dense = _scatter(nonzeros, self._jacobian_at, (self.outputs[self.target], self._size))
+        return {(self.target, name): dense[:, :, self._slices[name]] for name in self._live_inputs()}
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        nonzeros = self._hessian(self._stack(u), np.ascontiguousarray(adjoints[self.target]))
+        dense = _scatter(nonzeros, self._hessian_at, (self._size, self._size))
+        return {
+            (first, second): dense[:, self._slices[first], self._slices[second]]
+            for first, second in self.curvature_pattern()
+        }
+
+    def pattern(self) -> Pairs:
+        mask = np.zeros((self.outputs[self.target], self._size), dtype=bool)
+        mask[self._jacobian_at] = True
+        parts = {(self.target, name): mask[:, place] for name, place in self._slices.items()}
+        return {pair: part for pair, part in parts.items() if part.any()}
+
+    def curvature_pattern(self) -> Pairs:
+        mask = np.zeros((self._size, self._size), dtype=bool)
+        mask[self._hessian_at] = True
+        names = list(self.inputs)
+        parts = {
+            (first, second): mask[self._slices[first], self._slices[second]]
+            for i, first in enumerate(names)
+            for second in names[i:]
+        }
+        return {pair: part for pair, part in parts.items() if part.any()}
+
+    @property
+    def _size(self) -> int:
+        return sum(self.inputs.values())
+
+    def _live_inputs(self) -> list[str]:
+        return [name for _, name in self.pattern()]
+
+    def _stack(self, u: Mapping[str, Array]) -> Array:
+        return np.ascontiguousarray(np.concatenate([u[name] for name in self.inputs], axis=1), dtype=float)
+
+
+class _Mapped:
+    """A CasADi function called for all nodes at once through its buffer (60 us against 260 for a plain call)."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._width = int(function.size1_out(0))
+        self._buffers: dict[int, tuple] = {}
+
+    def __call__(self, *arguments: Array) -> Array:
+        count = arguments[0].shape[0]
+        result = np.empty((count, self._width))
+        if self._width == 0 or count == 0:
+            return result
+        if count not in self._buffers:
+            mapped = self._function.map(count)
+            self._buffers[count] = (mapped, *mapped.buffer())
+        _, buffer, evaluate = self._buffers[count]
+        for position, argument in enumerate(arguments):
+            buffer.set_arg(position, memoryview(argument))
+        buffer.set_res(0, memoryview(result))
+        evaluate()
+        return result
+
+
+def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
+    """Call a user's function once with symbols and differentiate what it returns.
+
+    Raises OptionError when the function branches on a value, ShapeError when it returns no vector.
+    """
+    import casadi
+
+    node = NodeSymbols(width_of)
+    try:
+        returned = function(node)
+    except Exception as error:
+        if (
+            "truth value" in str(error)
+            or "__bool__" in str(error)
+            or "cannot compute the truth" in str(error).lower()
+        ):
+            raise OptionError(
+                f"{target} branches on a value: it is traced once for all nodes, use casadi.if_else or a smooth form"
+            ) from error
+        raise
+    if isinstance(returned, (list, tuple)):
+        returned = casadi.vertcat(*returned)
+    expression = casadi.SX(returned)
+    if expression.size2() != 1 or expression.numel() == 0:
+        raise ShapeError(
+            f"{target} returned shape {expression.shape}: a term is a number or a column of numbers"
+        )
+    return ExpressionBlock(target, node.used, expression)
+
+
+def _nonzeros(matrix: Any) -> Any:
+    import casadi
+
+    return casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else casadi.SX(0, 1)
+
+
+def _places(matrix: Any) -> tuple[Array, Array]:
+    rows, columns = matrix.sparsity().get_triplet()
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+
+
+def _scatter(nonzeros: Array, places: tuple[Array, Array], shape: tuple[int, int]) -> Array:
+    dense = np.zeros((nonzeros.shape[0], *shape))
+    dense[:, places[0], places[1]] = nonzeros
+    return dense

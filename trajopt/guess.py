@@ -1,0 +1,82 @@
+"""Where the solver starts: a straight line between the boundary values, at a speed the limits allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.block import Array
+from trajopt.errors import NotFiniteError, ShapeError
+from trajopt.problem import Problem
+from trajopt.projection import Projection
+
+if TYPE_CHECKING:
+    from trajopt.nlp import NLP
+
+DURATIONS_TRIED = np.geomspace(0.05, 50.0, 31)  # seconds; robots and people move within these
+FALLBACK_DURATION = 1.0
+
+
+def first_guess(problem: Problem, projection: Projection) -> Array:
+    """x of the user's curve, or of the straight line in joint space between the boundary positions."""
+    layout, trajectory = projection.layout, problem.trajectory
+    x = np.zeros(layout.size)
+    curve = problem.guessed_curve or _straight_line(problem)
+    arcs = len(trajectory.arcs)
+    for index, (offset, arc) in enumerate(zip(layout.offsets, trajectory.arcs, strict=True)):
+        at = (index + arc.basis.greville) / arcs
+        values = np.asarray(curve(at), dtype=float)
+        if values.shape != (at.size, problem.dynamics.n):
+            raise ShapeError(
+                f"the guessed curve returned shape {values.shape} for {at.size} times: "
+                f"it must give ({at.size}, {problem.dynamics.n})"
+            )
+        if not np.all(np.isfinite(values)):
+            raise NotFiniteError("the guessed curve contains NaN or infinity")
+        if problem.guessed_curve is not None:
+            values = arc.basis.interpolate(values)
+        x[offset : offset + values.size] = values.ravel()
+        shortest, longest = arc.duration_bounds
+        wanted = (problem.guessed_duration or FALLBACK_DURATION) / arcs
+        x[layout.durations.start + index] = np.clip(wanted, shortest, longest)
+    for name, place in layout.parameters.items():
+        x[place] = problem.parameters[name].guess
+    return x
+
+
+def guessed_duration(problem: Problem, nlp: NLP, start: Array) -> Array:
+    """Give free durations the shortest tried value at which the rows are violated least."""
+    durations = nlp.projection.layout.durations
+    places = np.flatnonzero(
+        (nlp.elimination.free >= durations.start) & (nlp.elimination.free < durations.stop)
+    )
+    if problem.guessed_duration is not None or places.size == 0:
+        return start
+    best, least = start, np.inf
+    for duration in DURATIONS_TRIED:
+        trial = start.copy()
+        trial[places] = np.clip(duration / places.size, nlp.lower[places], nlp.upper[places])
+        rows = nlp.rows(trial)
+        violation = np.maximum(nlp.row_lower - rows, rows - nlp.row_upper).max(initial=0.0)
+        if violation < least * (1.0 - 1e-6):
+            best, least = trial, max(violation, 0.0)
+        if least == 0.0:
+            break
+    return best
+
+
+def _straight_line(problem: Problem):
+    """From the fixed start to the fixed end; a free end stays where the other one, or the middle of the limits, is."""
+    limits = problem.dynamics.limits
+    bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
+    middle = np.zeros(problem.dynamics.n)
+    middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
+    ends: dict[str, Array] = {}
+    for constraint in problem.constraints:
+        fixed = constraint.term.quantity == "q" and np.all(constraint.lower == constraint.upper)
+        if fixed and constraint.over in ("start", "end"):
+            ends[str(constraint.over)] = constraint.lower
+    first = ends.get("start", ends.get("end", middle))
+    last = ends.get("end", first)
+    return lambda s: first + np.asarray(s)[:, None] * (last - first)

@@ -1,0 +1,193 @@
+"""The linear part of a problem: equalities to eliminate and bounds on unknowns or on rows of them.
+
+Positions are linear in the control points, velocities in control points and durations together
+(v T = B_1 P), accelerations only where they vanish or the duration is fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.block import Array
+from trajopt.problem import Constraint, Problem
+from trajopt.projection import SPLINE_LEAVES, Projection
+from trajopt.use import selected_nodes
+
+
+@dataclass
+class LinearRows:
+    """Rows lower <= A x <= upper under construction, each with a name for reports."""
+
+    size: int
+    rows: list[Array] = field(default_factory=list)
+    columns: list[Array] = field(default_factory=list)
+    values: list[Array] = field(default_factory=list)
+    lower: list[float] = field(default_factory=list)
+    upper: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def add(self, columns, values, lower: float, upper: float, name: str) -> None:
+        values = np.atleast_1d(np.asarray(values, dtype=float))
+        self.rows.append(np.full(values.size, len(self.names)))
+        self.columns.append(np.atleast_1d(np.asarray(columns)))
+        self.values.append(values)
+        self.lower.append(float(lower))
+        self.upper.append(float(upper))
+        self.names.append(name)
+
+    def matrix(self) -> sparse.csr_array:
+        shape = (len(self.names), self.size)
+        if not self.names:
+            return sparse.csr_array(shape)
+        triplets = (np.concatenate(self.rows), np.concatenate(self.columns))
+        matrix = sparse.coo_array((np.concatenate(self.values), triplets), shape=shape).tocsr()
+        matrix.eliminate_zeros()
+        return matrix
+
+
+def linear_equalities(problem: Problem, projection: Projection) -> tuple[LinearRows, list[Constraint]]:
+    """Rows A x = b for elimination, and the constraints that are not among them."""
+    rows = LinearRows(projection.layout.size)
+    rest = []
+    for constraint in problem.constraints:
+        equality = bool(np.all(constraint.lower == constraint.upper))
+        if equality and _is_linear(problem, constraint):
+            _add_node_equalities(rows, problem, projection, constraint)
+        else:
+            rest.append(constraint)
+    for column, arc in zip(_duration_columns(projection), problem.trajectory.arcs, strict=True):
+        shortest, longest = arc.duration_bounds
+        if shortest == longest:
+            rows.add(column, 1.0, shortest, shortest, "the fixed duration")
+    return rows, rest
+
+
+def periodic_equalities(rows: LinearRows, problem: Problem, projection: Projection) -> list:
+    """Add q and, on one arc or fixed durations, v periodicities; return those that must become rows."""
+    rest = []
+    last, basis = projection.nodes.count - 1, projection.nodes.basis
+    for use in problem.periodicities:
+        order = SPLINE_LEAVES.index(use.term.quantity) if use.term.quantity in SPLINE_LEAVES else None
+        if order is None or (order > 0 and len(problem.trajectory.arcs) > 1):
+            rest.append(use)
+            continue
+        for j, sign in enumerate(use.signs):
+            columns = np.concatenate([projection.columns[last, :, j], projection.columns[0, :, j]])
+            values = np.concatenate([basis[order, last], -sign * basis[order, 0]])
+            rows.add(columns, values, 0.0, 0.0, f"{use.name}, {problem.dynamics.joint_names[j]}")
+    return rest
+
+
+def continuity_equalities(
+    rows: LinearRows, problem: Problem, projection: Projection
+) -> list[tuple[int, str]]:
+    """Add position continuity between arcs; return (arc, quantity) pairs that must become rows."""
+    nodes, bilinear = projection.nodes, []
+    for arc in range(len(problem.trajectory.arcs) - 1):
+        left, right = _border(projection, arc)
+        for order in range(problem.trajectory.continuity + 1):
+            if order:
+                bilinear.append((arc, SPLINE_LEAVES[order]))
+                continue
+            for j, joint in enumerate(problem.dynamics.joint_names):
+                columns = np.concatenate([projection.columns[left, :, j], projection.columns[right, :, j]])
+                values = np.concatenate([nodes.basis[0, left], -nodes.basis[0, right]])
+                rows.add(columns, values, 0.0, 0.0, f"continuity of {joint} after arc {arc}")
+    return bilinear
+
+
+def variable_bounds(problem: Problem, projection: Projection) -> tuple[Array, Array, list[str]]:
+    """Bounds and names of the entries of x: hull bounds of positions, durations, parameters."""
+    layout, trajectory = projection.layout, problem.trajectory
+    lower, upper = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
+    names = []
+    for arc_index, (offset, arc) in enumerate(zip(layout.offsets, trajectory.arcs, strict=True)):
+        place = slice(offset, offset + arc.basis.count * problem.dynamics.n)
+        for constraint in problem.constraints:
+            if constraint.hold == "hull" and constraint.term.quantity == "q":
+                repeated = arc.basis.count
+                lower[place] = np.maximum(lower[place], np.tile(constraint.lower, repeated))
+                upper[place] = np.minimum(upper[place], np.tile(constraint.upper, repeated))
+        names += [
+            f"control point {i} of {joint} in arc {arc_index}"
+            for i in range(arc.basis.count)
+            for joint in problem.dynamics.joint_names
+        ]
+    for arc_index, arc in enumerate(trajectory.arcs):
+        lower[layout.durations.start + arc_index], upper[layout.durations.start + arc_index] = (
+            arc.duration_bounds
+        )
+        names.append(f"duration of arc {arc_index}")
+    for name, place in layout.parameters.items():
+        lower[place], upper[place] = problem.parameters[name].lower, problem.parameters[name].upper
+        names += [f"parameter {name}"] * (place.stop - place.start)
+    return lower, upper, names
+
+
+def velocity_hull_rows(problem: Problem, projection: Projection) -> LinearRows:
+    """lower T <= control points of B_1 P <= upper T, two rows each: linear, and true for all t."""
+    rows = LinearRows(projection.layout.size)
+    for constraint in problem.constraints:
+        if constraint.hold != "hull" or constraint.term.quantity != "v":
+            continue
+        for arc_index, arc in enumerate(problem.trajectory.arcs):
+            knots, degree, n = arc.basis.knots, arc.basis.degree, problem.dynamics.n
+            widths = knots[degree + 1 : -1] - knots[1 : -degree - 1]
+            duration = projection.layout.durations.start + arc_index
+            for i, width in enumerate(widths):
+                for j, joint in enumerate(problem.dynamics.joint_names):
+                    earlier = projection.layout.offsets[arc_index] + i * n + j
+                    columns, slope = [earlier, earlier + n, duration], degree / width
+                    label = f"{constraint.name} of {joint}"
+                    if np.isfinite(constraint.lower[j]):
+                        rows.add(columns, [-slope, slope, -constraint.lower[j]], 0.0, np.inf, label)
+                    if np.isfinite(constraint.upper[j]):
+                        rows.add(columns, [-slope, slope, -constraint.upper[j]], -np.inf, 0.0, label)
+    return rows
+
+
+def _is_linear(problem: Problem, constraint: Constraint) -> bool:
+    quantity = constraint.term.quantity
+    if quantity in ("q", "v", "duration", "t") or quantity.startswith("parameter:"):
+        return True
+    fixed = all(arc.duration_bounds[0] == arc.duration_bounds[1] for arc in problem.trajectory.arcs)
+    return quantity in ("a", "jerk") and (fixed or not np.any(constraint.lower))
+
+
+def _add_node_equalities(
+    rows: LinearRows, problem: Problem, projection: Projection, constraint: Constraint
+) -> None:
+    quantity, nodes = constraint.term.quantity, projection.nodes
+    for k in selected_nodes(problem.trajectory, constraint.over):
+        if quantity in SPLINE_LEAVES:
+            order = SPLINE_LEAVES.index(quantity)
+            duration = projection.layout.durations.start + nodes.arc[k]
+            shortest, longest = problem.trajectory.arcs[nodes.arc[k]].duration_bounds
+            for j, joint in enumerate(problem.dynamics.joint_names):
+                columns, values = projection.columns[k, :, j], nodes.basis[order, k]
+                rhs = constraint.lower[j]
+                if order == 1 and shortest < longest:
+                    columns, values, rhs = np.append(columns, duration), np.append(values, -rhs), 0.0
+                elif order:
+                    rhs = rhs * shortest**order if shortest == longest else 0.0
+                rows.add(columns, values, rhs, rhs, f"{constraint.name}, {joint}")
+        else:
+            for component, gradient in enumerate(projection.clock_jacobian(quantity)[k]):
+                columns = projection.layout.control_point_count + np.arange(gradient.size)
+                rhs = constraint.lower[component]
+                rows.add(columns, gradient, rhs, rhs, constraint.name)
+
+
+def _duration_columns(projection: Projection) -> range:
+    return range(projection.layout.durations.start, projection.layout.durations.stop)
+
+
+def _border(projection: Projection, arc: int) -> tuple[int, int]:
+    """The last node of an arc and the first of the next."""
+    return (
+        int(np.flatnonzero(projection.nodes.arc == arc)[-1]),
+        int(np.flatnonzero(projection.nodes.arc == arc + 1)[0]),
+    )

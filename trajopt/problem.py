@@ -1,0 +1,309 @@
+"""A problem: a dynamics, a trajectory, what to minimize, and what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt import terms
+from trajopt.block import Dynamics
+from trajopt.errors import (
+    InfeasibleBoundsError,
+    NotFiniteError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    near_matches,
+)
+from trajopt.projection import CLOCK_LEAVES, SPLINE_LEAVES
+from trajopt.trajectory import Trajectory
+
+Over = str | tuple[float, float]  # "path", "start", "end" or a window of normalised time
+JOINT_QUANTITIES = (*SPLINE_LEAVES, "tau")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a library problem is built again: its name and every parameter."""
+
+    problem: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """weight * (integral over the path, or value at an end) of the sum of a term's components."""
+
+    term: Any
+    weight: float
+    over: Over
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """lower <= term <= upper over a part of the motion.
+
+    `hold` says in which sense: "nodes", at the nodes only (see `Solution.verify` for what happens between
+    them), or "hull", for all t because the control points of the curve are bounded (sufficient, for q and v).
+    """
+
+    term: Any
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    over: Over
+    name: str
+    hold: Literal["nodes", "hull"] = "nodes"
+
+
+@dataclass(frozen=True, eq=False)
+class Periodicity:
+    """term(end) = signs * term(start)."""
+
+    term: Any
+    signs: NDArray[np.float64]
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A constant unknown with bounds and a first guess, all (width,)."""
+
+    name: str
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    guess: NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Problem:
+    """min sum of costs subject to constraints, over all splines of a trajectory.
+
+        minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at an end)
+        subject to  lower <= term <= upper                            at nodes, for all t, or at an end
+
+    Everything that is said here is checked here, as far as it can be without evaluating a term.
+    """
+
+    dynamics: Dynamics
+    trajectory: Trajectory = field(default_factory=Trajectory.uniform)
+    name: str = "problem"
+    costs: list[Cost] = field(default_factory=list, init=False)
+    constraints: list[Constraint] = field(default_factory=list, init=False)
+    periodicities: list[Periodicity] = field(default_factory=list, init=False)
+    parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
+    guessed_curve: Any = field(default=None, init=False)
+    guessed_duration: float | None = field(default=None, init=False)
+    recipe: Recipe | None = field(default=None, init=False)
+
+    # -- what to minimize ---------------------------------------------------------------------------------
+
+    def minimize(
+        self, term: Any, weight: float = 1.0, over: Over | None = None, name: str | None = None
+    ) -> None:
+        """Add weight * (integral of the term over `over`, or its value at "start" or "end").
+
+        Vector terms are summed over their components. `over` is "path" unless the term is the duration or a
+        parameter, whose value counts once.
+        """
+        weight = float(weight)
+        if not np.isfinite(weight):
+            raise NotFiniteError(f"the weight of '{term.name}' is {weight}: give a finite number")
+        constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
+        where = over if over is not None else ("end" if constant else "path")
+        self.costs.append(Cost(term, weight, _checked_over(where), name or term.name))
+
+    # -- what must hold -----------------------------------------------------------------------------------
+
+    def subject_to(
+        self,
+        term: Any,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        *,
+        equals: ArrayLike | None = None,
+        over: Over = "path",
+        name: str | None = None,
+        hold: Literal["nodes", "hull"] = "nodes",
+    ) -> None:
+        """Add lower <= term <= upper, or term = equals; scalars hold for every component."""
+        label = name or term.name
+        if equals is not None:
+            if lower is not None or upper is not None:
+                raise OptionError(f"'{label}' has both equals and bounds: give one of them")
+            lower = upper = equals
+        width = self.width_of(term.quantity) if self.knows_width(term.quantity) else None
+        low = _bound(lower, -np.inf, width, label, self._labels(term.quantity))
+        high = _bound(upper, np.inf, width, label, self._labels(term.quantity))
+        low, high = np.broadcast_arrays(low, high)
+        if np.any(low > high):
+            worst = int(np.argmax(low > high))
+            raise InfeasibleBoundsError(
+                f"'{label}' has lower bound {low.flat[worst]} above upper bound {high.flat[worst]} "
+                f"in component {worst}: swap or widen them"
+            )
+        if hold not in ("nodes", "hull"):
+            raise OptionError(f"hold is {hold!r}: use 'nodes' or 'hull'")
+        if hold == "hull" and (term.quantity not in ("q", "v") or over != "path"):
+            raise OptionError(
+                f"'{label}': hold='hull' bounds control points, which q and v over the path have"
+            )
+        self.constraints.append(Constraint(term, low, high, _checked_over(over), label, hold))
+
+    def start_at(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
+    ) -> None:
+        """Fix positions, velocities, accelerations at t = 0; what is left out stays free."""
+        self._boundary("start", q, v, a)
+
+    def end_at(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
+    ) -> None:
+        """Fix positions, velocities, accelerations at t = T; what is left out stays free."""
+        self._boundary("end", q, v, a)
+
+    def subject_to_joint_limits(
+        self, position: bool = True, velocity: bool = True, torque: bool = True
+    ) -> None:
+        """Add the finite limits of the dynamics.
+
+        Positions and velocities hold for all t (control points of the curve and of its derivative), torques
+        at the nodes.
+        """
+        limits = self.dynamics.limits
+        if position and _any_finite(limits.q_lower, limits.q_upper):
+            self.subject_to(terms.q, limits.q_lower, limits.q_upper, hold="hull", name="position limits")
+        if velocity and _any_finite(limits.velocity):
+            self.subject_to(terms.v, -limits.velocity, limits.velocity, hold="hull", name="velocity limits")
+        if torque and _any_finite(limits.torque_lower, limits.torque_upper):
+            self.subject_to(terms.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
+
+    def subject_to_periodic(self, term: Any, signs: ArrayLike = 1.0, name: str | None = None) -> None:
+        """Add term(T) = signs * term(0); q and v are eliminated, other terms become rows."""
+        label = name or f"{term.name} periodic"
+        width = self.width_of(term.quantity) if self.knows_width(term.quantity) else None
+        self.periodicities.append(Periodicity(term, _bound(signs, 1.0, width, label, ()), label))
+
+    def parameter(
+        self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None
+    ) -> terms.Quantity:
+        """Add a constant unknown and return it as a term."""
+        low, high = np.broadcast_arrays(np.atleast_1d(np.asarray(lower, float)), np.asarray(upper, float))
+        middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * (low + high), np.clip(0.0, low, high))
+        start = np.broadcast_to(np.asarray(middle if guess is None else guess, float), low.shape)
+        if np.any(low > high) or not np.all(np.isfinite(start)):
+            raise InfeasibleBoundsError(f"parameter '{name}' has bounds [{low}, {high}] and guess {start}")
+        self.parameters[name] = Parameter(name, low, high, start)
+        return terms.parameter(name)
+
+    def guess(self, q: Any = None, duration: float | None = None) -> None:
+        """Start the solver from a curve: q(s) -> (..., n) of normalised time, or samples (k, n) evenly spaced."""
+        if duration is not None and not (np.isfinite(duration) and duration > 0.0):
+            raise NotFiniteError(f"the guessed duration is {duration}: give a positive number of seconds")
+        if q is not None and not callable(q):
+            samples = np.asarray(q, dtype=float)
+            if samples.ndim != 2 or samples.shape[1] != self.dynamics.n or samples.shape[0] < 2:
+                raise ShapeError(
+                    f"the guess has shape {samples.shape} but needs (samples, {self.dynamics.n}): "
+                    "rows are evenly spaced times"
+                )
+            if not np.all(np.isfinite(samples)):
+                raise NotFiniteError("the guess contains NaN or infinity: give finite joint positions")
+            self.guessed_curve = _interpolant(samples)
+        elif q is not None:
+            self.guessed_curve = q
+        self.guessed_duration = duration
+
+    # -- names and widths ---------------------------------------------------------------------------------
+
+    def width_of(self, quantity: str) -> int:
+        """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""
+        n = self.dynamics.n
+        if quantity in SPLINE_LEAVES:
+            return n
+        if quantity in CLOCK_LEAVES:
+            return 1
+        family, _, of = quantity.partition(":")
+        if family == "parameter" and of in self.parameters:
+            return self.parameters[of].lower.size
+        if family in terms.DYNAMICS_WIDTHS:
+            width = terms.DYNAMICS_WIDTHS[family]
+            return n if width is None else width
+        known = [*SPLINE_LEAVES, *CLOCK_LEAVES, *terms.DYNAMICS_WIDTHS]
+        known += [f"parameter:{name}" for name in self.parameters]
+        raise UnknownNameError(
+            f"no quantity is called '{quantity}'{near_matches(quantity, known)}: known are {', '.join(known)}"
+        )
+
+    def knows_width(self, quantity: str) -> bool:
+        """Whether the width of a quantity is known before its term is traced."""
+        try:
+            self.width_of(quantity)
+        except UnknownNameError:
+            if quantity.startswith(("term:", "(")):
+                return False
+            raise
+        return True
+
+    def component_names(self, quantity: str, width: int) -> list[str]:
+        """What reports call the components of a quantity: joints where there is one per joint."""
+        labels = self._labels(quantity)
+        return list(labels) if len(labels) == width else [str(i) for i in range(width)]
+
+    def _labels(self, quantity: str) -> tuple[str, ...]:
+        return tuple(self.dynamics.joint_names) if quantity in JOINT_QUANTITIES else ()
+
+    def _boundary(self, place: str, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None) -> None:
+        for term, value in ((terms.q, q), (terms.v, v), (terms.a, a)):
+            if value is not None:
+                name = f"{term.quantity} at the {place}"
+                array = np.asarray(value, dtype=float)
+                if array.shape not in ((), (self.dynamics.n,)):
+                    raise ShapeError(
+                        f"{name} has shape {array.shape} but the dynamics has n = {self.dynamics.n} joints "
+                        f"({', '.join(self.dynamics.joint_names)})"
+                    )
+                if not np.all(np.isfinite(array)):
+                    raise NotFiniteError(
+                        f"{name} is {array}: give finite numbers, leave free joints to bounds"
+                    )
+                self.subject_to(term, equals=array, over=place, name=name)
+
+
+def _bound(value: ArrayLike | None, absent: float, width: int | None, label: str, joints: tuple) -> NDArray:
+    array = np.asarray(absent if value is None else value, dtype=float)
+    if np.any(np.isnan(array)):
+        raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
+    if array.ndim > 1 or (width is not None and array.ndim == 1 and array.size != width):
+        whose = f" ({', '.join(joints)})" if joints else ""
+        raise ShapeError(
+            f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
+        )
+    return np.broadcast_to(array, (width,)).copy() if width is not None else np.atleast_1d(array)
+
+
+def _checked_over(over: Over) -> Over:
+    if isinstance(over, tuple):
+        if len(over) == 2 and 0.0 <= over[0] < over[1] <= 1.0:
+            return (float(over[0]), float(over[1]))
+        raise OptionError(f"over is {over!r}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
+    if over not in ("path", "start", "end"):
+        raise OptionError(f"over is {over!r}: use 'path', 'start', 'end' or a window (s0, s1)")
+    return over
+
+
+def _any_finite(*arrays: NDArray) -> bool:
+    return any(bool(np.any(np.isfinite(array))) for array in arrays)
+
+
+def _interpolant(samples: NDArray):
+    at = np.linspace(0.0, 1.0, samples.shape[0])
+
+    def curve(s: ArrayLike) -> NDArray:
+        return np.stack([np.interp(s, at, column) for column in samples.T], axis=-1)
+
+    return curve

@@ -1,0 +1,355 @@
+"""From leaves to unknowns: the only place that knows basis matrices, 1/T and its powers.
+
+The unknowns are x = (control points of every arc, durations T of every arc, parameters). At a node of arc a,
+
+    q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier durations,
+
+so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. The derivatives by P are B_l / T^l, those by T
+are -l z_l / T and l (l + 1) z_l / T^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.block import Array, Pairs, Values
+from trajopt.trajectory import Trajectory
+
+SPLINE_LEAVES = ("q", "v", "a", "jerk")
+CLOCK_LEAVES = ("t", "duration", "arc_duration")
+
+
+def parameter_leaf(name: str) -> str:
+    """The leaf that carries a constant unknown."""
+    return f"parameter:{name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where everything stands in x: control points by arc, point and coordinate, then durations, parameters."""
+
+    offsets: Array  # (arcs,) start of each arc's control points
+    control_point_count: int  # over all arcs and coordinates
+    durations: slice
+    parameters: dict[str, slice]
+    size: int
+
+    @property
+    def global_count(self) -> int:
+        """Durations and parameters: the unknowns that every node sees."""
+        return self.size - self.control_point_count
+
+
+class Projection:
+    """Maps leaf values, gradients, Jacobians and Hessians at the nodes to and from the unknowns x."""
+
+    def __init__(self, trajectory: Trajectory, n: int, parameters: Mapping[str, int] | None = None) -> None:
+        self.trajectory, self.n = trajectory, n
+        self.nodes = trajectory.nodes
+        self.layout = _layout(trajectory, n, parameters or {})
+        self.leaves = {leaf: n for leaf in SPLINE_LEAVES} | {leaf: 1 for leaf in CLOCK_LEAVES}
+        self.leaves |= {parameter_leaf(name): width for name, width in (parameters or {}).items()}
+        nodes, layout = self.nodes, self.layout
+        self.width = nodes.basis.shape[2]
+        first = layout.offsets[nodes.arc] + n * nodes.first_control_point
+        #: column of x of local control point i, coordinate j at node k: (K, width, n)
+        self.columns = first[:, None, None] + n * np.arange(self.width)[:, None] + np.arange(n)
+        # A padded basis function of a short arc may point past it; its values are zero, its column is clipped.
+        self.columns = np.minimum(self.columns, max(layout.control_point_count - 1, 0))
+        self._clock = self._clock_jacobians()
+        self._spans = _SpanGroups(nodes.span)
+
+    # -- values -------------------------------------------------------------------------------------------
+
+    def arc_durations(self, x: Array) -> Array:
+        """Duration of every node's arc, (K,)."""
+        return x[self.layout.durations][self.nodes.arc]
+
+    def leaf_values(self, x: Array, needed: set[str]) -> Values:
+        """The needed leaves at all nodes, (K, width); real or complex x."""
+        local = x[self.columns]
+        duration = self.arc_durations(x)[:, None]
+        values: Values = {}
+        for order, leaf in enumerate(SPLINE_LEAVES):
+            if leaf in needed:
+                shape = np.einsum("ki,kij->kj", self.nodes.basis[order], local)
+                values[leaf] = shape / duration**order
+        tail = x[self.layout.control_point_count :]
+        for leaf in needed.difference(SPLINE_LEAVES):
+            values[leaf] = self._clock[leaf] @ tail
+        return values
+
+    def clock_jacobian(self, leaf: str) -> Array:
+        """d leaf / d (durations, parameters), constant, (K, width, globals)."""
+        return self._clock[leaf]
+
+    # -- gradient -----------------------------------------------------------------------------------------
+
+    def gradient(self, x: Array, z: Values, bar: Values) -> Array:
+        """d/dx of a scalar from its leaf adjoints bar (K, width)."""
+        gradient = np.zeros(self.layout.size, dtype=x.dtype)
+        inverse = 1.0 / self.arc_durations(x)
+        local = np.zeros(self.columns.shape, dtype=x.dtype)
+        tail = gradient[self.layout.control_point_count :]
+        for order, leaf in enumerate(SPLINE_LEAVES):
+            if leaf not in bar:
+                continue
+            local += (self.nodes.basis[order] * inverse[:, None] ** order)[:, :, None] * bar[leaf][:, None, :]
+            if order:
+                along = -order * inverse * np.einsum("kj,kj->k", bar[leaf], z[leaf])
+                np.add.at(tail, self.nodes.arc, along)
+        for leaf, jacobian in self._clock.items():
+            if leaf in bar:
+                tail += np.einsum("kw,kwg->g", bar[leaf], jacobian)
+        np.add.at(gradient, self.columns, local)
+        return gradient
+
+    # -- Jacobian -----------------------------------------------------------------------------------------
+
+    def jacobian(self, x: Array, z: Values, derivative: Values, at: Array) -> tuple[Array, Array]:
+        """d quantity / dx at the nodes `at`, from leaf -> (K, m, width).
+
+        Returns the part by local control points, (nodes, m, n, width), and by durations and parameters,
+        (nodes, m, globals); `self.columns` says where the former belong.
+        """
+        inverse = 1.0 / self.arc_durations(x)[at]
+        parts = [
+            (order, derivative[leaf][at]) for order, leaf in enumerate(SPLINE_LEAVES) if leaf in derivative
+        ]
+        rows = next(iter(derivative.values())).shape[1]
+        wide = np.zeros((at.size, rows, self.layout.global_count), dtype=x.dtype)
+        if parts:
+            stacked = np.stack([part for _, part in parts], axis=-1)  # (nodes, m, n, orders)
+            basis = np.stack([self.nodes.basis[o][at] * inverse[:, None] ** o for o, _ in parts], axis=1)
+            local = np.matmul(stacked.reshape(at.size, -1, len(parts)), basis)
+            local = local.reshape(at.size, rows, self.n, self.width)
+        else:
+            local = np.zeros((at.size, rows, self.n, self.width), dtype=x.dtype)
+        for order, part in parts:
+            if order:
+                along = np.matmul(part, z[SPLINE_LEAVES[order]][at][:, :, None])[:, :, 0]
+                wide[np.arange(at.size), :, self.nodes.arc[at]] -= order * inverse[:, None] * along
+        for leaf, jacobian in self._clock.items():
+            if leaf in derivative:
+                wide += np.matmul(derivative[leaf][at], jacobian[at])
+        return local, wide
+
+    def jacobian_pattern(self, derivative: Values) -> tuple[Array, Array]:
+        """Structure of `jacobian` at one node: (m, n) by control points and (m, globals, arcs) by the rest."""
+        rows = next(iter(derivative.values())).shape[0]
+        local = np.zeros((rows, self.n), dtype=bool)
+        wide = np.zeros((rows, self.layout.global_count, len(self.trajectory.arcs)), dtype=bool)
+        for order, leaf in enumerate(SPLINE_LEAVES):
+            if leaf in derivative:
+                local |= derivative[leaf]
+                if order:
+                    for arc in range(len(self.trajectory.arcs)):
+                        wide[:, arc, arc] |= derivative[leaf].any(axis=1)
+        for leaf, jacobian in self._clock.items():
+            if leaf in derivative:
+                for arc in range(len(self.trajectory.arcs)):
+                    reach = (jacobian[self.nodes.arc == arc] != 0.0).any(axis=0)
+                    wide[:, :, arc] |= (derivative[leaf][:, :, None] & reach).any(axis=1)
+        return local, wide
+
+    # -- Hessian ------------------------------------------------------------------------------------------
+
+    def hessian(self, x: Array, z: Values, bar: Values, second: Pairs) -> Array:
+        """Raw Hessian entries, in the order of `hessian_places`, summed over the nodes of each span.
+
+        The raw entries are those of a matrix M with H = M + M'.
+        """
+        inverse = 1.0 / self.arc_durations(x)
+        return np.concatenate(
+            [
+                self._half_hessian(inverse, second).ravel(),
+                self._cross_hessian(inverse, z, bar, second).ravel(),
+                self._global_hessian(inverse, z, bar, second).ravel(),
+            ]
+        )
+
+    def hessian_places(self, pattern_of_span: list[Pairs], gradient_of_span: list[set[str]]):
+        """Rows and columns in x, and the structural mask, of the raw entries of `hessian`.
+
+        `pattern_of_span` holds the leaf pattern of the second derivatives on every span,
+        `gradient_of_span` the leaves that carry an adjoint there.
+        """
+        n, width, tail = self.n, self.width, self.layout.global_count
+        columns = self.columns[self._spans.first_node]  # (spans, width, n)
+        spans = columns.shape[0]
+        half_mask = np.zeros((spans, width, width, n, n), dtype=bool)
+        cross_mask = np.zeros((spans, width, n, tail), dtype=bool)
+        global_mask = np.zeros((tail, tail), dtype=bool)
+        for span, (pattern, touched) in enumerate(zip(pattern_of_span, gradient_of_span, strict=True)):
+            nodes = self._spans.members(span)
+            arc = self.nodes.arc[nodes[0]]
+            alive = self.nodes.basis[:, nodes].any(axis=(0, 1))
+            reach = self._reach(nodes)
+            for (first, other), part in pattern.items():
+                if first in SPLINE_LEAVES and other in SPLINE_LEAVES:
+                    half_mask[span] |= (alive[:, None] & alive)[:, :, None, None] & part
+            for pair, part in pattern.items():
+                for (one, two), block in ((pair, part), (pair[::-1], part.T)):
+                    wide = (block[:, :, None] & reach[two]).any(axis=1)  # (width of one, globals)
+                    if one in SPLINE_LEAVES:
+                        cross_mask[span] |= alive[:, None, None] & wide
+                    global_mask |= (reach[one][:, :, None] & wide[:, None, :]).any(axis=0)
+            for order, leaf in enumerate(SPLINE_LEAVES):
+                if order and leaf in touched:
+                    cross_mask[span, :, :, arc] |= alive[:, None]
+                    global_mask[arc, arc] = True
+        half_rows = np.broadcast_to(columns[:, :, None, :, None], half_mask.shape)
+        half_columns = np.broadcast_to(columns[:, None, :, None, :], half_mask.shape)
+        globals_ = self.layout.control_point_count + np.arange(tail)
+        cross_rows = np.broadcast_to(columns[:, :, :, None], cross_mask.shape)
+        cross_columns = np.broadcast_to(globals_, cross_mask.shape)
+        rows = [half_rows, cross_rows, np.broadcast_to(globals_[:, None], (tail, tail))]
+        cols = [half_columns, cross_columns, np.broadcast_to(globals_, (tail, tail))]
+        masks = [half_mask, cross_mask, np.tril(global_mask | global_mask.T)]
+        flat = [np.concatenate([part.ravel() for part in group]) for group in (rows, cols, masks)]
+        return flat[0], flat[1], flat[2]
+
+    def _half_hessian(self, inverse: Array, second: Pairs) -> Array:
+        """sum_k B_l[k, i] B_m[k, i'] T^-(l+m) H_lm[k, j, j'] over pairs l <= m, half of l = m: (spans, i, i', j, j')."""
+        pairs = [pair for pair in second if pair[0] in SPLINE_LEAVES and pair[1] in SPLINE_LEAVES]
+        spans, width, n = self._spans.count, self.width, self.n
+        if not pairs:
+            return np.zeros((spans, width, width, n, n))
+        weights, blocks = [], []
+        for first, other in pairs:
+            low, high = SPLINE_LEAVES.index(first), SPLINE_LEAVES.index(other)
+            factor = inverse ** (low + high) * (0.5 if low == high else 1.0)
+            basis = self.nodes.basis
+            weights.append((factor[:, None] * basis[low])[:, :, None] * basis[high][:, None, :])
+            blocks.append(second[first, other])
+        stacked_weights = np.stack(weights, axis=1).reshape(-1, len(pairs), width * width)
+        stacked_blocks = np.stack(blocks, axis=1).reshape(-1, len(pairs), n * n)
+        left = self._spans.gather(stacked_weights).reshape(spans, -1, width * width)
+        right = self._spans.gather(stacked_blocks).reshape(spans, -1, n * n)
+        product = np.matmul(left.transpose(0, 2, 1), right)
+        return product.reshape(spans, width, width, n, n)
+
+    def _cross_hessian(self, inverse: Array, z: Values, bar: Values, second: Pairs) -> Array:
+        """Control points against durations and parameters: (spans, i, j, globals)."""
+        nodes, tail = self.nodes, self.layout.global_count
+        result = np.zeros((nodes.count, self.width, self.n, tail))
+        for order, leaf in enumerate(SPLINE_LEAVES):
+            along = np.zeros((nodes.count, self.n, tail))
+            touched = order > 0 and leaf in bar
+            if touched:
+                along[np.arange(nodes.count), :, nodes.arc] -= order * inverse[:, None] * bar[leaf]
+            for (first, other), part in second.items():
+                if first == leaf:
+                    along += np.matmul(part, self._by_globals(other, inverse, z))
+                    touched = True
+                if other == leaf and first != leaf:
+                    along += np.matmul(part.transpose(0, 2, 1), self._by_globals(first, inverse, z))
+                    touched = True
+            if touched:
+                basis = nodes.basis[order] * inverse[:, None] ** order
+                result += basis[:, :, None, None] * along[:, None, :, :]
+        return self._spans.sum(result)
+
+    def _global_hessian(self, inverse: Array, z: Values, bar: Values, second: Pairs) -> Array:
+        """Durations and parameters against each other, lower triangle with half the diagonal."""
+        tail = self.layout.global_count
+        total = np.zeros((tail, tail))
+        for (first, other), part in second.items():
+            left, right = self._by_globals(first, inverse, z), self._by_globals(other, inverse, z)
+            block = np.einsum("kug,kuw,kwh->gh", left, part, right, optimize=True)
+            total += block if first == other else block + block.T
+        for order, leaf in enumerate(SPLINE_LEAVES):
+            if order and leaf in bar:
+                bend = order * (order + 1) * inverse**2 * np.einsum("kj,kj->k", bar[leaf], z[leaf])
+                np.add.at(total, (self.nodes.arc, self.nodes.arc), bend)
+        return np.tril(total) - 0.5 * np.diag(np.diag(total))
+
+    def _by_globals(self, leaf: str, inverse: Array, z: Values) -> Array:
+        """d leaf / d (durations, parameters) at every node, (K, width, globals)."""
+        if leaf in self._clock:
+            return self._clock[leaf]
+        order = SPLINE_LEAVES.index(leaf)
+        jacobian = np.zeros((self.nodes.count, self.n, self.layout.global_count))
+        if order:
+            jacobian[np.arange(self.nodes.count), :, self.nodes.arc] = -order * inverse[:, None] * z[leaf]
+        return jacobian
+
+    def _reach(self, nodes: Array) -> dict[str, Array]:
+        """Structure of `_by_globals` on the nodes of one span: leaf -> (width, globals)."""
+        reach = {leaf: (jacobian[nodes] != 0.0).any(axis=0) for leaf, jacobian in self._clock.items()}
+        arc = self.nodes.arc[nodes[0]]
+        for order, leaf in enumerate(SPLINE_LEAVES):
+            reach[leaf] = np.zeros((self.n, self.layout.global_count), dtype=bool)
+            reach[leaf][:, arc] = order > 0
+        return reach
+
+    def _clock_jacobians(self) -> dict[str, Array]:
+        """Constant Jacobians (K, width, globals) of the leaves that are linear in durations and parameters."""
+        nodes, layout = self.nodes, self.layout
+        arcs = len(self.trajectory.arcs)
+        shape = (nodes.count, 1, layout.global_count)
+        time, total, own = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        every = np.arange(nodes.count)
+        own[every, 0, nodes.arc] = 1.0
+        total[:, 0, :arcs] = 1.0
+        time[:, 0, :arcs] = np.arange(arcs) < nodes.arc[:, None]
+        time[every, 0, nodes.arc] = nodes.s
+        clock = {"t": time, "duration": total, "arc_duration": own}
+        for name, place in layout.parameters.items():
+            width = place.stop - place.start
+            selection = np.zeros((nodes.count, width, layout.global_count))
+            first = place.start - layout.control_point_count
+            selection[:, np.arange(width), first + np.arange(width)] = 1.0
+            clock[parameter_leaf(name)] = selection
+        return clock
+
+
+class _SpanGroups:
+    """Nodes grouped by span; groups of unequal size are padded with a node of weight zero."""
+
+    def __init__(self, span: Array) -> None:
+        self.first_node = np.flatnonzero(np.diff(span, prepend=-1))
+        self.count = self.first_node.size
+        sizes = np.diff(np.append(self.first_node, span.size))
+        slots = np.arange(sizes.max())
+        self._index = self.first_node[:, None] + np.minimum(slots, sizes[:, None] - 1)
+        self._filled = slots < sizes[:, None]
+        self._even = bool(self._filled.all())
+        self._sizes = sizes
+
+    def members(self, span: int) -> Array:
+        return self.first_node[span] + np.arange(self._sizes[span])
+
+    def gather(self, per_node: Array) -> Array:
+        """(K, ...) to (spans, slots, ...), padding slots zero."""
+        gathered = per_node[self._index]
+        if not self._even:
+            gathered[~self._filled] = 0.0
+        return gathered
+
+    def sum(self, per_node: Array) -> Array:
+        """(K, ...) summed over the nodes of each span."""
+        return np.add.reduceat(per_node, self.first_node, axis=0)
+
+
+def _layout(trajectory: Trajectory, n: int, parameters: Mapping[str, int]) -> Layout:
+    sizes = np.array([arc.basis.count * n for arc in trajectory.arcs])
+    control_points = int(sizes.sum())
+    cursor = control_points + len(trajectory.arcs)
+    places = {}
+    for name, width in parameters.items():
+        places[name] = slice(cursor, cursor + width)
+        cursor += width
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return Layout(offsets, control_points, slice(control_points, control_points + len(sizes)), places, cursor)
+
+
+def sparse_rows(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> sparse.csr_array:
+    """A sparse matrix from triplets, duplicates summed."""
+    matrix = sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    return matrix

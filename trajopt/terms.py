@@ -1,0 +1,147 @@
+"""Terms: what a problem minimizes or bounds. A term names one quantity of the graph and how to compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from trajopt.block import Block, Square
+
+
+class Term(Protocol):
+    """Something that can be minimized or bounded."""
+
+    @property
+    def name(self) -> str: ...
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        """The blocks, beyond leaves and dynamics, that compute `quantity`."""
+        ...
+
+    @property
+    def quantity(self) -> str:
+        """The key of the term's value in the graph."""
+        ...
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A leaf, or an output of the dynamics, taken as it is."""
+
+    quantity: str
+
+    @property
+    def name(self) -> str:
+        return self.quantity
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        return ()
+
+    def __pow__(self, exponent: int) -> Squared:
+        return squared(self, exponent)
+
+
+@dataclass(frozen=True)
+class Squared:
+    """The squares of a term's components."""
+
+    base: Any
+
+    @property
+    def name(self) -> str:
+        return f"{self.base.name} squared"
+
+    @property
+    def quantity(self) -> str:
+        return f"({self.base.quantity})^2"
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        inner = self.base.blocks(width_of)
+        offered: dict[str, int] = {}
+        for block in inner:
+            offered.update(block.outputs)
+        source = self.base.quantity
+        width = offered[source] if source in offered else width_of(source)
+        return (*inner, Square(source, width, self.quantity))
+
+
+@dataclass(frozen=True)
+class ExpressionTerm:
+    """A user's function of node quantities, traced once into CasADi; see `trajopt.term`."""
+
+    function: Callable[[Any], Any]
+    name: str
+
+    @property
+    def quantity(self) -> str:
+        return f"term:{self.name}"
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.expression import trace
+
+        return (trace(self.function, self.quantity, width_of),)
+
+    def __pow__(self, exponent: int) -> Squared:
+        return squared(self, exponent)
+
+
+def term(function: Callable[[Any], Any]) -> ExpressionTerm:
+    """Make a term of a plain function of a node: `node.t q v a tau wrench("knee") position("foot") ...`.
+
+    The function is called once with CasADi symbols, each a column; it returns an expression, whose exact
+    sparse first and second derivatives follow. Use plain arithmetic and casadi functions, and no Python `if`
+    on values. The term's name in every report is the function's.
+    """
+    return ExpressionTerm(function, getattr(function, "__name__", "term"))
+
+
+def squared(base: Any, exponent: int) -> Squared:
+    """Terms know the power 2; anything else is written inside an expression term."""
+    from trajopt.errors import OptionError
+
+    if exponent != 2:
+        raise OptionError(
+            f"a term was raised to the power {exponent!r}: only 2 is built in, write others inside @term"
+        )
+    return Squared(base)
+
+
+def wrench(joint: str) -> Quantity:
+    """What a joint transmits to its link, [moment; force] in link axes about the joint frame's origin, (6,)."""
+    return Quantity(f"wrench:{joint}")
+
+
+def position(link: str) -> Quantity:
+    """Position of a link frame's origin in world axes, (3,) metres."""
+    return Quantity(f"position:{link}")
+
+
+def parameter(name: str) -> Quantity:
+    """A constant unknown of the problem."""
+    return Quantity(f"parameter:{name}")
+
+
+t = Quantity("t")  # seconds since the start
+duration = Quantity("duration")  # seconds, the whole motion
+q = Quantity("q")  # joint positions, rad or m
+v = Quantity("v")  # joint velocities
+a = Quantity("a")  # joint accelerations
+jerk = Quantity("jerk")  # third derivatives
+tau = Quantity("tau")  # joint torques and forces, N m or N
+base_wrench = Quantity("base_wrench")  # what the ground supplies, [moment; force] about the world origin
+
+#: Widths that do not depend on the robot; None stands for the number of joints.
+DYNAMICS_WIDTHS: Mapping[str, int | None] = {
+    "tau": None,
+    "base_wrench": 6,
+    "wrench": 6,
+    "position": 3,
+    "orientation": 9,
+    "velocity": 6,
+    "centre_of_mass": 3,
+    "momentum": 6,
+    "kinetic_energy": 1,
+    "potential_energy": 1,
+}
+INVERSE_DYNAMICS = ("tau", "base_wrench", "wrench")  # the family that one inverse-dynamics block computes

@@ -1,0 +1,162 @@
+"""A motion as a sequence of spline arcs, and the nodes at which problems look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.bspline import HIGHEST_DERIVATIVE, SplineBasis
+from trajopt.errors import ShapeError
+
+SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
+
+
+@dataclass(frozen=True, eq=False)
+class Arc:
+    """One spline piece in normalised time with its own duration: q(t) = B(t / T) P.
+
+    duration is a number of seconds (fixed) or (shortest, longest) for a free one. `nodes_per_span`
+    Gauss-Lobatto points are placed on every span.
+    """
+
+    basis: SplineBasis
+    duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf)
+    nodes_per_span: int = 4
+
+    def __post_init__(self) -> None:
+        shortest, longest = self.duration_bounds
+        if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
+            raise ShapeError(
+                f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
+            )
+        if self.nodes_per_span < 2:
+            raise ShapeError(
+                f"nodes_per_span is {self.nodes_per_span}: Gauss-Lobatto rules start at 2 points"
+            )
+
+    @property
+    def duration_bounds(self) -> tuple[float, float]:
+        """Shortest and longest duration in seconds; equal when the duration is fixed."""
+        if isinstance(self.duration, tuple):
+            shortest, longest = self.duration
+            return float(shortest), float(longest)
+        return float(self.duration), float(self.duration)
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """K nodes of a trajectory with everything about them that never changes during a solve.
+
+    basis[l] holds d^l B / ds^l of the control points first_control_point + (0 .. width - 1) of the node's arc;
+    weight is the Gauss-Lobatto weight in normalised time: the integral over arc a is T_a sum_k weight_k f_k.
+    """
+
+    arc: NDArray[np.int64]
+    s: NDArray[np.float64]
+    span: NDArray[np.int64]  # counted through all arcs
+    first_control_point: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    basis: NDArray[np.float64]  # (4, K, width)
+
+    @property
+    def count(self) -> int:
+        return self.s.size
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Arcs in sequence; neighbours agree in the derivatives up to `continuity` (0: position, 1: velocity)."""
+
+    arcs: tuple[Arc, ...]
+    continuity: int = 1
+    extra_points: tuple[tuple[float, ...], ...] = field(
+        default=()
+    )  # per arc: normalised times of extra nodes
+
+    def __post_init__(self) -> None:
+        if not self.arcs:
+            raise ShapeError(
+                "a trajectory needs at least one arc: Trajectory.uniform(intervals=20) makes one"
+            )
+        if not 0 <= self.continuity <= 2:
+            raise ShapeError(
+                f"continuity is {self.continuity}: use 0 (position), 1 (velocity) or 2 (acceleration)"
+            )
+        if self.extra_points and len(self.extra_points) != len(self.arcs):
+            raise ShapeError(f"extra_points has {len(self.extra_points)} entries for {len(self.arcs)} arcs")
+
+    @staticmethod
+    def uniform(
+        intervals: int = 20,
+        degree: int = 3,
+        duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf),
+        nodes_per_span: int = 4,
+    ) -> Trajectory:
+        """One arc on evenly spaced knots."""
+        return Trajectory((Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span),))
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Gauss-Lobatto points of every span; neighbours share an end where the acceleration is continuous."""
+        width = max(arc.basis.degree for arc in self.arcs) + 1
+        rows: list[tuple] = []
+        bases: list[NDArray] = []
+        span_offset = 0
+        for index, arc in enumerate(self.arcs):
+            extra = np.array(self.extra_points[index] if self.extra_points else (), dtype=float)
+            for span, s, weight in _span_nodes(arc, extra):
+                padded = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
+                padded[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
+                bases.append(padded)
+                first = arc.basis.first_control_point[span]
+                rows.extend(
+                    (index, point, span_offset + span, first, w) for point, w in zip(s, weight, strict=True)
+                )
+            span_offset += arc.basis.span_count
+        arcs, s, spans, firsts, weights = (np.array(column) for column in zip(*rows, strict=True))
+        return Nodes(arcs, s, spans, firsts, weights, np.concatenate(bases, axis=1))
+
+
+def gauss_lobatto(count: int) -> tuple[NDArray, NDArray]:
+    """Points and weights on [0, 1], both ends included: exact for polynomials up to degree 2 count - 3.
+
+    Points are the ends and the roots of P'_(count-1); weights 2 / (count (count - 1) P_(count-1)^2), halved
+    for the unit interval (Abramowitz and Stegun 25.4.32).
+    """
+    from numpy.polynomial.legendre import Legendre
+
+    polynomial = Legendre.basis(count - 1)
+    points = np.concatenate([[-1.0], np.sort(polynomial.deriv().roots().real), [1.0]])
+    weights = 2.0 / (count * (count - 1) * polynomial(points) ** 2)
+    return (points + 1.0) / 2.0, weights / 2.0
+
+
+def _span_nodes(arc: Arc, extra: NDArray):
+    """Yield (span, s, weight) with shared ends merged into the left span and extra points without weight."""
+    basis = arc.basis
+    unit_points, unit_weights = gauss_lobatto(arc.nodes_per_span)
+    for span in range(basis.span_count):
+        left, right = basis.breakpoints[span], basis.breakpoints[span + 1]
+        s = left + (right - left) * unit_points
+        weight = (right - left) * unit_weights
+        s[-1] = right
+        if span > 0 and _shares_end(basis, span - 1):
+            s, weight = s[1:], weight[1:]
+        if span + 1 < basis.span_count and _shares_end(basis, span):
+            weight[-1] += (basis.breakpoints[span + 2] - right) * unit_weights[0]
+        inside = extra[(extra > left) & (extra < right)]
+        inside = inside[~np.isin(inside, s)]
+        order = np.argsort(np.concatenate([s, inside]), kind="stable")
+        yield (
+            span,
+            np.concatenate([s, inside])[order],
+            np.concatenate([weight, np.zeros(inside.size)])[order],
+        )
+
+
+def _shares_end(basis: SplineBasis, breakpoint_index: int) -> bool:
+    """Whether the acceleration is continuous across the end of a span."""
+    return basis.degree - int(basis.multiplicities[breakpoint_index]) >= 2

@@ -1,0 +1,291 @@
+"""From a problem to the nonlinear program that a solver sees."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.assembly import RawEntries, gather_hessian, gather_jacobian
+from trajopt.block import Block, Pairs, TimesDuration
+from trajopt.elimination import Elimination, eliminate
+from trajopt.errors import InfeasibleBoundsError, ProblemError
+from trajopt.graph import Graph
+from trajopt.guess import first_guess, guessed_duration
+from trajopt.linear import (
+    continuity_equalities,
+    linear_equalities,
+    periodic_equalities,
+    variable_bounds,
+    velocity_hull_rows,
+)
+from trajopt.nlp import NLP, LinearBlock
+from trajopt.problem import Problem
+from trajopt.projection import SPLINE_LEAVES, Projection
+from trajopt.terms import INVERSE_DYNAMICS
+from trajopt.use import Objective, RowGroup, difference, quadrature, selection
+
+BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
+
+
+def transcribe(problem: Problem) -> NLP:
+    """Build the NLP: graph of blocks, elimination, bounds, rows, structural patterns and scaling.
+
+    Raises ProblemError and its kin when the problem contradicts itself.
+    """
+    if not problem.costs:
+        raise ProblemError(
+            f"'{problem.name}' minimizes nothing: call problem.minimize(trajopt.duration), say"
+        )
+    widths = {name: p.lower.size for name, p in problem.parameters.items()}
+    projection = Projection(problem.trajectory, problem.dynamics.n, widths)
+    equalities, constraints = linear_equalities(problem, projection)
+    periodic = periodic_equalities(equalities, problem, projection)
+    continuity = continuity_equalities(equalities, problem, projection)
+    layout = projection.layout
+    elimination = eliminate(
+        equalities.matrix(),
+        np.array(equalities.lower),
+        equalities.names,
+        np.arange(layout.control_point_count, layout.size),
+    )
+    graph, objectives = _graph_and_objectives(problem, projection, constraints, periodic)
+    groups = _row_groups(problem, graph, constraints, periodic, continuity)
+    lower, upper, linear = _bounds_and_linear_rows(problem, projection, elimination)
+    groups, linear = _without_fixed_rows(groups, linear)
+    nlp = _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper)
+    return _scaled(nlp)
+
+
+def _graph_and_objectives(problem: Problem, projection: Projection, constraints, periodic):
+    """All blocks that the terms need, and the objectives, path costs multiplied by the arc's duration."""
+    used = [*problem.costs, *constraints, *periodic]
+    blocks: dict[str, Block] = {}
+    for use in used:
+        for block in use.term.blocks(problem.width_of):
+            blocks.setdefault(next(iter(block.outputs)), block)
+    wanted = {use.term.quantity for use in used}
+    wanted.update(name for block in blocks.values() for name in block.inputs)
+    for family in _dynamics_families(wanted - set(blocks) - set(projection.leaves)):
+        block = problem.dynamics.block(family)
+        blocks[next(iter(block.outputs))] = block
+    objectives = []
+    widths = dict(projection.leaves)
+    for block in blocks.values():
+        widths.update(block.outputs)
+    for cost in problem.costs:
+        quantity, weights = cost.term.quantity, np.zeros(projection.nodes.count)
+        if cost.over in ("start", "end"):
+            weights[0 if cost.over == "start" else -1] = 1.0
+        else:
+            weights = quadrature(problem.trajectory, cost.over)
+            integrand = f"{quantity} dt"
+            blocks.setdefault(integrand, TimesDuration(quantity, widths[quantity], integrand))
+            quantity = integrand
+        objectives.append(Objective(cost.name, quantity, cost.weight, weights))
+    return Graph(projection.leaves, blocks.values()), tuple(objectives)
+
+
+def _dynamics_families(quantities: set[str]) -> list[tuple[str, ...]]:
+    """Inverse dynamics and kinematics apart, each in a fixed order."""
+    inverse = tuple(sorted(q for q in quantities if q.partition(":")[0] in INVERSE_DYNAMICS))
+    kinematics = tuple(sorted(quantities - set(inverse)))
+    return [family for family in (inverse, kinematics) if family]
+
+
+def _row_groups(problem: Problem, graph: Graph, constraints, periodic, continuity) -> list[RowGroup]:
+    groups = []
+    nodes = problem.trajectory.nodes
+    for constraint in constraints:
+        if constraint.hold == "hull":
+            continue
+        weights = selection(problem.trajectory, constraint.over)
+        shape = (weights.shape[0], graph.width[constraint.term.quantity])
+        lower, upper = (np.broadcast_to(bound, shape) for bound in (constraint.lower, constraint.upper))
+        groups.append(RowGroup(constraint.name, constraint.term.quantity, weights, lower, upper))
+    for use in periodic:
+        width = graph.width[use.term.quantity]
+        for component, sign in enumerate(np.broadcast_to(use.signs, (width,))):
+            rows = difference(nodes, nodes.count - 1, 0, float(sign))
+            free = np.where(np.arange(width) == component, 0.0, np.inf)[None, :]
+            groups.append(RowGroup(use.name, use.term.quantity, rows, -free, free))
+    for arc, quantity in continuity:
+        left = int(np.flatnonzero(nodes.arc == arc)[-1])
+        zero = np.zeros((1, problem.dynamics.n))
+        groups.append(
+            RowGroup(f"continuity of {quantity}", quantity, difference(nodes, left + 1, left), zero, zero)
+        )
+    return groups
+
+
+def _bounds_and_linear_rows(problem: Problem, projection: Projection, elimination: Elimination):
+    """Bounds on y; bounds on eliminated entries of x become bounds on y or linear rows."""
+    x_lower, x_upper, names = variable_bounds(problem, projection)
+    N, c, free = elimination.N, elimination.c, elimination.free
+    lower, upper = x_lower[free].copy(), x_upper[free].copy()
+    eliminated = np.setdiff1d(np.arange(c.size), free)
+    hull = velocity_hull_rows(problem, projection)
+    A, b = [], []
+    row_lower, row_upper, row_names = [], [], []
+
+    def settle(row: sparse.csr_array, offset: float, low: float, high: float, name: str) -> None:
+        slack = BOUND_TOLERANCE * max(1.0, abs(offset))
+        if row.nnz == 0:
+            if not low - slack <= offset <= high + slack:
+                raise InfeasibleBoundsError(
+                    f"{name} is fixed at {offset:.6g} by the boundary conditions but its limits are "
+                    f"[{low:.6g}, {high:.6g}]: move the boundary value or widen the limit"
+                )
+        elif row.nnz == 1:
+            column, value = row.indices[0], row.data[0]
+            ends = sorted(((low - offset) / value, (high - offset) / value))
+            lower[column], upper[column] = max(lower[column], ends[0]), min(upper[column], ends[1])
+        else:
+            A.append(row)
+            b.append(offset)
+            row_lower.append(low)
+            row_upper.append(high)
+            row_names.append(name)
+
+    for i in eliminated:
+        if np.isfinite(x_lower[i]) or np.isfinite(x_upper[i]):
+            settle(N[[i], :], c[i], x_lower[i], x_upper[i], names[i])
+    reduced, offsets = (hull.matrix() @ N).tocsr(), hull.matrix() @ c
+    for i, name in enumerate(hull.names):
+        settle(reduced[[i], :], offsets[i], hull.lower[i], hull.upper[i], name)
+    crossed = np.flatnonzero(lower > upper)
+    if crossed.size:
+        i = int(crossed[0])
+        raise InfeasibleBoundsError(
+            f"{names[free[i]]} would have to lie in [{lower[i]:.6g}, {upper[i]:.6g}]: "
+            "the limits contradict the boundary conditions"
+        )
+    matrix = sparse.vstack(A, format="csr") if A else sparse.csr_array((0, free.size))
+    linear = LinearBlock(
+        sparse.csr_array(matrix), np.array(b), np.array(row_lower), np.array(row_upper), row_names
+    )
+    return lower, upper, linear
+
+
+def _without_fixed_rows(
+    groups: list[RowGroup], linear: LinearBlock
+) -> tuple[tuple[RowGroup, ...], LinearBlock]:
+    """Rows without a finite bound restrict nothing; groups made of them alone are left out."""
+    kept = [g for g in groups if np.isfinite(g.lower).any() or np.isfinite(g.upper).any()]
+    return tuple(kept), linear
+
+
+def _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper) -> NLP:
+    raw_offset, row_offset, parts = 0, linear.b.size, []
+    for group in groups:
+        entries, raw_size = _jacobian_entries(graph, projection, group)
+        parts.append(
+            RawEntries(entries.index + raw_offset, entries.row + row_offset, entries.column, entries.factor)
+        )
+        raw_offset += raw_size
+        row_offset += group.count
+    jacobian_map = gather_jacobian(parts, elimination, raw_offset)
+    rows, columns, mask = projection.hessian_places(*_hessian_patterns(graph, projection, objectives, groups))
+    kept = np.flatnonzero(mask)
+    hessian_entries = RawEntries(kept, rows[kept], columns[kept], np.ones(kept.size))
+    needed = {name for block in graph.blocks for name in block.inputs if name in graph.leaves}
+    needed.update(use.quantity for use in (*objectives, *groups) if use.quantity in graph.leaves)
+    nlp = NLP(
+        graph,
+        projection,
+        elimination,
+        objectives,
+        linear,
+        groups,
+        lower,
+        upper,
+        np.zeros(lower.size),
+        jacobian_map,
+        gather_hessian(hessian_entries, elimination, mask.size),
+        np.ones(row_offset),
+        1.0,
+        frozenset(needed),
+    )
+    return _started(nlp, problem)
+
+
+def _jacobian_entries(graph: Graph, projection: Projection, group: RowGroup) -> tuple[RawEntries, int]:
+    """Where the raw Jacobian entries of a group belong: rows of the group, columns of x."""
+    nodes = np.unique(group.weights.indices)
+    pattern = _leaf_pattern(graph, group.quantity)
+    local_mask, wide_mask = projection.jacobian_pattern(pattern)
+    orders = [order for order, leaf in enumerate(SPLINE_LEAVES) if leaf in pattern]
+    alive = (projection.nodes.basis[orders] != 0.0).any(axis=0)[nodes]  # (nodes, width)
+    mask = local_mask[None, :, :, None] & alive[:, None, None, :]
+    shape = mask.shape
+    columns = np.broadcast_to(projection.columns[nodes].transpose(0, 2, 1)[:, None], shape)
+    wide = wide_mask[:, :, projection.nodes.arc[nodes]].transpose(2, 0, 1)
+    tail = projection.layout.control_point_count + np.arange(wide.shape[2])
+    component = np.broadcast_to(np.arange(shape[1])[None, :, None, None], shape)
+    place = np.broadcast_to(np.arange(nodes.size)[:, None, None, None], shape)
+    flat_mask = np.concatenate([mask.ravel(), wide.ravel()])
+    kept = np.flatnonzero(flat_mask)
+    flat_columns = np.concatenate([columns.ravel(), np.broadcast_to(tail, wide.shape).ravel()])[kept]
+    wide_component = np.broadcast_to(np.arange(wide.shape[1])[None, :, None], wide.shape)
+    wide_place = np.broadcast_to(np.arange(nodes.size)[:, None, None], wide.shape)
+    flat_component = np.concatenate([component.ravel(), wide_component.ravel()])[kept]
+    flat_place = np.concatenate([place.ravel(), wide_place.ravel()])[kept]
+    weights = group.weights[:, nodes].tocsc()
+    counts = np.diff(weights.indptr)[flat_place]
+    origin = np.repeat(np.arange(kept.size), counts)
+    within = np.arange(origin.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    entry = np.repeat(weights.indptr[flat_place], counts) + within
+    rows = weights.indices[entry] * shape[1] + flat_component[origin]
+    return RawEntries(kept[origin], rows, flat_columns[origin], weights.data[entry]), flat_mask.size
+
+
+def _leaf_pattern(graph: Graph, quantity: str):
+    if quantity in graph.leaves:
+        return {quantity: np.eye(graph.width[quantity], dtype=bool)}
+    return graph.jacobian_pattern[quantity]
+
+
+def _hessian_patterns(
+    graph: Graph, projection: Projection, objectives, groups
+) -> tuple[list[Pairs], list[set[str]]]:
+    """For every span: the second-derivative pattern of what is used there, and the leaves with an adjoint."""
+    span = projection.nodes.span
+    active: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
+    for objective in objectives:
+        for s in np.unique(span[objective.node_weights != 0.0]):
+            active[s].add(objective.quantity)
+    for group in groups:
+        for s in np.unique(span[group.weights.indices]):
+            active[s].add(group.quantity)
+    known: dict[frozenset[str], tuple[Pairs, set[str]]] = {}
+    for used in map(frozenset, active):
+        if used not in known:
+            touched = {leaf for quantity in used for leaf in _leaf_pattern(graph, quantity)}
+            known[used] = (graph.hessian_pattern(used), touched)
+    return [known[frozenset(used)][0] for used in active], [known[frozenset(used)][1] for used in active]
+
+
+def _started(nlp: NLP, problem: Problem) -> NLP:
+    from dataclasses import replace
+
+    x = first_guess(problem, nlp.projection)
+    start = np.clip(nlp.elimination.reduce(x), nlp.lower, nlp.upper)
+    return replace(nlp, start=guessed_duration(problem, nlp, start))
+
+
+def _scaled(nlp: NLP) -> NLP:
+    """Rows by the size of their limits, or by their gradient where the limits are zero; objective by its gradient."""
+    from dataclasses import replace
+
+    lower, upper = nlp.row_lower, nlp.row_upper
+    size = np.maximum(
+        np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
+    )
+    steepest = np.zeros(nlp.row_count)
+    np.maximum.at(steepest, nlp.jacobian_rows, np.abs(nlp.jacobian(nlp.start)))
+    row_scale = 1.0 / np.where(size > 0.0, size, np.clip(steepest, 1.0, 1e8))
+    gradient = float(np.abs(nlp.gradient(nlp.start)).max(initial=0.0))
+    objective_scale = 1.0 / max(gradient, 1e-8) if gradient > 0.0 else 1.0
+    matrix = nlp.jacobian_map.matrix.copy()
+    matrix.data *= np.repeat(row_scale[nlp.jacobian_map.rows], np.diff(matrix.indptr))
+    jacobian_map = replace(nlp.jacobian_map, matrix=matrix)
+    return replace(nlp, row_scale=row_scale, objective_scale=objective_scale, jacobian_map=jacobian_map)

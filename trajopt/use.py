@@ -1,0 +1,110 @@
+"""Uses of terms: a constant sparse matrix over the nodes says where, and how summed, a term counts.
+
+Identity rows hold at nodes, selected rows over a window or at an end, quadrature rows integrate, signed
+differences compare two nodes. A use adds no curvature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.block import Array
+from trajopt.errors import OptionError
+from trajopt.trajectory import Nodes, Trajectory, gauss_lobatto
+
+WINDOW_TOLERANCE = 1e-9  # of normalised time: how closely a window's end must meet a breakpoint
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroup:
+    """Rows lower <= weights @ quantity <= upper of the NLP, one per row of weights and component."""
+
+    name: str
+    quantity: str
+    weights: sparse.csr_array  # (rows, K)
+    lower: Array  # (rows, width)
+    upper: Array  # (rows, width)
+
+    @property
+    def count(self) -> int:
+        return self.lower.size
+
+    @property
+    def node(self) -> Array:
+        """The node that stands for each row in reports: the last one it looks at."""
+        last = [self.weights.indices[end - 1] for end in self.weights.indptr[1:]]
+        return np.array(last, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """weight * sum over nodes and components of node_weights * quantity."""
+
+    name: str
+    quantity: str
+    weight: float
+    node_weights: Array  # (K,)
+
+
+def progress(trajectory: Trajectory, nodes: Nodes) -> Array:
+    """Normalised time over the whole motion, (K,): every arc counts alike, whatever its duration."""
+    return (nodes.arc + nodes.s) / len(trajectory.arcs)
+
+
+def selected_nodes(trajectory: Trajectory, over) -> Array:
+    """Indices of the nodes at "start", at "end", in a window (s0, s1), or all for "path"."""
+    nodes = trajectory.nodes
+    if over == "path":
+        return np.arange(nodes.count)
+    if over == "start":
+        return np.array([0])
+    if over == "end":
+        return np.array([nodes.count - 1])
+    s = progress(trajectory, nodes)
+    inside = np.flatnonzero((s >= over[0] - WINDOW_TOLERANCE) & (s <= over[1] + WINDOW_TOLERANCE))
+    if inside.size == 0:
+        raise OptionError(f"no node lies in the window {over}: widen it or use more intervals")
+    return inside
+
+
+def selection(trajectory: Trajectory, over) -> sparse.csr_array:
+    """One row per selected node."""
+    chosen = selected_nodes(trajectory, over)
+    count = trajectory.nodes.count
+    return sparse.csr_array(
+        (np.ones(chosen.size), (np.arange(chosen.size), chosen)), shape=(chosen.size, count)
+    )
+
+
+def difference(nodes: Nodes, later: int, earlier: int, factor: float = 1.0) -> sparse.csr_array:
+    """The row term(later) - factor * term(earlier)."""
+    return sparse.csr_array(([1.0, -factor], ([0, 0], [later, earlier])), shape=(1, nodes.count))
+
+
+def quadrature(trajectory: Trajectory, over) -> Array:
+    """Gauss-Lobatto weights in each arc's normalised time, (K,); a window must begin and end at breakpoints."""
+    nodes = trajectory.nodes
+    if over == "path":
+        return nodes.weight
+    weights = np.zeros(nodes.count)
+    for arc_index, arc in enumerate(trajectory.arcs):
+        points, unit = gauss_lobatto(arc.nodes_per_span)
+        mine = np.flatnonzero(nodes.arc == arc_index)
+        breaks = arc.basis.breakpoints
+        window = np.array(over) * len(trajectory.arcs) - arc_index
+        for end in window:
+            if 0.0 < end < 1.0 and np.abs(breaks - end).min() > WINDOW_TOLERANCE:
+                nearest = (breaks[np.argmin(np.abs(breaks - end))] + arc_index) / len(trajectory.arcs)
+                raise OptionError(
+                    f"an integral over the window {over} needs breakpoints at its ends: the nearest is {nearest:.6g}"
+                )
+        for left, right in zip(breaks[:-1], breaks[1:], strict=True):
+            if left < window[0] - WINDOW_TOLERANCE or right > window[1] + WINDOW_TOLERANCE:
+                continue
+            for point, weight in zip(left + (right - left) * points, unit, strict=True):
+                nearest = mine[np.argmin(np.abs(nodes.s[mine] - point))]
+                weights[nearest] += (right - left) * weight
+    return weights
