@@ -1,0 +1,103 @@
+"""Algorithm 6 of Echeandia's thesis as printed, for the record: five misprints, each of which can be
+mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from dynamics.errors import UnknownNameError
+from dynamics.model import RigidBodyModel
+from dynamics.papers.geared_joint import BodyState, GearedJoint, body_state, geared_joints, joint_states
+from dynamics.papers.spatial import force_cross, motion_cross
+
+Misprint = Literal["cross terms", "torque", "siblings", "rotor frame", "base acceleration"]
+MISPRINTS: tuple[Misprint, ...] = get_args(Misprint)
+
+
+def maba_as_printed(
+    model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray, mended: Collection[Misprint] = ()
+) -> np.ndarray:
+    """Joint accelerations (n,) by Algorithm 6; with all of `MISPRINTS` mended they are those of `maba`.
+
+    "cross terms"        lines 16, 17: the products of link and rotor in U U' / D and U u / D are missing
+    "torque"             line 13 applies tau to the rotor, line 12 has already applied it to the link
+    "siblings"           lines 16, 17 start from the rigid quantities of p(i): the last child overwrites the
+    others
+    "rotor frame"        Phi_R = n Phi, and lines 16, 17, 21 move the rotor with the link's transform
+    "base acceleration"  a_0 is never set, so gravity is missing
+
+    Line 13 inverts the rotor's inertia. Where it is singular we use the pseudo-inverse, without which table
+    4.2 (no rotor inertia) could not have been computed. (4.2) needs Phi' Phi = 1, so ratios must be one.
+
+    Raises UnknownNameError for a misprint that is not one of these.
+    """
+    for name in mended:
+        if name not in MISPRINTS:
+            raise UnknownNameError(f"there is no misprint {name!r}; they are {', '.join(MISPRINTS)}")
+    joints = geared_joints(model)
+    links, rotors = joint_states(joints, q, v)
+    if "rotor frame" not in mended:
+        rotors = [
+            printed_rotor(*pair, q, v, i, links) for i, pair in enumerate(zip(joints, rotors, strict=True))
+        ]
+    IA, pA = [state.inertia for state in links], [state.p for state in links]
+    U: list[np.ndarray] = [np.zeros(6)] * model.n
+    D, u = np.zeros(model.n), np.zeros(model.n)
+    for i in reversed(range(model.n)):
+        link, n, parent = links[i], joints[i].gear_ratio, joints[i].link.parent
+        rotor = rotors[i] or replace(link, inertia=np.zeros((6, 6)), p=np.zeros(6))
+        direction = rotor.Phi / n
+        torque = 0.0 if "torque" in mended else tau[i] / n
+        solvable = rotor.inertia @ np.linalg.pinv(rotor.inertia)
+        pull = link.Phi * tau[i] - pA[i] - IA[i] @ link.c
+        rotor_pull = solvable @ (direction * torque - rotor.p) - rotor.inertia @ rotor.c
+        D[i] = link.Phi @ IA[i] @ link.Phi + rotor.Phi @ rotor.inertia @ rotor.Phi
+        own, its = link.X.T @ IA[i] @ link.Phi, rotor.X.T @ rotor.inertia @ rotor.Phi
+        u_own, u_its = link.Phi @ pull, rotor.Phi @ rotor_pull
+        U[i], u[i] = own + its, u_own + u_its
+        inertia = link.X.T @ IA[i] @ link.X + rotor.X.T @ rotor.inertia @ rotor.X
+        force = link.X.T @ (pA[i] + IA[i] @ link.c) + rotor.X.T @ (rotor.p + rotor.inertia @ rotor.c)
+        if "cross terms" in mended:
+            inertia, force = inertia - np.outer(U[i], U[i]) / D[i], force + U[i] * u[i] / D[i]
+        else:
+            inertia = inertia - (np.outer(own, own) + np.outer(its, its)) / D[i]
+            force = force + (own * u_own + its * u_its) / D[i]
+        if parent >= 0:
+            start = (
+                (IA[parent], pA[parent]) if "siblings" in mended else (links[parent].inertia, links[parent].p)
+            )
+            IA[parent], pA[parent] = start[0] + inertia, start[1] + force
+    ground = np.concatenate([np.zeros(3), -model.gravity]) if "base acceleration" in mended else np.zeros(6)
+    acceleration: list[np.ndarray] = []
+    a = np.zeros(model.n)
+    for i, link in enumerate(links):
+        parent = joints[i].link.parent
+        carrier = acceleration[parent] if parent >= 0 else ground
+        a[i] = (u[i] - U[i] @ carrier) / D[i]
+        acceleration.append(link.X @ carrier + link.Phi * a[i] + link.c)
+    return a
+
+
+def printed_rotor(
+    joint: GearedJoint, rotor: BodyState | None, q: np.ndarray, v: np.ndarray, i: int, links: list[BodyState]
+) -> BodyState | None:
+    """The rotor with Phi_R = n Phi, its own transform for the velocity (line 7) and the link's for the
+    rest.
+    """
+    if rotor is None or joint.rotor is None:
+        return None
+    parent = joint.link.parent
+    carrier = links[parent].velocity if parent >= 0 else np.zeros(6)
+    n, displacement = joint.gear_ratio, joint.ratio * q[i] + joint.offset
+    moved = body_state(joint.rotor, n * joint.ratio, n * displacement, v[i], carrier)
+    Phi = n * links[i].Phi
+    velocity = moved.X @ carrier + Phi * v[i]
+    c = motion_cross(velocity) @ Phi * v[i]
+    return BodyState(
+        links[i].X, Phi, velocity, c, moved.inertia, force_cross(velocity) @ moved.inertia @ velocity
+    )
