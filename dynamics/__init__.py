@@ -34,6 +34,7 @@ _HOME = {
     "from_dh": "dh",
     "from_modified_dh": "dh",
     "load_urdf": "urdf",
+    "christoffel_symbols_serial": "papers.safeea",
 }
 
 __all__ = list(_HOME)

@@ -27,8 +27,9 @@ def autotree(count: int, branching: int = 1, skew: float = 0.0, rotor: Rotor | N
     bodies = []
     for i in range(1, count + 1):
         parent = (i - 2 + branching) // branching
-        place = {} if parent == 0 else {"rotation": turned, "position": np.array([1.0, 0.0, 0.0])}
-        joint = Joint(f"joint{i}", rotor=rotor, **place)
+        rotation, tip = (np.eye(3), np.zeros(3)) if parent == 0 else (turned, np.array([1.0, 0.0, 0.0]))
+        joint = Joint(f"joint{i}", rotation=rotation, position=tip, rotor=rotor)
         carrier = None if parent == 0 else f"link{parent}"
         bodies.append(Body(f"link{i}", joint, carrier, 1.0, TUBE_CENTRE, TUBE_INERTIA))
-    return RigidBodyModel(bodies, gravity=np.zeros(3), name=f"autotree {count}, branching {branching}")
+    name = f"autotree {count}, branching {branching}"
+    return RigidBodyModel(tuple(bodies), gravity=np.zeros(3), name=name)
