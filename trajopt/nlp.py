@@ -127,10 +127,12 @@ class NLP:
 
     def objective(self, y: Array) -> float:
         """f(y), scaled."""
+        return self.objective_scale * sum(self.objective_values(y))
+
+    def objective_values(self, y: Array) -> list:
+        """The weighted value of every objective, unscaled."""
         values = self.at(y).values
-        return self.objective_scale * sum(
-            (o.weight * (o.node_weights @ values[o.quantity]).sum() for o in self.objectives), start=0.0
-        )
+        return [use.weight * (use.node_weights @ values[use.quantity]).sum() for use in self.objectives]
 
     def rows(self, y: Array) -> Array:
         """g(y), scaled, (row_count,)."""
@@ -160,6 +162,17 @@ class NLP:
         bar = self.graph.pull_back(point.partials, adjoints)
         second = self.graph.hessian(point.values, point.jacobians, bar)
         return self.hessian_map(self.projection.hessian(point.x, point.z, bar, second))
+
+    def physical_multipliers(self, row_multipliers: Array) -> dict[str, Array]:
+        """Multipliers without scaling: objective per unit of the row, by constraint name, (rows, width)."""
+        unscaled = row_multipliers * self.row_scale / self.objective_scale
+        named: dict[str, Array] = {}
+        cursor = self.linear.b.size
+        for group in self.groups:
+            mine = unscaled[cursor : cursor + group.count].reshape(group.lower.shape)
+            cursor += group.count
+            named[group.name] = np.concatenate([named[group.name], mine]) if group.name in named else mine
+        return named
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
 from trajopt.assembly import RawEntries, gather_hessian, gather_jacobian
-from trajopt.block import Block, Pairs, TimesDuration
+from trajopt.block import Pairs
 from trajopt.elimination import Elimination, eliminate
 from trajopt.errors import InfeasibleBoundsError, ProblemError
 from trajopt.graph import Graph
@@ -21,7 +23,7 @@ from trajopt.linear import (
 from trajopt.nlp import NLP, LinearBlock
 from trajopt.problem import Problem
 from trajopt.projection import SPLINE_LEAVES, Projection
-from trajopt.terms import INVERSE_DYNAMICS
+from trajopt.quantities import graph_of, integrand_of
 from trajopt.use import Objective, RowGroup, difference, quadrature, selection
 
 BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
@@ -48,48 +50,28 @@ def transcribe(problem: Problem) -> NLP:
         equalities.names,
         np.arange(layout.control_point_count, layout.size),
     )
-    graph, objectives = _graph_and_objectives(problem, projection, constraints, periodic)
+    objectives = _objectives(problem)
+    integrated = [cost.term for cost in problem.costs if cost.over not in ("start", "end")]
+    direct = [cost.term for cost in problem.costs if cost.over in ("start", "end")]
+    graph = graph_of(problem, [*direct, *(use.term for use in (*constraints, *periodic))], integrated)
     groups = _row_groups(problem, graph, constraints, periodic, continuity)
     lower, upper, linear = _bounds_and_linear_rows(problem, projection, elimination)
-    groups, linear = _without_fixed_rows(groups, linear)
+    groups = tuple(g for g in groups if np.isfinite(g.lower).any() or np.isfinite(g.upper).any())
     nlp = _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper)
     return _scaled(nlp)
 
 
-def _graph_and_objectives(problem: Problem, projection: Projection, constraints, periodic):
-    """All blocks that the terms need, and the objectives, path costs multiplied by the arc's duration."""
-    used = [*problem.costs, *constraints, *periodic]
-    blocks: dict[str, Block] = {}
-    for use in used:
-        for block in use.term.blocks(problem.width_of):
-            blocks.setdefault(next(iter(block.outputs)), block)
-    wanted = {use.term.quantity for use in used}
-    wanted.update(name for block in blocks.values() for name in block.inputs)
-    for family in _dynamics_families(wanted - set(blocks) - set(projection.leaves)):
-        block = problem.dynamics.block(family)
-        blocks[next(iter(block.outputs))] = block
+def _objectives(problem: Problem) -> tuple[Objective, ...]:
+    """Ends count by value; paths by the quadrature of T * term."""
     objectives = []
-    widths = dict(projection.leaves)
-    for block in blocks.values():
-        widths.update(block.outputs)
     for cost in problem.costs:
-        quantity, weights = cost.term.quantity, np.zeros(projection.nodes.count)
+        quantity, weights = cost.term.quantity, np.zeros(problem.trajectory.nodes.count)
         if cost.over in ("start", "end"):
             weights[0 if cost.over == "start" else -1] = 1.0
         else:
-            weights = quadrature(problem.trajectory, cost.over)
-            integrand = f"{quantity} dt"
-            blocks.setdefault(integrand, TimesDuration(quantity, widths[quantity], integrand))
-            quantity = integrand
+            weights, quantity = quadrature(problem.trajectory, cost.over), integrand_of(cost.term)
         objectives.append(Objective(cost.name, quantity, cost.weight, weights))
-    return Graph(projection.leaves, blocks.values()), tuple(objectives)
-
-
-def _dynamics_families(quantities: set[str]) -> list[tuple[str, ...]]:
-    """Inverse dynamics and kinematics apart, each in a fixed order."""
-    inverse = tuple(sorted(q for q in quantities if q.partition(":")[0] in INVERSE_DYNAMICS))
-    kinematics = tuple(sorted(quantities - set(inverse)))
-    return [family for family in (inverse, kinematics) if family]
+    return tuple(objectives)
 
 
 def _row_groups(problem: Problem, graph: Graph, constraints, periodic, continuity) -> list[RowGroup]:
@@ -164,14 +146,6 @@ def _bounds_and_linear_rows(problem: Problem, projection: Projection, eliminatio
         sparse.csr_array(matrix), np.array(b), np.array(row_lower), np.array(row_upper), row_names
     )
     return lower, upper, linear
-
-
-def _without_fixed_rows(
-    groups: list[RowGroup], linear: LinearBlock
-) -> tuple[tuple[RowGroup, ...], LinearBlock]:
-    """Rows without a finite bound restrict nothing; groups made of them alone are left out."""
-    kept = [g for g in groups if np.isfinite(g.lower).any() or np.isfinite(g.upper).any()]
-    return tuple(kept), linear
 
 
 def _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper) -> NLP:
@@ -265,8 +239,6 @@ def _hessian_patterns(
 
 
 def _started(nlp: NLP, problem: Problem) -> NLP:
-    from dataclasses import replace
-
     x = first_guess(problem, nlp.projection)
     start = np.clip(nlp.elimination.reduce(x), nlp.lower, nlp.upper)
     return replace(nlp, start=guessed_duration(problem, nlp, start))
@@ -274,8 +246,6 @@ def _started(nlp: NLP, problem: Problem) -> NLP:
 
 def _scaled(nlp: NLP) -> NLP:
     """Rows by the size of their limits, or by their gradient where the limits are zero; objective by its gradient."""
-    from dataclasses import replace
-
     lower, upper = nlp.row_lower, nlp.row_upper
     size = np.maximum(
         np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)

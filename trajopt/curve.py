@@ -1,0 +1,81 @@
+"""A motion that can be evaluated: q(t) and its derivatives at any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.bspline import SplineBasis
+from trajopt.errors import ShapeError
+
+OUTSIDE_TOLERANCE = 1e-9  # of the duration; a time this far outside is taken for the end
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Arcs in sequence, each a basis, control points (count, n) and a duration in seconds."""
+
+    bases: tuple[SplineBasis, ...]
+    control_points: tuple[NDArray[np.float64], ...]
+    durations: NDArray[np.float64]
+
+    @property
+    def n(self) -> int:
+        return self.control_points[0].shape[1]
+
+    @cached_property
+    def starts(self) -> NDArray[np.float64]:
+        """Start time of every arc and the end of the last, (arcs + 1,) seconds."""
+        return np.concatenate([[0.0], np.cumsum(self.durations)])
+
+    @property
+    def duration(self) -> float:
+        return float(self.starts[-1])
+
+    @cached_property
+    def knot_times(self) -> NDArray[np.float64]:
+        """Times of all breakpoints, in seconds, each once."""
+        return np.unique(np.concatenate([self._seconds(i, basis.breakpoints) for i, basis in enumerate(self.bases)]))
+
+    def __call__(self, t: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
+        """d^l q / dt^l at times t (...,) in seconds, (..., n); the right limit where it jumps.
+
+        Raises ShapeError for times outside [0, duration].
+        """
+        time = self._checked(t)
+        arc = np.clip(np.searchsorted(self.starts, time, side="right") - 1, 0, len(self.bases) - 1)
+        result = np.empty((*time.shape, self.n))
+        for index in np.unique(arc):
+            here = arc == index
+            s = np.clip((time[here] - self.starts[index]) / self.durations[index], 0.0, 1.0)
+            values = self.bases[index].evaluate(self.control_points[index], s, derivative)
+            result[here] = values / self.durations[index] ** derivative
+        return result
+
+    def arc_duration(self, t: ArrayLike) -> NDArray[np.float64]:
+        """The duration of the arc in which each time lies."""
+        time = self._checked(t)
+        arc = np.clip(np.searchsorted(self.starts, time, side="right") - 1, 0, len(self.bases) - 1)
+        return self.durations[arc]
+
+    def at_progress(self, s: ArrayLike) -> NDArray[np.float64]:
+        """q at normalised time of the whole motion, every arc counted alike: a guess for another problem."""
+        progress = np.clip(np.asarray(s, dtype=float), 0.0, 1.0) * len(self.bases)
+        arc = np.minimum(progress.astype(int), len(self.bases) - 1)
+        return self(np.minimum(self.starts[arc] + (progress - arc) * self.durations[arc], self.duration))
+
+    def _seconds(self, arc: int, s: NDArray) -> NDArray[np.float64]:
+        return self.starts[arc] + s * self.durations[arc]
+
+    def _checked(self, t: ArrayLike) -> NDArray[np.float64]:
+        time = np.asarray(t, dtype=float)
+        slack = OUTSIDE_TOLERANCE * self.duration
+        if time.size and not (time.min() >= -slack and time.max() <= self.duration + slack):
+            raise ShapeError(
+                f"times span [{time.min():.6g}, {time.max():.6g}] s but the motion lasts from 0 to "
+                f"{self.duration:.6g} s: ask for times inside"
+            )
+        return np.clip(time, 0.0, self.duration)

@@ -1,0 +1,208 @@
+"""The answer: curves that can be evaluated, multipliers, and all that the solve left to know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt import terms
+from trajopt.block import Values
+from trajopt.curve import Curve
+from trajopt.graph import Graph
+from trajopt.problem import Problem, Recipe
+from trajopt.projection import CLOCK_LEAVES, parameter_leaf
+from trajopt.quantities import graph_of
+from trajopt.solver import Result, Status
+
+if TYPE_CHECKING:
+    from trajopt.kkt import KKT
+    from trajopt.nlp import NLP
+    from trajopt.verify import Report
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A motion and where it came from; converged or not, see `status`.
+
+    multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
+        where an upper limit holds the optimum back, negative at a lower one
+    cost_terms : cost name -> its weighted value; their sum is `objective`
+    """
+
+    curve: Curve
+    parameters: Mapping[str, NDArray[np.float64]]
+    joint_names: tuple[str, ...]
+    status: Status
+    objective: float
+    cost_terms: Mapping[str, float]
+    multipliers: Mapping[str, NDArray[np.float64]]
+    node_times: NDArray[np.float64]
+    kkt: KKT
+    iterations: int
+    seconds: float
+    n_variables: int
+    n_constraints: int
+    recipe: Recipe | None
+    name: str
+    timings: Mapping[str, float] = field(default_factory=dict)
+    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    detail: str = ""
+    known_problem: Problem | None = None
+
+    @staticmethod
+    def of(problem: Problem, nlp: NLP, result: Result) -> Solution:
+        """Read a solver's result back through the elimination and the scaling."""
+        from trajopt.kkt import kkt_residuals
+
+        x = nlp.elimination.expand(result.y)
+        layout, n = nlp.projection.layout, problem.dynamics.n
+        points = tuple(
+            x[offset : offset + arc.basis.count * n].reshape(-1, n)
+            for offset, arc in zip(layout.offsets, problem.trajectory.arcs, strict=True)
+        )
+        curve = Curve(tuple(arc.basis for arc in problem.trajectory.arcs), points, x[layout.durations])
+        nodes = nlp.projection.nodes
+        costs: dict[str, float] = {}
+        for use, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
+            costs[use.name] = costs.get(use.name, 0.0) + value
+        return Solution(
+            curve=curve,
+            parameters={name: x[place] for name, place in layout.parameters.items()},
+            joint_names=tuple(problem.dynamics.joint_names),
+            status=result.status,
+            objective=sum(costs.values()),
+            cost_terms=costs,
+            multipliers=nlp.physical_multipliers(result.row_multipliers),
+            node_times=curve.starts[nodes.arc] + nodes.s * curve.durations[nodes.arc],
+            kkt=kkt_residuals(nlp, result),
+            iterations=result.iterations,
+            seconds=result.seconds,
+            n_variables=nlp.variable_count,
+            n_constraints=nlp.row_count,
+            recipe=problem.recipe,
+            name=problem.name,
+            timings=dict(result.timings),
+            history=result.history,
+            detail=result.detail,
+            known_problem=problem,
+        )
+
+    # -- curves -------------------------------------------------------------------------------------------
+
+    @property
+    def converged(self) -> bool:
+        return self.status.converged
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return self.curve.duration
+
+    @property
+    def knot_times(self) -> NDArray[np.float64]:
+        return self.curve.knot_times
+
+    def q(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Joint positions at t (...,) in [0, duration], (..., n)."""
+        return self.curve(t)
+
+    def v(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Joint velocities, (..., n)."""
+        return self.curve(t, 1)
+
+    def a(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Joint accelerations, (..., n)."""
+        return self.curve(t, 2)
+
+    def jerk(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Third derivatives, (..., n)."""
+        return self.curve(t, 3)
+
+    def tau(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Joint torques and forces by inverse dynamics, (..., n) N m or N."""
+        return self.value(terms.tau, t)
+
+    def wrench(self, t: ArrayLike) -> NDArray[np.float64]:
+        """What every joint transmits to its link, [moment; force] in link axes, (..., n, 6)."""
+        return np.stack([self.value(terms.wrench(joint), t) for joint in self.joint_names], axis=-2)
+
+    def value(self, term: Any, t: ArrayLike) -> NDArray[np.float64]:
+        """Any term at times t (...,), (..., width)."""
+        return self.values([term], t)[term.quantity]
+
+    def values(self, several: list[Any], t: ArrayLike) -> Values:
+        """Several terms at once: quantity -> (..., width)."""
+        time = np.asarray(t, dtype=float)
+        graph = self._graph(several)
+        flat = graph.values(self._leaves(time.ravel()))
+        return {term.quantity: flat[term.quantity].reshape(*time.shape, -1) for term in several}
+
+    # -- checks and files ---------------------------------------------------------------------------------
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that was solved; rebuilt from its recipe where this solution was read from a file."""
+        if self.known_problem is not None:
+            return self.known_problem
+        from trajopt.archive import rebuilt_problem
+
+        return rebuilt_problem(self)
+
+    @property
+    def limits(self) -> Any:
+        """Joint limits of the dynamics."""
+        return self.problem.dynamics.limits
+
+    def verify(self) -> Report:
+        """Check the answer by means that the solver never saw; the report prints itself."""
+        from trajopt.verify import verify
+
+        return verify(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .npz file that `load` reads; the file appears whole or not at all."""
+        from trajopt.archive import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
+        """Read a saved solution: q, v, a at once; torques need the problem, given here or rebuilt by recipe.
+
+        Raises SolutionFileError for a file that is unreadable, foreign or of another problem.
+        """
+        from trajopt.archive import load
+
+        return load(path, problem)
+
+    def _graph(self, several: list[Any]) -> Graph:
+        known = self.__dict__.setdefault("_graphs", {})
+        key = tuple(several)
+        if key not in known:
+            known[key] = graph_of(self.problem, several)
+        return known[key]
+
+    def _leaves(self, time: NDArray) -> Values:
+        orders = {"q": 0, "v": 1, "a": 2, "jerk": 3}
+        leaves: Values = {name: self.curve(time, order) for name, order in orders.items()}
+        column = np.ones((time.size, 1))
+        clock = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])
+        leaves.update(zip(CLOCK_LEAVES, clock, strict=True))
+        for name, value in self.parameters.items():
+            leaves[parameter_leaf(name)] = column * value
+        return leaves
+
+    def __str__(self) -> str:
+        outcome = "converged" if self.converged else f"not converged ({self.status.value})"
+        return (
+            f"{self.name}: {outcome} in {self.iterations} iterations, {self.seconds:.3f} s; "
+            f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
+        )
+
+

@@ -1,0 +1,43 @@
+"""From a problem to its solution: transcribe, solve, and hand back a curve with everything known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from trajopt.errors import ShapeError
+from trajopt.problem import Problem
+from trajopt.solution import Solution
+from trajopt.solver import Solver
+from trajopt.transcription import transcribe
+
+
+def solve(
+    problem: Problem,
+    solver: Solver | None = None,
+    *,
+    progress: Literal["auto", "silent"] | Callable[..., Any] = "silent",
+) -> Solution:
+    """Minimize the problem's costs; the answer says whether it converged.
+
+    progress is "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function of every
+    `Iteration`. Raises ProblemError when the problem contradicts itself and EvaluationError when a term is
+    not finite at the start; not converging is a status of the answer.
+    """
+    if not isinstance(problem, Problem):
+        raise ShapeError(f"solve takes a trajopt.Problem, not {type(problem).__name__}: call build() first")
+    if solver is None:
+        from trajopt.ipopt import Ipopt
+
+        solver = Ipopt()
+    nlp = transcribe(problem)
+    if callable(progress):
+        result = solver.solve(nlp, progress)
+    elif progress == "silent":
+        result = solver.solve(nlp)
+    else:
+        from trajopt.progress import progress_display
+
+        with progress_display() as display:
+            result = solver.solve(nlp, display)
+    return Solution.of(problem, nlp, result)
