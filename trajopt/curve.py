@@ -38,7 +38,9 @@ class Curve:
     @cached_property
     def knot_times(self) -> NDArray[np.float64]:
         """Times of all breakpoints, in seconds, each once."""
-        return np.unique(np.concatenate([self._seconds(i, basis.breakpoints) for i, basis in enumerate(self.bases)]))
+        return np.unique(
+            np.concatenate([self._seconds(i, basis.breakpoints) for i, basis in enumerate(self.bases)])
+        )
 
     def __call__(self, t: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
         """d^l q / dt^l at times t (...,) in seconds, (..., n); the right limit where it jumps.

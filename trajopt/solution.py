@@ -204,5 +204,3 @@ class Solution:
             f"{self.name}: {outcome} in {self.iterations} iterations, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
         )
-
-

@@ -1,0 +1,174 @@
+"""Saved solutions: one .npz of plain arrays and a JSON text; no pickle, and no path that would be imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.bspline import SplineBasis
+from trajopt.curve import Curve
+from trajopt.errors import SolutionFileError
+from trajopt.problem import Problem, Recipe
+from trajopt.solver import Status
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+FORMAT = "trajopt solution"
+VERSION = 1
+SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
+REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
+
+
+def save(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write to a neighbouring temporary file and rename it, so that a crash leaves the old file or the new."""
+    target = Path(path)
+    arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
+    for i, (basis, points) in enumerate(
+        zip(solution.curve.bases, solution.curve.control_points, strict=True)
+    ):
+        arrays[f"breakpoints_{i}"], arrays[f"multiplicities_{i}"] = basis.breakpoints, basis.multiplicities
+        arrays[f"control_points_{i}"] = points
+    arrays["durations"], arrays["node_times"] = solution.curve.durations, solution.node_times
+    arrays["history"] = solution.history
+    time = np.linspace(0.0, solution.duration, SAMPLES)
+    arrays |= {"t": time, "q": solution.q(time), "v": solution.v(time), "a": solution.a(time)}
+    arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
+    arrays |= {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".npz")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez(stream, **arrays)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
+    """Read what `save` wrote; see `Solution.load`."""
+    from trajopt.kkt import KKT
+    from trajopt.solution import Solution
+
+    arrays = _arrays(path)
+    try:
+        header = json.loads(str(arrays["header"]))
+        if header["format"] != FORMAT:
+            raise SolutionFileError(f"{path} is a '{header['format']}', not a '{FORMAT}'")
+        if header["version"] > VERSION:
+            raise SolutionFileError(
+                f"{path} has version {header['version']} but this trajopt reads up to {VERSION}: upgrade trajopt"
+            )
+        bases = tuple(
+            SplineBasis.clamped(arrays[f"breakpoints_{i}"], degree, arrays[f"multiplicities_{i}"])
+            for i, degree in enumerate(header["degrees"])
+        )
+        points = tuple(arrays[f"control_points_{i}"] for i in range(len(bases)))
+        recipe = header["recipe"]
+        loaded = Solution(
+            curve=Curve(bases, points, arrays["durations"]),
+            parameters={name: arrays[f"parameter_{i}"] for i, name in enumerate(header["parameters"])},
+            joint_names=tuple(header["joint_names"]),
+            status=Status[header["status"]],
+            objective=header["objective"],
+            cost_terms=header["cost_terms"],
+            multipliers={name: arrays[f"multipliers_{i}"] for i, name in enumerate(header["multipliers"])},
+            node_times=arrays["node_times"],
+            kkt=KKT(**header["kkt"]),
+            iterations=header["iterations"],
+            seconds=header["seconds"],
+            n_variables=header["n_variables"],
+            n_constraints=header["n_constraints"],
+            recipe=None if recipe is None else Recipe(recipe["problem"], recipe["parameters"]),
+            name=header["name"],
+            timings=header["timings"],
+            history=arrays["history"],
+            detail=header["detail"],
+            known_problem=problem,
+        )
+    except SolutionFileError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise SolutionFileError(
+            f"{path} is not a solution that trajopt saved ({type(error).__name__}: {error}): "
+            "give a solution.npz written by save or by `trajopt solve`"
+        ) from error
+    if problem is not None:
+        _check_fits(loaded, problem, path)
+    return loaded
+
+
+def rebuilt_problem(solution: Solution) -> Problem:
+    """The problem of a loaded solution, built again by the library that is registered for its recipe."""
+    recipe = solution.recipe
+    if recipe is None:
+        raise SolutionFileError(
+            f"'{solution.name}' was saved without a recipe, so only q, v, a and jerk are known: "
+            "pass its problem, Solution.load(path, problem=...)"
+        )
+    for entry in entry_points(group=REBUILDERS):
+        problem = entry.load()(recipe.problem, dict(recipe.parameters))
+        _check_fits(solution, problem, recipe.problem)
+        return problem
+    raise SolutionFileError(
+        f"no installed library builds '{recipe.problem}': pass problem=... to Solution.load"
+    )
+
+
+def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if isinstance(file, np.ndarray):
+                raise SolutionFileError(f"{path} holds one array, not a saved solution")
+            return {name: file[name] for name in file.files}
+    except SolutionFileError:
+        raise
+    except FileNotFoundError as error:
+        raise SolutionFileError(f"{path} does not exist: give the path of a solution.npz") from error
+    except Exception as error:  # numpy raises whatever zipfile, zlib and its own parser raise
+        raise SolutionFileError(
+            f"{path} cannot be read as a saved solution ({type(error).__name__}: {error}): "
+            "give a solution.npz written by save or by `trajopt solve`"
+        ) from error
+
+
+def _header(solution: Solution) -> dict[str, Any]:
+    recipe = solution.recipe
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": solution.name,
+        "recipe": None
+        if recipe is None
+        else {"problem": recipe.problem, "parameters": dict(recipe.parameters)},
+        "degrees": [basis.degree for basis in solution.curve.bases],
+        "joint_names": list(solution.joint_names),
+        "parameters": list(solution.parameters),
+        "multipliers": list(solution.multipliers),
+        "status": solution.status.name,
+        "objective": solution.objective,
+        "cost_terms": dict(solution.cost_terms),
+        "kkt": asdict(solution.kkt),
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        "n_variables": solution.n_variables,
+        "n_constraints": solution.n_constraints,
+        "timings": dict(solution.timings),
+        "detail": solution.detail,
+    }
+
+
+def _check_fits(solution: Solution, problem: Problem, source: Any) -> None:
+    names = tuple(problem.dynamics.joint_names)
+    if names != solution.joint_names:
+        raise SolutionFileError(
+            f"{source} moves the joints ({', '.join(solution.joint_names)}) but the problem has "
+            f"({', '.join(names)}): pass the problem that was solved"
+        )
