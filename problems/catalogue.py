@@ -1,0 +1,56 @@
+"""The problems of this package by name, found by reading their sources: a new file is a new problem."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from trajopt.errors import UnknownNameError, near_matches
+from trajopt.problem import Problem
+
+
+def names() -> tuple[str, ...]:
+    """Names of the problems, in alphabetical order."""
+    return tuple(descriptions())
+
+
+@functools.cache
+def descriptions() -> Mapping[str, str]:
+    """Name -> first line of the module's docstring, without importing any of them."""
+    found = {}
+    for source in sorted(files("problems").iterdir(), key=lambda entry: entry.name):
+        if source.name.endswith(".py"):
+            tree = ast.parse(source.read_text(encoding="utf-8"))
+            if any(is_recipe(statement) for statement in tree.body):
+                found[source.name[:-3]] = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return MappingProxyType(found)
+
+
+def is_recipe(statement: ast.stmt) -> bool:
+    """Whether a statement is `@recipe def build(...)`, which makes its module a problem."""
+    return (
+        isinstance(statement, ast.FunctionDef)
+        and statement.name == "build"
+        and any(isinstance(mark, ast.Name) and mark.id == "recipe" for mark in statement.decorator_list)
+    )
+
+
+def module(name: str) -> Any:
+    """The module of the problem `name`; UnknownNameError otherwise, so that no path is ever imported."""
+    if name not in names():
+        near = near_matches(name, names()) or f": there are {', '.join(names())}"
+        raise UnknownNameError(f"no problem is called '{name}'{near}")
+    return import_module(f"problems.{name}")
+
+
+def build(name: str, parameters: Mapping[str, Any]) -> Problem:
+    """The problem `name` with these parameters, the rest at their defaults.
+
+    Raises UnknownNameError for a problem or parameter that does not exist, and what the problem raises.
+    """
+    return module(name).build(**parameters)

@@ -1,0 +1,125 @@
+"""Build functions that check the names and kinds of their parameters and say how they were called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.problem import Problem, Recipe
+
+
+def recipe(build: Callable[..., Problem]) -> Callable[..., Problem]:
+    """Check every parameter against the defaults of `build`, and record all of them on the problem.
+
+    The defaults are the declaration: a whole number stays one, a tuple of numbers keeps its shape (a single
+    number counts for all of its entries), None accepts any literal. The built problem carries
+    `problem.recipe = Recipe(name of the module, every parameter)`, from which a saved solution is rebuilt.
+
+    Raises UnknownNameError for a parameter that `build` does not have, OptionError for a value of another
+    kind, ShapeError for another shape, NotFiniteError for NaN; OptionError at once when a parameter of
+    `build` has no default.
+    """
+    name = build.__module__.rpartition(".")[2]
+    defaults = defaults_of(build)
+
+    @functools.wraps(build)
+    def checked(**parameters: Any) -> Problem:
+        values = checked_parameters(parameters, defaults, name)
+        problem = build(**values)
+        problem.recipe = Recipe(name, MappingProxyType(values))
+        return problem
+
+    return checked
+
+
+def defaults_of(build: Callable[..., Problem]) -> dict[str, Any]:
+    """Parameter -> default of a build function; OptionError for one without a default."""
+    defaults = {}
+    for parameter in inspect.signature(build).parameters.values():
+        if parameter.default is parameter.empty:
+            raise OptionError(
+                f"parameter '{parameter.name}' of {build.__module__}.{build.__name__} has no default: "
+                "give it one, so that the problem can be built without arguments"
+            )
+        defaults[parameter.name] = parameter.default
+    return defaults
+
+
+def checked_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any], problem: str) -> dict[str, Any]:
+    """Every parameter of a problem: what was given, in the kind of its default, else the default."""
+    for name in given:
+        if name not in defaults:
+            near = near_matches(name, defaults) or f": it has {', '.join(defaults)}"
+            raise UnknownNameError(f"{problem} has no parameter '{name}'{near}")
+    return {
+        name: like_default(given[name], default, f"parameter '{name}' of {problem}")
+        if name in given
+        else default
+        for name, default in defaults.items()
+    }
+
+
+def like_default(value: Any, default: Any, what: str) -> Any:
+    """`value` as a plain Python value of the default's kind and shape."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if default is None:
+        return literal(value, what)
+    if isinstance(default, bool | str):
+        if not isinstance(value, type(default)):
+            raise OptionError(f"{what} is {value!r}: expected {type(default).__name__}, such as {default!r}")
+        return value
+    if isinstance(default, int):
+        return whole_number(value, default, what)
+    if isinstance(default, float):
+        return number(value, default, what)
+    return numbers(value, default, what)
+
+
+def literal(value: Any, what: str) -> Any:
+    """`value` when it is made of None, booleans, numbers, strings and lists of them; lists become tuples."""
+    if isinstance(value, list | tuple):
+        return tuple(literal(entry, what) for entry in value)
+    if value is None or isinstance(value, bool | str | int | float):
+        return value
+    raise OptionError(f"{what} is {value!r}: give numbers, texts or lists of them, which a file can keep")
+
+
+def number(value: Any, default: Any, what: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise OptionError(f"{what} is {value!r}: expected a number, such as {default!r}")
+    if math.isnan(value):
+        raise NotFiniteError(f"{what} is NaN: give a number, or leave it out for {default!r}")
+    return float(value)
+
+
+def whole_number(value: Any, default: int, what: str) -> int:
+    if not isinstance(value, int | float) or isinstance(value, bool) or value != int_or_nan(value):
+        raise OptionError(f"{what} is {value!r}: expected a whole number, such as {default!r}")
+    return int(value)
+
+
+def int_or_nan(value: float) -> float:
+    return int(value) if math.isfinite(value) else math.nan
+
+
+def numbers(value: Any, default: Any, what: str) -> tuple:
+    """`value` as nested tuples in the shape of the default; a single number is repeated."""
+    if not isinstance(value, list | tuple):
+        repeated = number(value, default, what)
+        return tuple(
+            numbers(repeated, entry, what) if isinstance(entry, tuple) else repeated for entry in default
+        )
+    if len(value) != len(default):
+        raise ShapeError(f"{what} has {len(value)} entries: expected {len(default)}, such as {default!r}")
+    return tuple(
+        numbers(entry, like, what) if isinstance(like, tuple) else number(entry, like, what)
+        for entry, like in zip(value, default, strict=True)
+    )
