@@ -1,0 +1,258 @@
+"""IPOPT, the interior-point method of Wachter and Biegler (Math. Program. 106, 2006), through cyipopt.
+
+The problems arrive scaled, so the solver's own scaling is off. Its linear algebra calls BLAS on small dense
+fronts, where a second thread costs more than it gives: set OPENBLAS_NUM_THREADS=1 before Python starts.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Literal
+
+import numpy as np
+
+from trajopt.errors import OptionError
+from trajopt.ipopt_options import OptionTable
+from trajopt.monitor import Monitor
+from trajopt.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
+
+__all__ = ["Ipopt"]
+
+# IpReturnCodes.h of IPOPT 3.14, complete; -12 (invalid option) raises OptionError instead.
+_STATUSES = {
+    0: Status.CONVERGED,
+    1: Status.ACCEPTABLE,
+    2: Status.INFEASIBLE,
+    3: Status.STEP_TOO_SMALL,
+    4: Status.DIVERGING,
+    5: Status.INTERRUPTED,
+    6: Status.FEASIBLE_POINT,
+    -1: Status.ITERATION_LIMIT,
+    -2: Status.RESTORATION_FAILED,
+    -3: Status.STEP_FAILED,
+    -4: Status.TIME_LIMIT,
+    -5: Status.TIME_LIMIT,
+    -10: Status.NOT_ENOUGH_FREEDOM,
+    -11: Status.INVALID_PROBLEM,
+    -13: Status.EVALUATION_ERROR,
+    -100: Status.SOLVER_ERROR,
+    -101: Status.SOLVER_ERROR,
+    -102: Status.OUT_OF_MEMORY,
+    -199: Status.SOLVER_ERROR,
+}
+_INVALID_OPTION = -12
+
+_DEFAULTS = MappingProxyType(
+    {
+        "nlp_scaling_method": "none",
+        # IPOPT's own 1e-8, relative to the bound, leaves violations above tol; 0 leaves no interior where two
+        # bounds meet, and then costs accuracy and iterations.
+        "bound_relax_factor": 1e-10,
+        "print_level": 0,
+        "sb": "yes",
+        "option_file_name": "",  # else a stray ipopt.opt in the working directory changes the answer
+    }
+)
+# Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
+_WARM_DEFAULTS = MappingProxyType(
+    {
+        "warm_start_init_point": "yes",
+        "warm_start_bound_push": 1e-9,
+        "warm_start_bound_frac": 1e-9,
+        "warm_start_slack_bound_push": 1e-9,
+        "warm_start_slack_bound_frac": 1e-9,
+        "warm_start_mult_bound_push": 1e-9,
+        "mu_init": 1e-7,
+    }
+)
+_OWN_FIELDS = MappingProxyType(
+    {
+        "tol": "tol",
+        "max_iter": "max_iterations",
+        "max_wall_time": "time_limit",
+        "hessian_approximation": "hessian",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Ipopt:
+    """The settings of one IPOPT run.
+
+    tol             largest scaled KKT error at which the solve counts as converged
+    max_iterations  iterations allowed
+    time_limit      wall seconds allowed, None: no limit; checked at every evaluation
+    hessian         "exact" second derivatives, or "lbfgs"; a problem without second derivatives gets "lbfgs"
+    options         any other option of IPOPT, https://coin-or.github.io/Ipopt/OPTIONS.html
+    feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
+
+    Raises OptionError on construction for anything that IPOPT would not take.
+    """
+
+    tol: float = 1e-8
+    max_iterations: int = 1000
+    time_limit: float | None = None
+    hessian: Literal["exact", "lbfgs"] = "exact"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    feasibility: float = 1e-6
+
+    def __post_init__(self) -> None:
+        check_positive("tol", self.tol)
+        check_count("max_iterations", self.max_iterations)
+        check_positive("time_limit", self.time_limit, optional=True)
+        check_positive("feasibility", self.feasibility)
+        if self.hessian not in ("exact", "lbfgs"):
+            raise OptionError(f"hessian = {self.hessian!r}: expected 'exact' or 'lbfgs'")
+        for name in _OWN_FIELDS.keys() & self.options.keys():
+            raise OptionError(f"options[{name!r}]: set it as Ipopt({_OWN_FIELDS[name]}=...)")
+        # The table needs cyipopt (0.4 s to import): loaded only where there is a name to check.
+        converted = _option_table().convert(self.options) if self.options else {}
+        object.__setattr__(self, "options", MappingProxyType(converted))
+
+    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+        """Solve `nlp` from `nlp.start`, or from `start` and its multipliers.
+
+        Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
+        not finite at the start; every other outcome is a status of the Result.
+        """
+        cyipopt = _cyipopt()
+        monitor = Monitor(
+            nlp,
+            start,
+            feasibility=self.feasibility,
+            time_limit=self.time_limit,
+            callback=callback,
+            refusal=cyipopt.CyIpoptEvaluationError,
+            shorten=True,
+        )
+        run = _Run(nlp, monitor)
+        second_order = self.hessian == "exact" and nlp.has_hessian
+        if self.hessian == "exact" and not second_order:
+            logging.getLogger("trajopt").warning("no second derivatives: IPOPT uses L-BFGS instead")
+        problem = cyipopt.Problem(
+            n=nlp.variable_count,
+            m=nlp.row_count,
+            problem_obj=run.callbacks(second_order),
+            lb=nlp.lower,
+            ub=nlp.upper,
+            cl=nlp.row_lower,
+            cu=nlp.row_upper,
+        )
+        try:
+            for name, value in self._settings(second_order, monitor.start.has_multipliers).items():
+                problem.add_option(name, value)
+            with monitor.interruptible():
+                return run.finish(problem)
+        finally:
+            problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
+
+    def _settings(self, second_order: bool, warm: bool) -> dict[str, str | int | float]:
+        own = {
+            "tol": float(self.tol),
+            "max_iter": int(self.max_iterations),
+            "hessian_approximation": "exact" if second_order else "limited-memory",
+        }
+        return {**_DEFAULTS, **(_WARM_DEFAULTS if warm else {}), **own, **self.options}
+
+
+class _Run:
+    """One solve: what cyipopt calls, and the translation of what it returns."""
+
+    def __init__(self, nlp: NLP, monitor: Monitor) -> None:
+        self.nlp, self.monitor = nlp, monitor
+        self.iterations = 0
+        self.problem: Any = None
+
+    def callbacks(self, second_order: bool) -> SimpleNamespace:
+        nlp, monitor = self.nlp, self.monitor
+        functions: dict[str, Any] = {
+            "objective": monitor.objective,
+            "gradient": monitor.gradient,
+            "constraints": monitor.rows,
+            "jacobian": monitor.jacobian,
+            "jacobianstructure": lambda: (nlp.jacobian_rows, nlp.jacobian_columns),
+            "intermediate": self.intermediate,
+        }
+        if second_order:
+            functions["hessian"] = monitor.hessian
+            functions["hessianstructure"] = lambda: (nlp.hessian_rows, nlp.hessian_columns)
+        return SimpleNamespace(**functions)
+
+    def intermediate(
+        self,
+        mode: int,
+        iteration: int,
+        objective: float,
+        infeasibility: float,
+        dual_infeasibility: float,
+        barrier: float,
+        step: float,
+        *_: float,
+    ) -> bool:
+        # An exception leaving this function would vanish in cyipopt, so none may.
+        self.iterations = iteration
+        try:
+            current = self.problem.get_current_iterate()
+        except RuntimeError:
+            return self.monitor.reason is None
+        if mode == 1:  # restoration: the objective passed in belongs to another problem
+            try:
+                objective = self.monitor.objective(current["x"])
+            except Exception:
+                objective = np.inf
+        at = WarmStart(current["x"], current["mult_g"], current["mult_x_L"], current["mult_x_U"])
+        return self.monitor.iterate(iteration, at, current["g"], objective, dual_infeasibility, step)
+
+    def finish(self, problem: Any) -> Result:
+        self.problem = problem
+        start = self.monitor.start
+        # Lists, because cyipopt compares these arguments with [].
+        given = (start.row_multipliers, start.lower_multipliers, start.upper_multipliers)
+        multipliers = [[] if each is None else each.tolist() for each in given]
+        y, info = problem.solve(start.y, *multipliers)
+        if info["status"] == _INVALID_OPTION:
+            raise OptionError(
+                "IPOPT refuses these options together; most often the linear solver named is not installed "
+                "(its own words appear with options={'print_level': 5})"
+            )
+        final = WarmStart(y, info["mult_g"], np.maximum(info["mult_x_L"], 0), np.maximum(info["mult_x_U"], 0))
+        status = _STATUSES.get(info["status"], Status.UNKNOWN)
+        return self.monitor.result(status, final, self.iterations, info["status_msg"].decode())
+
+
+def _cyipopt() -> Any:
+    import cyipopt  # 0.4 s, so on first use; compiled, so without types
+
+    return cyipopt
+
+
+@functools.cache
+def _option_table() -> OptionTable:
+    """The table of the installed IPOPT, which lists its options when it runs a problem of one variable."""
+    cyipopt = _cyipopt()
+    nothing = SimpleNamespace(objective=lambda y: 0.0, gradient=np.zeros_like)
+    listing = {
+        "print_options_documentation": "yes",
+        "print_advanced_options": "yes",
+        "print_options_mode": "doxygen",
+        "print_level": 0,
+        "sb": "yes",
+        "option_file_name": "",
+        "file_print_level": 5,
+        "max_iter": 0,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "options.txt"
+        problem = cyipopt.Problem(n=1, m=0, problem_obj=nothing, lb=[-1.0], ub=[1.0], cl=[], cu=[])
+        for name, value in listing.items():
+            problem.add_option(name, value)
+        problem.add_option("output_file", str(path))
+        problem.solve([0.0])
+        problem.close()  # also closes the file
+        return OptionTable.parse(path.read_text())
