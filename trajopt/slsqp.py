@@ -1,0 +1,144 @@
+"""SLSQP, Kraft's sequential quadratic programming (DFVLR-FB 88-28, 1988), as SciPy has it.
+
+It needs no second derivatives and no sparse algebra: right for small problems and as a second opinion. Its
+matrices are dense and its cost grows as n^3 per iteration; beyond a few hundred unknowns use `Ipopt`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trajopt.kkt import kkt_residuals
+from trajopt.monitor import Monitor, Refusal
+from trajopt.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
+
+__all__ = ["Slsqp"]
+
+# All exit modes of SLSQP; -1 and 1 ask for an evaluation and are final only when that was refused.
+_STATUSES = {
+    -1: Status.INTERRUPTED,
+    0: Status.CONVERGED,
+    1: Status.INTERRUPTED,
+    2: Status.NOT_ENOUGH_FREEDOM,
+    3: Status.STEP_FAILED,
+    4: Status.INCOMPATIBLE,
+    5: Status.STEP_FAILED,
+    6: Status.STEP_FAILED,
+    7: Status.STEP_FAILED,
+    8: Status.STEP_TOO_SMALL,
+    9: Status.ITERATION_LIMIT,
+}
+
+
+@dataclass(frozen=True)
+class Slsqp:
+    """The settings of one SLSQP run.
+
+    tol             SLSQP stops when the change of the objective, or the step, falls below this and the summed
+                    violation is below it too: no bound on the KKT error, which `kkt_residuals` gives
+    max_iterations  iterations allowed
+    time_limit      wall seconds allowed, None: no limit; checked at every evaluation
+    feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
+    acceptable      KKT error at which a run that could make no more progress counts as `Status.ACCEPTABLE`
+
+    Raises OptionError on construction for a value out of range.
+    """
+
+    tol: float = 1e-10
+    max_iterations: int = 1000
+    time_limit: float | None = None
+    feasibility: float = 1e-6
+    acceptable: float = 1e-6
+
+    def __post_init__(self) -> None:
+        check_positive("tol", self.tol)
+        check_count("max_iterations", self.max_iterations)
+        check_positive("time_limit", self.time_limit, optional=True)
+        check_positive("feasibility", self.feasibility)
+        check_positive("acceptable", self.acceptable)
+
+    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+        """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP has no use for multipliers.
+
+        Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
+        not finite at the start; every other outcome is a status of the Result.
+        """
+        import scipy.optimize  # noqa: F401  here, so that the clock of the solve starts after it
+
+        monitor = Monitor(
+            nlp, start, feasibility=self.feasibility, time_limit=self.time_limit, callback=callback
+        )
+        with monitor.interruptible():
+            result = _run(nlp, monitor, self.tol, self.max_iterations)
+        # SciPy's own multipliers are those of the last quadratic model, one step old, without the bounds',
+        # and absent before SciPy 1.16; least squares at the point itself leaves a smaller residual.
+        answer = least_squares_multipliers(nlp, result.y)
+        status = result.status
+        if status is Status.STEP_TOO_SMALL and kkt_residuals(nlp, answer).error <= self.acceptable:
+            status = Status.ACCEPTABLE
+        return replace(
+            result,
+            status=status,
+            row_multipliers=answer.row_multipliers,
+            lower_multipliers=answer.lower_multipliers,
+            upper_multipliers=answer.upper_multipliers,
+        )
+
+
+def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:
+    from scipy.optimize import Bounds, minimize
+
+    iterations, last = -1, np.clip(monitor.start.y, nlp.lower, nlp.upper)
+
+    def each_iteration(y: np.ndarray) -> None:
+        nonlocal iterations, last
+        at, step = WarmStart(y.copy()), float(np.abs(y - last).max(initial=0.0))
+        iterations, last = iterations + 1, at.y
+        rows, objective = monitor.rows(y), monitor.objective(y)
+        if not monitor.iterate(iterations, at, rows, objective, np.nan, step):
+            raise Refusal
+
+    try:
+        each_iteration(last)
+        found = minimize(
+            monitor.objective,
+            last,
+            jac=monitor.gradient,
+            method="SLSQP",
+            bounds=Bounds(nlp.lower, nlp.upper),  # type: ignore[arg-type]
+            constraints=_constraints(nlp, monitor),
+            callback=each_iteration,
+            options={"ftol": tol, "maxiter": max_iterations},
+        )
+    except Refusal:
+        return monitor.result(Status.UNKNOWN, None, max(iterations, 0), "")
+    status = _STATUSES.get(found.status, Status.UNKNOWN)
+    return monitor.result(status, WarmStart(found.x), iterations, found.message)
+
+
+def _constraints(nlp: NLP, monitor: Monitor) -> list[dict[str, object]]:
+    """Rows as SLSQP wants them: equal to zero, or at least zero with each finite side on its own."""
+    equal = np.flatnonzero(nlp.row_lower == nlp.row_upper)
+    ranged = nlp.row_lower != nlp.row_upper
+    lower = np.flatnonzero(ranged & np.isfinite(nlp.row_lower))
+    upper = np.flatnonzero(ranged & np.isfinite(nlp.row_upper))
+
+    def excess(y: np.ndarray) -> np.ndarray:
+        rows = monitor.rows(y)
+        return np.concatenate([rows[lower] - nlp.row_lower[lower], nlp.row_upper[upper] - rows[upper]])
+
+    def excess_jacobian(y: np.ndarray) -> np.ndarray:
+        matrix = dense_jacobian(nlp, monitor.jacobian(y))
+        return np.concatenate([matrix[lower], -matrix[upper]])
+
+    equations = {
+        "type": "eq",
+        "fun": lambda y: monitor.rows(y)[equal] - nlp.row_lower[equal],
+        "jac": lambda y: dense_jacobian(nlp, monitor.jacobian(y))[equal],
+    }
+    inequalities = {"type": "ineq", "fun": excess, "jac": excess_jacobian}
+    kept = ((equations, equal.size), (inequalities, lower.size + upper.size))
+    return [constraint for constraint, size in kept if size]
