@@ -1,0 +1,96 @@
+"""What a person sees while a solver runs: one live line on a terminal, a few plain ones anywhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import IO, Any, Literal
+
+from trajopt.errors import OptionError
+from trajopt.solver import Iteration
+
+__all__ = ["Progress"]
+
+_REFRESH = 0.1  # seconds between changes of the live line; a reader cannot follow more
+_PATIENCE = 10.0  # seconds after which a plain line is due whatever its number
+
+
+class Progress:
+    """A callback for `Solver.solve`, used as `with Progress() as progress: solver.solve(nlp, progress)`.
+
+    display   "auto": "live" on a terminal, "plain" elsewhere;  "silent": nothing at all
+    stream    where to write, by default standard error, so that piped results stay clean
+
+    Plain lines come at iterations 0, 1, 2, 5, 10, 20, 50, 100, ..., whenever ten seconds passed without one,
+    and at the end: about ten for a thousand iterations. An exception inside, Ctrl-C included, leaves the
+    terminal as it was. Raises OptionError for another display.
+    """
+
+    def __init__(
+        self, display: Literal["auto", "live", "plain", "silent"] = "auto", stream: IO[str] | None = None
+    ) -> None:
+        if display not in ("auto", "live", "plain", "silent"):
+            raise OptionError(f"display = {display!r}: expected 'auto', 'live', 'plain' or 'silent'")
+        self._stream = sys.stderr if stream is None else stream
+        if display == "auto":
+            display = "live" if self._stream.isatty() else "plain"
+        self._display = display
+        self._live: Any = None
+        self._last: Iteration | None = None
+        self._shown: Iteration | None = None
+        self._shown_at = -float("inf")
+
+    def __enter__(self) -> Progress:
+        if self._display == "live":
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(file=self._stream)
+            # No refresh thread: it would take time from the solver, and its lock could be held at Ctrl-C.
+            self._live = Live(console=console, auto_refresh=False, transient=False)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if self._last is not None and self._last is not self._shown:
+                self._show(self._last)
+        finally:
+            if self._live is not None:
+                self._live.stop()
+                self._live = None
+
+    def __call__(self, iteration: Iteration) -> None:
+        self._last = iteration
+        waited = time.perf_counter() - self._shown_at
+        due = waited >= _REFRESH if self._live is not None else _is_round(iteration.iteration)
+        if due or waited >= _PATIENCE:
+            self._show(iteration)
+
+    def _show(self, iteration: Iteration) -> None:
+        self._shown, self._shown_at = iteration, time.perf_counter()
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.update(Text(line(iteration), no_wrap=True, overflow="ellipsis"), refresh=True)
+        elif self._display != "silent":
+            print(line(iteration), file=self._stream, flush=True)
+
+
+def line(iteration: Iteration) -> str:
+    """One line about an iteration, its columns at fixed places."""
+    return (
+        f"iteration {iteration.iteration:5d}   objective {iteration.objective:15.8g}   "
+        f"infeasibility {iteration.infeasibility:8.1e}   {iteration.seconds:7.2f} s"
+    )
+
+
+def _is_round(number: int) -> bool:
+    digits = str(number).rstrip("0")
+    return digits in ("", "1", "2", "5")
