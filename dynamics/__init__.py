@@ -16,6 +16,7 @@ _HOME = {
     "DhError": "errors",
     "DynamicsError": "errors",
     "InertiaError": "errors",
+    "InertiaWarning": "errors",
     "JointError": "errors",
     "JsonError": "errors",
     "ModelError": "errors",

@@ -12,7 +12,8 @@ DynamicsError (ValueError)
         ├── UrdfError   a URDF
         └── JsonError   a saved model
 
-DegreesWarning (UserWarning)   limits that look like degrees where radians are meant
+DegreesWarning (UserWarning)   angles that look like degrees where radians are meant
+InertiaWarning (UserWarning)   an inertia of a file that no body can have, harmless or repaired
 """
 
 from __future__ import annotations
@@ -63,4 +64,8 @@ class JsonError(SourceError):
 
 
 class DegreesWarning(UserWarning):
-    """Position limits of a revolute joint are so large that they look like degrees."""
+    """An angle is so large that it looks like degrees."""
+
+
+class InertiaWarning(UserWarning):
+    """An inertia of a file is one that no body can have, but it is harmless (merged away) or repaired."""

@@ -71,14 +71,19 @@ def coordinate_indices(bodies: Sequence[Body]) -> list[int]:
 
 
 def check_rotors(bodies: Sequence[Body]) -> None:
-    """TreeError when a leaf body repeats the rotor of a joint, so that its mass would count twice."""
+    """TreeError when a leaf body repeats the rotor of a joint: same parent, same speed, same mass.
+
+    The mass must agree because two fingers that mirror each other turn like a rotor with ratio -1.
+    """
     inner = {body.parent for body in bodies}
     carriers = {body.joint.name: body for body in bodies if body.joint.rotor is not None}
     for body in bodies:
         driven = carriers.get(body.joint.mimics or "")
-        if driven is None or driven.joint.rotor is None or body.name in inner or body.parent != driven.parent:
+        rotor = None if driven is None else driven.joint.rotor
+        if driven is None or rotor is None or body.name in inner or body.parent != driven.parent:
             continue
-        if abs(body.joint.ratio) == abs(driven.joint.rotor.gear_ratio * driven.joint.ratio):
+        same_speed = abs(body.joint.ratio) == abs(rotor.gear_ratio * driven.joint.ratio)
+        if same_speed and rotor.mass > 0.0 and abs(body.mass - rotor.mass) <= 1e-6 * rotor.mass:
             raise TreeError(
                 f"body {body.name!r} turns as the rotor of joint {driven.joint.name!r} does, so its mass "
                 "would be counted twice; keep the body or the rotor, not both"

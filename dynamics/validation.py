@@ -8,6 +8,8 @@ from dynamics.errors import InertiaError, JointError, ModelError, ShapeError
 
 # Relative slack for numbers that went through a decimal file: six digits survive in a typical URDF.
 ROUNDING = 1e-5
+# kg m^2 that no robot feels: a microgram at a millimetre. Programs that write URDF leave such noise.
+NEGLIGIBLE = 1e-15
 
 
 def finite_array(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -81,15 +83,28 @@ def inertia_matrix(value: object, what: str, is_body: bool = True) -> np.ndarray
     """
     matrix = finite_array(value, (3, 3), what)
     size = float(np.abs(matrix).max())
+    slack = ROUNDING * size + NEGLIGIBLE
     if np.abs(matrix - matrix.T).max() > 1e-9 * size:
         raise InertiaError(f"{what} is not symmetric: {matrix.tolist()}; give the full symmetric matrix")
     moments = np.linalg.eigvalsh(matrix)
     listed = ", ".join(f"{moment:.6g}" for moment in moments)
-    if moments[0] < -ROUNDING * size:
+    if moments[0] < -slack:
         raise InertiaError(f"{what} has principal moments {listed} kg m^2; none may be negative")
-    if is_body and moments[2] > moments[0] + moments[1] + ROUNDING * size:
+    if is_body and moments[2] > moments[0] + moments[1] + slack:
         raise InertiaError(
             f"{what} has principal moments {listed} kg m^2; the largest exceeds the sum of the others, "
             "which no body can have: check units, signs and the reference point (the centre of mass)"
         )
     return matrix
+
+
+def nearest_inertia(matrix: np.ndarray) -> np.ndarray:
+    """The nearest inertia (3, 3) that a body can have: same axes, negative second moments of mass made zero.
+
+    With second moments s_i = trace/2 - A_i along the principal axes, A_i is the sum of the other two, and
+    A >= B >= C >= 0 with A <= B + C says no more than s_i >= 0.
+    """
+    moments, axes = np.linalg.eigh(matrix)
+    second = np.clip(moments.sum() / 2.0 - moments, 0.0, None)
+    repaired = axes @ np.diag(second.sum() - second) @ axes.T
+    return (repaired + repaired.T) / 2.0

@@ -1,0 +1,50 @@
+"""Matter of rigid bodies and the poses from which it is seen: what merging links needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A frame in another one: x_other = rotation x + position."""
+
+    rotation: np.ndarray
+    position: np.ndarray
+
+    def then(self, inner: Pose) -> Pose:
+        """The pose of a frame that has the pose `inner` in this one."""
+        return Pose(self.rotation @ inner.rotation, self.position + self.rotation @ inner.position)
+
+
+IDENTITY = Pose(np.eye(3), np.zeros(3))
+
+
+@dataclass(frozen=True, eq=False)
+class Matter:
+    """Mass, centre of mass, and inertia about it, in the axes of one frame."""
+
+    mass: float
+    centre_of_mass: np.ndarray
+    inertia: np.ndarray
+
+    def seen_from(self, pose: Pose) -> Matter:
+        """The same matter in the frame in which this one has the pose `pose`."""
+        centre = pose.position + pose.rotation @ self.centre_of_mass
+        return Matter(self.mass, centre, pose.rotation @ self.inertia @ pose.rotation.T)
+
+    def joined(self, other: Matter) -> Matter:
+        """Both as one rigid body (parallel axes theorem about the common centre)."""
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return Matter(0.0, self.centre_of_mass, self.inertia + other.inertia)
+        apart = other.centre_of_mass - self.centre_of_mass
+        centre = self.centre_of_mass + (other.mass / mass) * apart
+        reduced = self.mass * other.mass / mass
+        steiner = reduced * (apart @ apart * np.eye(3) - np.outer(apart, apart))
+        return Matter(mass, centre, self.inertia + other.inertia + steiner)
+
+
+NOTHING = Matter(0.0, np.zeros(3), np.zeros((3, 3)))

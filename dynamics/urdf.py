@@ -1,0 +1,103 @@
+"""Models from URDF, the Unified Robot Description Format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynamics.errors import UrdfError
+from dynamics.matter import Matter
+from dynamics.model import RigidBodyModel
+from dynamics.urdf_elements import UrdfJoint, link_matter, required, urdf_joint
+from dynamics.urdf_transmission import gears
+from dynamics.urdf_tree import Assembly
+from dynamics.xml_source import xml_root
+
+
+def load_urdf(
+    path_or_xml: str | os.PathLike[str],
+    floating_base: bool = False,
+    gravity: Sequence[float] | np.ndarray = (0.0, 0.0, -9.81),
+    repair_inertia: bool = False,
+) -> RigidBodyModel:
+    """The model of a URDF file, or of a string that starts with "<".
+
+    Links and joints come in depth-first order, children in the order of the file; every joint frame is the
+    frame of its child link. Links behind fixed joints are merged, inertias added, and stay as named frames.
+    Joints of type planar become two translations in the plane and a turn about `axis` (NAME_x, NAME_y,
+    NAME_yaw); of type floating, and the base when floating_base is true (then NAME is "floating"), three
+    translations along world axes and Rz(yaw) Ry(pitch) Rx(roll): NAME_x, _y, _z, _yaw, _pitch, _roll, on
+    massless links of those names, singular at pitch = +-pi/2. Read besides: limits, damping, friction, mimic
+    joints, and from <transmission> the gear ratio and rotor inertia. Meshes and their paths are ignored.
+    An inertia that no body can have is an error, only a warning when the links merged with it make up for
+    it; with repair_inertia it is replaced by the nearest that one can have, with a warning.
+
+    Raises UrdfError naming the element; entity declarations and more than 10 MB are refused. What can be
+    read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees.
+    """
+    robot = xml_root(path_or_xml)
+    if robot.tag != "robot":
+        raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>")
+    links = urdf_links(robot)
+    joints = urdf_joints(robot, links)
+    assembly = Assembly(links, joints, gears(robot), repair_inertia)
+    bodies, frames = assembly.bodies_and_frames(root_link(links, joints), floating_base)
+    if not bodies:
+        raise UrdfError("no joint of the robot moves, so there is nothing to model; try floating_base=True")
+    return RigidBodyModel(bodies, gravity, robot.get("name", ""), frames=frames)  # type: ignore[arg-type]
+
+
+def urdf_links(robot) -> dict[str, Matter]:
+    """The matter of every link."""
+    links: dict[str, Matter] = {}
+    for element in robot.findall("link"):
+        name = required(element, "name", "a link")
+        if name in links:
+            raise UrdfError(f"two links are named {name!r}; every name must be unique")
+        links[name] = link_matter(element, name)
+    if not links:
+        raise UrdfError("the robot has no <link>")
+    return links
+
+
+def urdf_joints(robot, links: dict[str, Matter]) -> dict[str, UrdfJoint]:
+    """The joints by name, every link known and carried at most once."""
+    joints: dict[str, UrdfJoint] = {}
+    carriers: dict[str, str] = {}
+    for element in robot.findall("joint"):
+        joint = urdf_joint(element)
+        if joint.name in joints:
+            raise UrdfError(f"two joints are named {joint.name!r}; every name must be unique")
+        for link in (joint.parent, joint.child):
+            if link not in links:
+                raise UrdfError(
+                    f"joint {joint.name!r} connects the link {link!r}, which the robot does not have"
+                )
+        if joint.child in carriers:
+            other = carriers[joint.child]
+            raise UrdfError(
+                f"link {joint.child!r} has two parents, through the joints {other!r} and {joint.name!r}"
+            )
+        joints[joint.name], carriers[joint.child] = joint, joint.name
+    return joints
+
+
+def root_link(links: dict[str, Matter], joints: dict[str, UrdfJoint]) -> str:
+    """The only link that no joint carries; UrdfError names several, or a cycle that leaves none."""
+    above = {joint.child: joint.parent for joint in joints.values()}
+    roots = [link for link in links if link not in above]
+    if len(roots) > 1:
+        names = ", ".join(repr(root) for root in roots)
+        raise UrdfError(f"the robot has {len(roots)} root links: {names}; connect all but one with joints")
+    on_ground = set(roots)
+    for link in links:
+        path = [link]
+        while path[-1] not in on_ground:
+            if above[path[-1]] in path:
+                cycle = path[path.index(above[path[-1]]) :]
+                raise UrdfError(f"the joints form a cycle of links: {' -> '.join([*cycle, cycle[0]])}")
+            path.append(above[path[-1]])
+        on_ground.update(path)
+    return roots[0]

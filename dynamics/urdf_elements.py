@@ -1,0 +1,154 @@
+"""The elements of a URDF that matter for dynamics, as values. Meshes, colours and sensors are ignored."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from dynamics.errors import DegreesWarning, UrdfError
+from dynamics.joint import JointLimits
+from dynamics.matter import IDENTITY, NOTHING, Matter, Pose
+from dynamics.rotation import roll_pitch_yaw
+from dynamics.validation import checked_mass
+
+JOINT_KINDS = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfJoint:
+    """A <joint> as written, before mimic chains and fixed joints are resolved."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: Pose
+    axis: np.ndarray
+    limits: JointLimits
+    damping: float
+    friction: float
+    mimics: str | None
+    ratio: float
+    offset: float
+
+
+def link_matter(link: Element, name: str) -> Matter:
+    """The matter of a <link>, in link axes, as written; nothing when it has no <inertial>."""
+    element = link.find("inertial")
+    if element is None:
+        return NOTHING
+    what = f"link {name!r}"
+    mass, tensor = element.find("mass"), element.find("inertia")
+    if mass is None or tensor is None:
+        raise UrdfError(f"{what}: its <inertial> needs both <mass> and <inertia>")
+    ixx, ixy, ixz, iyy, iyz, izz = (
+        required_number(tensor, key, what) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    )
+    matrix = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    pose = origin_of(element, what)
+    value = checked_mass(required_number(mass, "value", what), f"{what}: mass")
+    return Matter(value, np.zeros(3), matrix).seen_from(pose)
+
+
+def urdf_joint(element: Element) -> UrdfJoint:
+    """The content of a <joint>; UrdfError names it when something is missing."""
+    name = required(element, "name", "a joint")
+    what = f"joint {name!r}"
+    kind = required(element, "type", what)
+    if kind not in JOINT_KINDS:
+        raise UrdfError(f"{what} has the unknown type {kind!r}; it must be one of {', '.join(JOINT_KINDS)}")
+    ends = [required_child(element, tag, what) for tag in ("parent", "child")]
+    parent, child = (required(end, "link", f"{what}: <{end.tag}>") for end in ends)
+    axis, dynamics, mimic = (element.find(tag) for tag in ("axis", "dynamics", "mimic"))
+    return UrdfJoint(
+        name,
+        kind,
+        parent,
+        child,
+        origin_of(element, what),
+        vector(axis, "xyz", (1.0, 0.0, 0.0), what),
+        joint_limits(element.find("limit"), kind, what),
+        number(dynamics, "damping", 0.0, what),
+        number(dynamics, "friction", 0.0, what),
+        None if mimic is None else required(mimic, "joint", f"{what}: <mimic>"),
+        number(mimic, "multiplier", 1.0, what),
+        number(mimic, "offset", 0.0, what),
+    )
+
+
+def joint_limits(limit: Element | None, kind: str, what: str) -> JointLimits:
+    """The limits of a <limit>; what it leaves out is unlimited, but of `lower` and `upper` one alone means
+    that the other is zero, as the format says."""
+    if limit is None:
+        return JointLimits()
+    ranged = kind != "continuous" and ("lower" in limit.attrib or "upper" in limit.attrib)
+    effort = number(limit, "effort", math.inf, what)
+    velocity = number(limit, "velocity", math.inf, what)
+    if effort < 0.0 or velocity < 0.0:
+        raise UrdfError(f"{what}: effort {effort} and velocity {velocity} must not be negative")
+    lower = number(limit, "lower", 0.0, what) if ranged else -math.inf
+    upper = number(limit, "upper", 0.0, what) if ranged else math.inf
+    return JointLimits(lower, upper, velocity, -effort, effort)
+
+
+def origin_of(element: Element, what: str) -> Pose:
+    """The pose of an <origin>, Rz(yaw) Ry(pitch) Rx(roll) and xyz; the identity when there is none."""
+    origin = element.find("origin")
+    if origin is None:
+        return IDENTITY
+    angles = vector(origin, "rpy", (0.0, 0.0, 0.0), what)
+    if np.abs(angles).max() > 6.5:
+        message = f"{what}: rpy = {angles.tolist()} looks like degrees; angles are in radians"
+        warnings.warn(message, DegreesWarning, stacklevel=2)
+    return Pose(roll_pitch_yaw(*angles), vector(origin, "xyz", (0.0, 0.0, 0.0), what))
+
+
+def required(element: Element, key: str, what: str) -> str:
+    """The attribute `key`; UrdfError when it is missing or empty."""
+    value = element.get(key, "").strip()
+    if not value:
+        raise UrdfError(f"{what} lacks the attribute {key!r}")
+    return value
+
+
+def required_child(element: Element, tag: str, what: str) -> Element:
+    child = element.find(tag)
+    if child is None:
+        raise UrdfError(f"{what} lacks the element <{tag}>")
+    return child
+
+
+def required_number(element: Element, key: str, what: str) -> float:
+    return parsed(required(element, key, f"{what}: <{element.tag}>"), f"{what}: {key}")
+
+
+def number(element: Element | None, key: str, default: float, what: str) -> float:
+    """The attribute `key` as a float; `default` when it or the element is missing."""
+    text = None if element is None else element.get(key)
+    return default if text is None else parsed(text, f"{what}: {key}")
+
+
+def vector(element: Element | None, key: str, default: tuple[float, ...], what: str) -> np.ndarray:
+    """The attribute `key` as three floats; `default` when it or the element is missing."""
+    text = None if element is None else element.get(key)
+    if text is None:
+        return np.array(default)
+    words = text.split()
+    if len(words) != 3:
+        raise UrdfError(f"{what}: {key} is {text!r}; three numbers are expected")
+    return np.array([parsed(word, f"{what}: {key}") for word in words])
+
+
+def parsed(text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        hint = "; expand the xacro file to a URDF first" if "$" in text else ""
+        raise UrdfError(f"{what} is {text!r}, which is not a number{hint}") from error
+    if not math.isfinite(value):
+        raise UrdfError(f"{what} is {text!r}; every number must be finite")
+    return value

@@ -1,0 +1,125 @@
+"""From the links and joints of a URDF to bodies: fixed joints merged, planar and floating joints expanded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dynamics.body import Body, Frame
+from dynamics.errors import UrdfError
+from dynamics.joint import Joint
+from dynamics.matter import IDENTITY, Matter
+from dynamics.urdf_elements import UrdfJoint
+from dynamics.urdf_parts import Parts, Place
+from dynamics.urdf_transmission import Gear, rotor_of
+from dynamics.validation import unit_vector
+
+Axes = tuple[tuple[str, Literal["revolute", "prismatic"], np.ndarray], ...]
+X, Y, Z = np.eye(3)
+FLOATING: Axes = (
+    ("x", "prismatic", X),
+    ("y", "prismatic", Y),
+    ("z", "prismatic", Z),
+    ("yaw", "revolute", Z),
+    ("pitch", "revolute", Y),
+    ("roll", "revolute", X),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """The links, joints and gears of one URDF."""
+
+    links: dict[str, Matter]
+    joints: dict[str, UrdfJoint]
+    gears: dict[str, Gear]
+    repair_inertia: bool
+
+    def bodies_and_frames(self, root: str, floating_base: bool) -> tuple[tuple[Body, ...], tuple[Frame, ...]]:
+        """Bodies and frames in depth-first order from the root link."""
+        children: dict[str, list[UrdfJoint]] = {link: [] for link in self.links}
+        for joint in self.joints.values():
+            children[joint.parent].append(joint)
+        parts = Parts(self.repair_inertia)
+        ground = Place(None, IDENTITY)
+        places = {root: add_chain(parts, "floating", root, ground, FLOATING) if floating_base else ground}
+        parts.add_link(root, places[root], self.links[root])
+        stack = children[root][::-1]
+        while stack:  # not a recursion: a chain may be longer than Python's stack
+            joint = stack.pop()
+            places[joint.child] = self.add_joint(parts, joint, places[joint.parent])
+            parts.add_link(joint.child, places[joint.child], self.links[joint.child])
+            stack += children[joint.child][::-1]
+        return parts.finished(), tuple(parts.frames)
+
+    def add_joint(self, parts: Parts, joint: UrdfJoint, on: Place) -> Place:
+        """Add the bodies a joint needs and return the place of its child link."""
+        pose = on.pose.then(joint.origin)
+        if joint.kind == "fixed":
+            return Place(on.body, pose)
+        if joint.kind in ("planar", "floating"):
+            if joint.mimics is not None:
+                raise UrdfError(
+                    f"joint {joint.name!r} of type {joint.kind} has a <mimic>; it needs a single axis"
+                )
+            axes = FLOATING if joint.kind == "floating" else planar_axes(joint)
+            return add_chain(parts, joint.name, joint.child, Place(on.body, pose), axes)
+        mimics, ratio, offset = self.mimicked(joint)
+        made = Joint(
+            joint.name,
+            "prismatic" if joint.kind == "prismatic" else "revolute",
+            joint.axis,
+            pose.rotation,
+            pose.position,
+            joint.limits,
+            mimics,
+            ratio,
+            offset,
+            joint.damping,
+            joint.friction,
+            rotor_of(self.gears.get(joint.name), joint, pose),
+        )
+        parts.add_body(joint.child, made, on.body)
+        return Place(joint.child, IDENTITY)
+
+    def mimicked(self, joint: UrdfJoint) -> tuple[str | None, float, float]:
+        """The joint at the end of a chain of mimics, and ratio and offset with respect to its coordinate."""
+        ratio, offset, passed = 1.0, 0.0, [joint.name]
+        while joint.mimics is not None:
+            ratio, offset = ratio * joint.ratio, ratio * joint.offset + offset
+            if joint.mimics not in self.joints:
+                raise UrdfError(
+                    f"joint {joint.name!r} mimics {joint.mimics!r}, which the robot does not have"
+                )
+            joint = self.joints[joint.mimics]
+            if joint.name in passed:
+                raise UrdfError(
+                    f"the joints {' -> '.join([*passed, joint.name])} mimic each other in a cycle"
+                )
+            if joint.kind in ("fixed", "planar", "floating"):
+                mimic = f"joint {passed[-1]!r} mimics {joint.name!r} of type {joint.kind}"
+                raise UrdfError(f"{mimic}; it needs one axis")
+            passed.append(joint.name)
+        return (joint.name if len(passed) > 1 else None), ratio, offset
+
+
+def add_chain(parts: Parts, name: str, link: str, on: Place, axes: Axes) -> Place:
+    """Add a joint of several axes: massless links NAME_x, ... up to the last one, which is `link`."""
+    parent, pose = on.body, on.pose
+    for suffix, kind, axis in axes:
+        joint_name = f"{name}_{suffix}"
+        body = link if suffix == axes[-1][0] else joint_name
+        parts.add_body(body, Joint(joint_name, kind, axis, pose.rotation, pose.position), parent)
+        parent, pose = body, IDENTITY
+    return Place(link, IDENTITY)
+
+
+def planar_axes(joint: UrdfJoint) -> Axes:
+    """Two translations in the plane normal to the joint's axis and a turn about it; x and y when it is z."""
+    normal = unit_vector(joint.axis, f"joint {joint.name!r}: axis")
+    first = np.cross(Y, normal)
+    first = X if np.linalg.norm(first) < 1e-6 else first / np.linalg.norm(first)
+    second = np.cross(normal, first)
+    return (("x", "prismatic", first), ("y", "prismatic", second), ("yaw", "revolute", normal))

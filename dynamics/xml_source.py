@@ -1,0 +1,44 @@
+"""XML from a file or a string, parsed by a library that refuses entity expansion."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from dynamics.errors import UrdfError
+
+# The largest humanoid URDFs have 0.3 MB; beyond this it is a mistake or an attack.
+LARGEST = 10_000_000
+
+
+def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
+    """The root element of a file, or of a string that starts with "<"; UrdfError when it cannot be had."""
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    content, where = source_bytes(path_or_xml)
+    if len(content) > LARGEST:
+        raise UrdfError(f"{where} has {len(content)} bytes; more than {LARGEST} are refused")
+    try:
+        return fromstring(content)
+    except DefusedXmlException as error:
+        raise UrdfError(
+            f"{where} declares entities or external references, which are refused: {error}"
+        ) from error
+    except (ParseError, ValueError, LookupError) as error:
+        raise UrdfError(f"{where} is not well-formed XML: {error}") from error
+
+
+def source_bytes(path_or_xml: str | os.PathLike[str]) -> tuple[bytes | str, str]:
+    """The XML and a phrase for messages; a string that starts with "<" is the XML itself."""
+    if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
+        return path_or_xml.lstrip("\ufeff \t\r\n"), "the XML string"
+    try:
+        path = Path(path_or_xml)
+        # Read one byte too many rather than a whole disk.
+        with path.open("rb") as stream:
+            return stream.read(LARGEST + 1), f"{str(path)!r}"
+    except (OSError, TypeError, ValueError) as error:
+        shown = f"{path_or_xml!r}"[:80]
+        raise UrdfError(f"cannot read {shown}: {error}; give a path, or XML that starts with '<'") from error
