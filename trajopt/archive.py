@@ -1,4 +1,4 @@
-"""Saved solutions: one .npz of plain arrays and a JSON text; no pickle, and no path that would be imported."""
+"""Saved solutions: one .npz of plain arrays and a JSON text; no pickle, no path that would be imported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name,
 
 
 def save(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write to a neighbouring temporary file and rename it, so that a crash leaves the old file or the new."""
+    """Write a temporary file beside the target and rename it: a crash leaves the old file or the new."""
     target = Path(path)
     arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
     for i, (basis, points) in enumerate(
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
             raise SolutionFileError(f"{path} is a '{header['format']}', not a '{FORMAT}'")
         if header["version"] > VERSION:
             raise SolutionFileError(
-                f"{path} has version {header['version']} but this trajopt reads up to {VERSION}: upgrade trajopt"
+                f"{path} has version {header['version']} but this one reads up to {VERSION}: upgrade trajopt"
             )
         bases = tuple(
             SplineBasis.clamped(arrays[f"breakpoints_{i}"], degree, arrays[f"multiplicities_{i}"])
@@ -124,9 +124,10 @@ def rebuilt_problem(solution: Solution) -> Problem:
 
 def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if isinstance(file, np.ndarray):
-                raise SolutionFileError(f"{path} holds one array, not a saved solution")
+        opened = np.load(path, allow_pickle=False)
+        if isinstance(opened, np.ndarray):
+            raise SolutionFileError(f"{path} holds one array: give a solution.npz written by `trajopt solve`")
+        with opened as file:
             return {name: file[name] for name in file.files}
     except SolutionFileError:
         raise

@@ -57,8 +57,8 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
         if not dense[row].any():
             if abs(rhs[row]) > 1e3 * tiny:
                 raise DegreesOfFreedomError(
-                    f"the condition '{names[row]}' contradicts the ones before it by {abs(rhs[row]):.3g}: use more "
-                    "intervals or a higher degree, or drop one of the conditions"
+                    f"the condition '{names[row]}' contradicts the ones before it by {abs(rhs[row]):.3g}: "
+                    "use more intervals or a higher degree, or drop one of the conditions"
                 )
             continue
         magnitude = np.abs(dense[row])
@@ -81,7 +81,7 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
     N[free, np.arange(free.size)] = 1.0
     if kept:
         c[pivots] = rhs[kept]
-        block = dense[np.ix_(kept, free)]
+        block = dense[kept][:, free]
         rows, columns = np.nonzero(block)
         N[np.asarray(pivots)[rows], columns] = -block[rows, columns]
     return Elimination(N.tocsr(), c, free)

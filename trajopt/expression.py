@@ -101,7 +101,7 @@ class ExpressionBlock:
 
 
 class _Mapped:
-    """A CasADi function called for all nodes at once through its buffer (60 us against 260 for a plain call)."""
+    """A CasADi function called for all nodes at once, through its buffer (60 us, a plain call 260)."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
@@ -118,8 +118,8 @@ class _Mapped:
             self._buffers[count] = (mapped, *mapped.buffer())
         _, buffer, evaluate = self._buffers[count]
         for position, argument in enumerate(arguments):
-            buffer.set_arg(position, memoryview(argument))
-        buffer.set_res(0, memoryview(result))
+            buffer.set_arg(position, memoryview(argument.data))
+        buffer.set_res(0, memoryview(result.data))
         evaluate()
         return result
 
@@ -141,7 +141,7 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
             or "cannot compute the truth" in str(error).lower()
         ):
             raise OptionError(
-                f"{target} branches on a value: it is traced once for all nodes, use casadi.if_else or a smooth form"
+                f"{target} branches on a value: it is traced once, use casadi.if_else or a smooth form"
             ) from error
         raise
     if isinstance(returned, (list, tuple)):

@@ -46,7 +46,7 @@ class Graph:
         return [block.partials(u) for block in self.blocks]
 
     def jacobians(self, partials: Sequence[Pairs]) -> dict[str, Values]:
-        """quantity -> leaf -> (K, width, leaf width); a leaf's derivative by itself is left out (identity)."""
+        """quantity -> leaf -> (K, width, leaf width); the identity of a leaf is left out."""
         total: dict[str, Values] = {}
         for direct in partials:
             fresh: dict[str, Values] = {}

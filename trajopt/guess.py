@@ -67,7 +67,7 @@ def guessed_duration(problem: Problem, nlp: NLP, start: Array) -> Array:
 
 
 def _straight_line(problem: Problem):
-    """From the fixed start to the fixed end; a free end stays where the other one, or the middle of the limits, is."""
+    """From the fixed start to the fixed end; a free end stays at the other one, or amid the limits."""
     limits = problem.dynamics.limits
     bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
     middle = np.zeros(problem.dynamics.n)

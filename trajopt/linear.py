@@ -12,8 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.block import Array
+from trajopt.layout import SPLINE_LEAVES
 from trajopt.problem import Constraint, Problem
-from trajopt.projection import SPLINE_LEAVES, Projection
+from trajopt.projection import Projection
 from trajopt.use import selected_nodes
 
 

@@ -145,7 +145,7 @@ class Monitor:
             iterations=iterations,
             seconds=seconds,
             timings=self.seconds | {"solver": max(seconds - sum(self.seconds.values()), 0.0)},
-            history=np.array(self._history).reshape(-1, 3),
+            history=np.frombuffer(self._history).reshape(-1, 3),
             detail=detail,
         )
 

@@ -93,13 +93,27 @@ class NLP:
     def has_hessian(self) -> bool:
         return self.graph.has_curvature
 
-    @cached_property
+    @property
     def row_lower(self) -> Array:
-        return self.row_scale * np.concatenate([self.linear.lower, *(g.lower.ravel() for g in self.groups)])
+        return self._row_bounds[0]
+
+    @property
+    def row_upper(self) -> Array:
+        return self._row_bounds[1]
+
+    @property
+    def jacobian_rows(self) -> Array:
+        return self._jacobian_places[0]
+
+    @property
+    def jacobian_columns(self) -> Array:
+        return self._jacobian_places[1]
 
     @cached_property
-    def row_upper(self) -> Array:
-        return self.row_scale * np.concatenate([self.linear.upper, *(g.upper.ravel() for g in self.groups)])
+    def _row_bounds(self) -> tuple[Array, Array]:
+        lower = np.concatenate([self.linear.lower, *(group.lower.ravel() for group in self.groups)])
+        upper = np.concatenate([self.linear.upper, *(group.upper.ravel() for group in self.groups)])
+        return self.row_scale * lower, self.row_scale * upper
 
     @cached_property
     def _linear_triplets(self) -> tuple[Array, Array, Array]:
@@ -108,12 +122,12 @@ class NLP:
         return rows, columns, A.data * self.row_scale[rows]
 
     @cached_property
-    def jacobian_rows(self) -> Array:
-        return np.concatenate([self._linear_triplets[0], self.jacobian_map.rows])
-
-    @cached_property
-    def jacobian_columns(self) -> Array:
-        return np.concatenate([self._linear_triplets[1], self.jacobian_map.columns])
+    def _jacobian_places(self) -> tuple[Array, Array]:
+        rows, columns, _ = self._linear_triplets
+        return (
+            np.concatenate([rows, self.jacobian_map.rows]),
+            np.concatenate([columns, self.jacobian_map.columns]),
+        )
 
     @property
     def hessian_rows(self) -> Array:

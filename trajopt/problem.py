@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt import terms
-from trajopt.block import Dynamics
+from trajopt.block import Block, Dynamics
 from trajopt.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
@@ -19,7 +19,7 @@ from trajopt.errors import (
     UnknownNameError,
     near_matches,
 )
-from trajopt.projection import CLOCK_LEAVES, SPLINE_LEAVES
+from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES
 from trajopt.trajectory import Trajectory
 
 Over = str | tuple[float, float]  # "path", "start", "end" or a window of normalised time
@@ -99,6 +99,7 @@ class Problem:
     guessed_curve: Any = field(default=None, init=False)
     guessed_duration: float | None = field(default=None, init=False)
     recipe: Recipe | None = field(default=None, init=False)
+    _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
 
     # -- what to minimize ---------------------------------------------------------------------------------
 
@@ -113,6 +114,7 @@ class Problem:
         weight = float(weight)
         if not np.isfinite(weight):
             raise NotFiniteError(f"the weight of '{term.name}' is {weight}: give a finite number")
+        self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
         where = over if over is not None else ("end" if constant else "path")
         self.costs.append(Cost(term, weight, _checked_over(where), name or term.name))
@@ -136,14 +138,13 @@ class Problem:
             if lower is not None or upper is not None:
                 raise OptionError(f"'{label}' has both equals and bounds: give one of them")
             lower = upper = equals
-        width = self.width_of(term.quantity) if self.knows_width(term.quantity) else None
+        width = self.width_of_term(term)
         low = _bound(lower, -np.inf, width, label, self._labels(term.quantity))
         high = _bound(upper, np.inf, width, label, self._labels(term.quantity))
-        low, high = np.broadcast_arrays(low, high)
         if np.any(low > high):
             worst = int(np.argmax(low > high))
             raise InfeasibleBoundsError(
-                f"'{label}' has lower bound {low.flat[worst]} above upper bound {high.flat[worst]} "
+                f"'{label}' has lower bound {low[worst]} above upper bound {high[worst]} "
                 f"in component {worst}: swap or widen them"
             )
         if hold not in ("nodes", "hull"):
@@ -185,7 +186,7 @@ class Problem:
     def subject_to_periodic(self, term: Any, signs: ArrayLike = 1.0, name: str | None = None) -> None:
         """Add term(T) = signs * term(0); q and v are eliminated, other terms become rows."""
         label = name or f"{term.name} periodic"
-        width = self.width_of(term.quantity) if self.knows_width(term.quantity) else None
+        width = self.width_of_term(term)
         self.periodicities.append(Periodicity(term, _bound(signs, 1.0, width, label, ()), label))
 
     def parameter(
@@ -201,7 +202,7 @@ class Problem:
         return terms.parameter(name)
 
     def guess(self, q: Any = None, duration: float | None = None) -> None:
-        """Start the solver from a curve: q(s) -> (..., n) of normalised time, or samples (k, n) evenly spaced."""
+        """Start from a curve: q(s) -> (..., n) of normalised time, or evenly spaced samples (k, n)."""
         if duration is not None and not (np.isfinite(duration) and duration > 0.0):
             raise NotFiniteError(f"the guessed duration is {duration}: give a positive number of seconds")
         if q is not None and not callable(q):
@@ -239,15 +240,18 @@ class Problem:
             f"no quantity is called '{quantity}'{near_matches(quantity, known)}: known are {', '.join(known)}"
         )
 
-    def knows_width(self, quantity: str) -> bool:
-        """Whether the width of a quantity is known before its term is traced."""
-        try:
-            self.width_of(quantity)
-        except UnknownNameError:
-            if quantity.startswith(("term:", "(")):
-                return False
-            raise
-        return True
+    def blocks_of(self, term: Any) -> tuple[Block, ...]:
+        """The blocks of a term, traced once however often the term is used."""
+        if term not in self._blocks:
+            self._blocks[term] = term.blocks(self.width_of)
+        return self._blocks[term]
+
+    def width_of_term(self, term: Any) -> int:
+        """Number of components of a term."""
+        for block in self.blocks_of(term):
+            if term.quantity in block.outputs:
+                return block.outputs[term.quantity]
+        return self.width_of(term.quantity)
 
     def component_names(self, quantity: str, width: int) -> list[str]:
         """What reports call the components of a quantity: joints where there is one per joint."""
@@ -274,16 +278,16 @@ class Problem:
                 self.subject_to(term, equals=array, over=place, name=name)
 
 
-def _bound(value: ArrayLike | None, absent: float, width: int | None, label: str, joints: tuple) -> NDArray:
+def _bound(value: ArrayLike | None, absent: float, width: int, label: str, joints: tuple) -> NDArray:
     array = np.asarray(absent if value is None else value, dtype=float)
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
-    if array.ndim > 1 or (width is not None and array.ndim == 1 and array.size != width):
+    if array.ndim > 1 or (array.ndim == 1 and array.size != width):
         whose = f" ({', '.join(joints)})" if joints else ""
         raise ShapeError(
             f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
         )
-    return np.broadcast_to(array, (width,)).copy() if width is not None else np.atleast_1d(array)
+    return np.broadcast_to(array, (width,)).copy()
 
 
 def _checked_over(over: Over) -> Over:
@@ -304,6 +308,6 @@ def _interpolant(samples: NDArray):
     at = np.linspace(0.0, 1.0, samples.shape[0])
 
     def curve(s: ArrayLike) -> NDArray:
-        return np.stack([np.interp(s, at, column) for column in samples.T], axis=-1)
+        return np.stack([np.interp(np.asarray(s, dtype=float), at, column) for column in samples.T], axis=-1)
 
     return curve

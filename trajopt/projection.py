@@ -2,7 +2,7 @@
 
 The unknowns are x = (control points of every arc, durations T of every arc, parameters). At a node of arc a,
 
-    q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier durations,
+    q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier T,
 
 so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. The derivatives by P are B_l / T^l, those by T
 are -l z_l / T and l (l + 1) z_l / T^2.
@@ -11,37 +11,13 @@ are -l z_l / T and l (l + 1) z_l / T^2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from trajopt.block import Array, Pairs, Values
+from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES, layout_of, parameter_leaf
+from trajopt.span_groups import SpanGroups
 from trajopt.trajectory import Trajectory
-
-SPLINE_LEAVES = ("q", "v", "a", "jerk")
-CLOCK_LEAVES = ("t", "duration", "arc_duration")
-
-
-def parameter_leaf(name: str) -> str:
-    """The leaf that carries a constant unknown."""
-    return f"parameter:{name}"
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Where everything stands in x: control points by arc, point and coordinate, then durations, parameters."""
-
-    offsets: Array  # (arcs,) start of each arc's control points
-    control_point_count: int  # over all arcs and coordinates
-    durations: slice
-    parameters: dict[str, slice]
-    size: int
-
-    @property
-    def global_count(self) -> int:
-        """Durations and parameters: the unknowns that every node sees."""
-        return self.size - self.control_point_count
 
 
 class Projection:
@@ -50,7 +26,7 @@ class Projection:
     def __init__(self, trajectory: Trajectory, n: int, parameters: Mapping[str, int] | None = None) -> None:
         self.trajectory, self.n = trajectory, n
         self.nodes = trajectory.nodes
-        self.layout = _layout(trajectory, n, parameters or {})
+        self.layout = layout_of(trajectory, n, parameters or {})
         self.leaves = {leaf: n for leaf in SPLINE_LEAVES} | {leaf: 1 for leaf in CLOCK_LEAVES}
         self.leaves |= {parameter_leaf(name): width for name, width in (parameters or {}).items()}
         nodes, layout = self.nodes, self.layout
@@ -58,10 +34,10 @@ class Projection:
         first = layout.offsets[nodes.arc] + n * nodes.first_control_point
         #: column of x of local control point i, coordinate j at node k: (K, width, n)
         self.columns = first[:, None, None] + n * np.arange(self.width)[:, None] + np.arange(n)
-        # A padded basis function of a short arc may point past it; its values are zero, its column is clipped.
+        # A padded basis function of a short arc may point past it; its values are zero.
         self.columns = np.minimum(self.columns, max(layout.control_point_count - 1, 0))
         self._clock = self._clock_jacobians()
-        self._spans = _SpanGroups(nodes.span)
+        self._spans = SpanGroups(nodes.span)
 
     # -- values -------------------------------------------------------------------------------------------
 
@@ -139,7 +115,7 @@ class Projection:
         return local, wide
 
     def jacobian_pattern(self, derivative: Values) -> tuple[Array, Array]:
-        """Structure of `jacobian` at one node: (m, n) by control points and (m, globals, arcs) by the rest."""
+        """Structure of `jacobian` at one node: (m, n) by control points, (m, globals, arcs) by the rest."""
         rows = next(iter(derivative.values())).shape[0]
         local = np.zeros((rows, self.n), dtype=bool)
         wide = np.zeros((rows, self.layout.global_count, len(self.trajectory.arcs)), dtype=bool)
@@ -187,7 +163,7 @@ class Projection:
         for span, (pattern, touched) in enumerate(zip(pattern_of_span, gradient_of_span, strict=True)):
             nodes = self._spans.members(span)
             arc = self.nodes.arc[nodes[0]]
-            alive = self.nodes.basis[:, nodes].any(axis=(0, 1))
+            alive = np.asarray(self.nodes.basis[:, nodes].any(axis=(0, 1)))
             reach = self._reach(nodes)
             for (first, other), part in pattern.items():
                 if first in SPLINE_LEAVES and other in SPLINE_LEAVES:
@@ -214,7 +190,7 @@ class Projection:
         return flat[0], flat[1], flat[2]
 
     def _half_hessian(self, inverse: Array, second: Pairs) -> Array:
-        """sum_k B_l[k, i] B_m[k, i'] T^-(l+m) H_lm[k, j, j'] over pairs l <= m, half of l = m: (spans, i, i', j, j')."""
+        """sum_k B_l[k, i] B_m[k, i'] T^-(l+m) H_lm[k, j, j'], l <= m, half if l = m: (spans, i, i', j, j')"""
         pairs = [pair for pair in second if pair[0] in SPLINE_LEAVES and pair[1] in SPLINE_LEAVES]
         spans, width, n = self._spans.count, self.width, self.n
         if not pairs:
@@ -288,7 +264,7 @@ class Projection:
         return reach
 
     def _clock_jacobians(self) -> dict[str, Array]:
-        """Constant Jacobians (K, width, globals) of the leaves that are linear in durations and parameters."""
+        """Constant Jacobians (K, width, globals) of the leaves linear in durations and parameters."""
         nodes, layout = self.nodes, self.layout
         arcs = len(self.trajectory.arcs)
         shape = (nodes.count, 1, layout.global_count)
@@ -306,50 +282,3 @@ class Projection:
             selection[:, np.arange(width), first + np.arange(width)] = 1.0
             clock[parameter_leaf(name)] = selection
         return clock
-
-
-class _SpanGroups:
-    """Nodes grouped by span; groups of unequal size are padded with a node of weight zero."""
-
-    def __init__(self, span: Array) -> None:
-        self.first_node = np.flatnonzero(np.diff(span, prepend=-1))
-        self.count = self.first_node.size
-        sizes = np.diff(np.append(self.first_node, span.size))
-        slots = np.arange(sizes.max())
-        self._index = self.first_node[:, None] + np.minimum(slots, sizes[:, None] - 1)
-        self._filled = slots < sizes[:, None]
-        self._even = bool(self._filled.all())
-        self._sizes = sizes
-
-    def members(self, span: int) -> Array:
-        return self.first_node[span] + np.arange(self._sizes[span])
-
-    def gather(self, per_node: Array) -> Array:
-        """(K, ...) to (spans, slots, ...), padding slots zero."""
-        gathered = per_node[self._index]
-        if not self._even:
-            gathered[~self._filled] = 0.0
-        return gathered
-
-    def sum(self, per_node: Array) -> Array:
-        """(K, ...) summed over the nodes of each span."""
-        return np.add.reduceat(per_node, self.first_node, axis=0)
-
-
-def _layout(trajectory: Trajectory, n: int, parameters: Mapping[str, int]) -> Layout:
-    sizes = np.array([arc.basis.count * n for arc in trajectory.arcs])
-    control_points = int(sizes.sum())
-    cursor = control_points + len(trajectory.arcs)
-    places = {}
-    for name, width in parameters.items():
-        places[name] = slice(cursor, cursor + width)
-        cursor += width
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    return Layout(offsets, control_points, slice(control_points, control_points + len(sizes)), places, cursor)
-
-
-def sparse_rows(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> sparse.csr_array:
-    """A sparse matrix from triplets, duplicates summed."""
-    matrix = sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
-    matrix.sum_duplicates()
-    return matrix

@@ -7,8 +7,8 @@ from typing import Any
 
 from trajopt.block import Block, TimesDuration
 from trajopt.graph import Graph
+from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES, parameter_leaf
 from trajopt.problem import Problem
-from trajopt.projection import CLOCK_LEAVES, SPLINE_LEAVES, parameter_leaf
 from trajopt.terms import INVERSE_DYNAMICS
 
 
@@ -23,7 +23,7 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
     blocks: dict[str, Block] = {}
     for term in (*terms, *integrated):
-        for block in term.blocks(problem.width_of):
+        for block in problem.blocks_of(term):
             blocks.setdefault(next(iter(block.outputs)), block)
     wanted = {term.quantity for term in (*terms, *integrated)}
     wanted.update(name for block in blocks.values() for name in block.inputs)

@@ -42,7 +42,8 @@ class Slsqp:
     max_iterations  iterations allowed
     time_limit      wall seconds allowed, None: no limit; checked at every evaluation
     feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
-    acceptable      KKT error at which a run that could make no more progress counts as `Status.ACCEPTABLE`
+    kkt_tol         largest scaled KKT error at which a run whose steps became too small counts as converged,
+    acceptable_tol  and as `Status.ACCEPTABLE`: near the optimum rounding keeps SLSQP from seeing that it is there
 
     Raises OptionError on construction for a value out of range.
     """
@@ -51,14 +52,15 @@ class Slsqp:
     max_iterations: int = 1000
     time_limit: float | None = None
     feasibility: float = 1e-6
-    acceptable: float = 1e-6
+    kkt_tol: float = 1e-8
+    acceptable_tol: float = 1e-6
 
     def __post_init__(self) -> None:
         check_positive("tol", self.tol)
         check_count("max_iterations", self.max_iterations)
         check_positive("time_limit", self.time_limit, optional=True)
-        check_positive("feasibility", self.feasibility)
-        check_positive("acceptable", self.acceptable)
+        for name in ("feasibility", "kkt_tol", "acceptable_tol"):
+            check_positive(name, getattr(self, name))
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP has no use for multipliers.
@@ -76,16 +78,21 @@ class Slsqp:
         # SciPy's own multipliers are those of the last quadratic model, one step old, without the bounds',
         # and absent before SciPy 1.16; least squares at the point itself leaves a smaller residual.
         answer = least_squares_multipliers(nlp, result.y)
-        status = result.status
-        if status is Status.STEP_TOO_SMALL and kkt_residuals(nlp, answer).error <= self.acceptable:
-            status = Status.ACCEPTABLE
         return replace(
             result,
-            status=status,
+            status=self._judge(result.status, nlp, answer),
             row_multipliers=answer.row_multipliers,
             lower_multipliers=answer.lower_multipliers,
             upper_multipliers=answer.upper_multipliers,
         )
+
+    def _judge(self, status: Status, nlp: NLP, answer: WarmStart) -> Status:
+        if status is not Status.STEP_TOO_SMALL:
+            return status
+        error = kkt_residuals(nlp, answer).error
+        if error <= self.kkt_tol:
+            return Status.CONVERGED
+        return Status.ACCEPTABLE if error <= self.acceptable_tol else status
 
 
 def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:

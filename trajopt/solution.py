@@ -15,8 +15,8 @@ from trajopt import terms
 from trajopt.block import Values
 from trajopt.curve import Curve
 from trajopt.graph import Graph
+from trajopt.layout import CLOCK_LEAVES, parameter_leaf
 from trajopt.problem import Problem, Recipe
-from trajopt.projection import CLOCK_LEAVES, parameter_leaf
 from trajopt.quantities import graph_of
 from trajopt.solver import Result, Status
 

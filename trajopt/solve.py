@@ -36,8 +36,8 @@ def solve(
     elif progress == "silent":
         result = solver.solve(nlp)
     else:
-        from trajopt.progress import progress_display
+        from trajopt.progress import Progress
 
-        with progress_display() as display:
+        with Progress(progress) as display:
             result = solver.solve(nlp, display)
     return Solution.of(problem, nlp, result)

@@ -108,7 +108,7 @@ def squared(base: Any, exponent: int) -> Squared:
 
 
 def wrench(joint: str) -> Quantity:
-    """What a joint transmits to its link, [moment; force] in link axes about the joint frame's origin, (6,)."""
+    """What a joint transmits to its link, [moment; force] in link axes about the joint's origin, (6,)."""
     return Quantity(f"wrench:{joint}")
 
 

@@ -50,8 +50,9 @@ class Arc:
 class Nodes:
     """K nodes of a trajectory with everything about them that never changes during a solve.
 
-    basis[l] holds d^l B / ds^l of the control points first_control_point + (0 .. width - 1) of the node's arc;
-    weight is the Gauss-Lobatto weight in normalised time: the integral over arc a is T_a sum_k weight_k f_k.
+    basis[l] holds d^l B / ds^l of the control points first_control_point + (0 .. width - 1) of the node's
+    arc; weight is the Gauss-Lobatto weight in normalised time: over arc a the integral is
+    T_a sum_k weight_k f_k.
     """
 
     arc: NDArray[np.int64]
@@ -100,7 +101,7 @@ class Trajectory:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """Gauss-Lobatto points of every span; neighbours share an end where the acceleration is continuous."""
+        """Gauss-Lobatto points of every span; neighbours share an end where the acceleration has no jump."""
         width = max(arc.basis.degree for arc in self.arcs) + 1
         rows: list[tuple] = []
         bases: list[NDArray] = []

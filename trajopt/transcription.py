@@ -13,6 +13,7 @@ from trajopt.elimination import Elimination, eliminate
 from trajopt.errors import InfeasibleBoundsError, ProblemError
 from trajopt.graph import Graph
 from trajopt.guess import first_guess, guessed_duration
+from trajopt.layout import SPLINE_LEAVES
 from trajopt.linear import (
     continuity_equalities,
     linear_equalities,
@@ -22,7 +23,7 @@ from trajopt.linear import (
 )
 from trajopt.nlp import NLP, LinearBlock
 from trajopt.problem import Problem
-from trajopt.projection import SPLINE_LEAVES, Projection
+from trajopt.projection import Projection
 from trajopt.quantities import graph_of, integrand_of
 from trajopt.use import Objective, RowGroup, difference, quadrature, selection
 
@@ -130,7 +131,7 @@ def _bounds_and_linear_rows(problem: Problem, projection: Projection, eliminatio
 
     for i in eliminated:
         if np.isfinite(x_lower[i]) or np.isfinite(x_upper[i]):
-            settle(N[[i], :], c[i], x_lower[i], x_upper[i], names[i])
+            settle(N[[i], :], float(c[i]), float(x_lower[i]), float(x_upper[i]), names[i])
     reduced, offsets = (hull.matrix() @ N).tocsr(), hull.matrix() @ c
     for i, name in enumerate(hull.names):
         settle(reduced[[i], :], offsets[i], hull.lower[i], hull.upper[i], name)
@@ -245,7 +246,7 @@ def _started(nlp: NLP, problem: Problem) -> NLP:
 
 
 def _scaled(nlp: NLP) -> NLP:
-    """Rows by the size of their limits, or by their gradient where the limits are zero; objective by its gradient."""
+    """Rows by the size of their limits, or their gradient where these are zero; objective by its gradient."""
     lower, upper = nlp.row_lower, nlp.row_upper
     size = np.maximum(
         np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)

@@ -7,6 +7,7 @@ differences compare two nodes. A use adds no curvature.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -85,7 +86,7 @@ def difference(nodes: Nodes, later: int, earlier: int, factor: float = 1.0) -> s
 
 
 def quadrature(trajectory: Trajectory, over) -> Array:
-    """Gauss-Lobatto weights in each arc's normalised time, (K,); a window must begin and end at breakpoints."""
+    """Gauss-Lobatto weights in each arc's normalised time, (K,); a window ends at breakpoints."""
     nodes = trajectory.nodes
     if over == "path":
         return nodes.weight
@@ -99,9 +100,9 @@ def quadrature(trajectory: Trajectory, over) -> Array:
             if 0.0 < end < 1.0 and np.abs(breaks - end).min() > WINDOW_TOLERANCE:
                 nearest = (breaks[np.argmin(np.abs(breaks - end))] + arc_index) / len(trajectory.arcs)
                 raise OptionError(
-                    f"an integral over the window {over} needs breakpoints at its ends: the nearest is {nearest:.6g}"
+                    f"an integral over {over} needs breakpoints at its ends: the nearest is {nearest:.6g}"
                 )
-        for left, right in zip(breaks[:-1], breaks[1:], strict=True):
+        for left, right in pairwise(breaks):
             if left < window[0] - WINDOW_TOLERANCE or right > window[1] + WINDOW_TOLERANCE:
                 continue
             for point, weight in zip(left + (right - left) * points, unit, strict=True):

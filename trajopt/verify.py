@@ -20,7 +20,7 @@ REFINEMENT = 10  # dense points per interval between nodes
 
 @dataclass(frozen=True)
 class Violation:
-    """The largest excess of one component of a constraint, at nodes and on the dense grid; zero if none."""
+    """Largest excess of a component of a constraint, at nodes and on the dense grid, or zero"""
 
     name: str
     component: str

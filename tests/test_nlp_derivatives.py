@@ -1,0 +1,127 @@
+"""Exact derivatives of the whole NLP: complex step for first order, Taylor slopes for both."""
+
+import numpy as np
+import pytest
+from hand_written import CubicTerm, PointMasses, two_link_minimum_time
+from scipy import sparse
+
+import trajopt
+from trajopt import Arc, SplineBasis, Trajectory
+
+
+def cubic_problem(arcs: int = 1) -> trajopt.Problem:
+    """Every leaf, both kinds of costs, windows, ends, parameters, periodicity, several arcs."""
+    basis = SplineBasis.clamped([0.0, 0.3, 0.5, 1.0], 4, [1, 2])
+    short = SplineBasis.uniform(2, 3)
+    trajectory = Trajectory((Arc(basis), Arc(short, (0.1, 3.0)), Arc(basis))[:arcs], continuity=1)
+    problem = trajopt.Problem(PointMasses(2, 2.0, 50.0), trajectory)
+    problem.start_at(q=[0.3, -0.2])
+    problem.end_at(v=0.1)
+    problem.subject_to(CubicTerm(), -5.0, 7.0)
+    if arcs == 1:
+        problem.subject_to(CubicTerm(), upper=3.0, over=(0.3, 0.5), name="window")
+        problem.subject_to_periodic(CubicTerm(), signs=[1.0, -1.0])
+        problem.minimize(CubicTerm() ** 2, weight=0.3, over=(0.0, 0.5))
+    payload = problem.parameter("payload", 0.1, 2.0)
+    problem.minimize(payload**2, weight=0.5)
+    problem.minimize(CubicTerm() ** 2, weight=0.2)
+    problem.minimize(CubicTerm(), weight=-0.7, over="end")
+    problem.minimize(trajopt.jerk**2, weight=1e-3)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    return problem
+
+
+def random_point(nlp, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.clip(nlp.start + 0.3 * rng.standard_normal(nlp.variable_count), nlp.lower + 0.05, nlp.upper - 0.05)
+    return y, rng.standard_normal(nlp.row_count)
+
+
+def dense_jacobian(nlp, y):
+    shape = (nlp.row_count, nlp.variable_count)
+    return sparse.coo_array(
+        (nlp.jacobian(y), (nlp.jacobian_rows, nlp.jacobian_columns)), shape=shape
+    ).toarray()
+
+
+def dense_hessian(nlp, y, multipliers, factor=1.0):
+    values = nlp.hessian(y, multipliers, factor)
+    lower = sparse.coo_array(
+        (values, (nlp.hessian_rows, nlp.hessian_columns)), shape=(y.size, y.size)
+    ).toarray()
+    assert np.all(nlp.hessian_rows >= nlp.hessian_columns)
+    return lower + np.tril(lower, -1).T
+
+
+@pytest.mark.parametrize("arcs", [1, 3])
+def test_first_derivatives_are_those_of_the_complex_step(arcs):
+    nlp = trajopt.transcribe(cubic_problem(arcs))
+    y, _ = random_point(nlp)
+    jacobian, gradient = dense_jacobian(nlp, y), nlp.gradient(y)
+    for i in range(y.size):
+        step = y.astype(complex)
+        step[i] += 1e-30j
+        column, slope = nlp.rows(step).imag / 1e-30, nlp.objective(step).imag / 1e-30
+        assert np.allclose(jacobian[:, i], column, rtol=1e-11, atol=1e-11 * np.abs(jacobian).max())
+        assert np.isclose(gradient[i], slope, rtol=1e-11, atol=1e-11 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("arcs", [1, 3])
+def test_the_hessian_is_the_complex_step_of_the_gradient_of_the_lagrangian(arcs):
+    nlp = trajopt.transcribe(cubic_problem(arcs))
+    y, multipliers = random_point(nlp, 1)
+    hessian = dense_hessian(nlp, y, multipliers, 0.7)
+    for i in range(y.size):
+        step = y.astype(complex)
+        step[i] += 1e-30j
+        weights = nlp.jacobian(step) * multipliers[nlp.jacobian_rows]
+        gradient = 0.7 * nlp.gradient(step)
+        np.add.at(gradient, nlp.jacobian_columns, weights)
+        column = gradient.imag / 1e-30
+        assert np.allclose(hessian[:, i], column, rtol=1e-11, atol=1e-11 * np.abs(hessian).max())
+
+
+@pytest.mark.parametrize("make", [cubic_problem, lambda: cubic_problem(3), two_link_minimum_time])
+def test_taylor_remainders_of_the_lagrangian_fall_with_slopes_two_and_three(make):
+    nlp = trajopt.transcribe(make())
+    y, multipliers = random_point(nlp, 2)
+    direction = np.random.default_rng(3).standard_normal(y.size)
+    direction /= np.linalg.norm(direction)
+
+    def lagrangian(point):
+        return nlp.objective(point) + multipliers @ nlp.rows(point)
+
+    value = lagrangian(y)
+    slope = (nlp.gradient(y) + dense_jacobian(nlp, y).T @ multipliers) @ direction
+    bend = direction @ dense_hessian(nlp, y, multipliers) @ direction
+    steps = np.array([4e-2, 2e-2, 1e-2])
+    values = np.array([lagrangian(y + step * direction) for step in steps])
+    first = np.abs(values - value - steps * slope)
+    second = np.abs(values - value - steps * slope - 0.5 * steps**2 * bend)
+    assert np.allclose(np.diff(np.log2(first)), -2.0, atol=0.35)
+    assert np.allclose(np.diff(np.log2(second)), -3.0, atol=0.35)
+
+
+def test_patterns_are_the_same_at_every_point_and_hold_every_nonzero():
+    nlp = trajopt.transcribe(cubic_problem())
+    pattern = np.zeros((nlp.row_count, nlp.variable_count), bool)
+    pattern[nlp.jacobian_rows, nlp.jacobian_columns] = True
+    assert (
+        len(set(zip(nlp.jacobian_rows.tolist(), nlp.jacobian_columns.tolist(), strict=True))) == pattern.sum()
+    )
+    y, _ = random_point(nlp, 4)
+    for i in range(y.size):
+        moved = y.copy()
+        moved[i] += 1e-3
+        changed = np.abs(nlp.rows(moved) - nlp.rows(y)) > 1e-12
+        assert not np.any(changed & ~pattern[:, i])
+
+
+def test_a_repeated_evaluation_gives_the_same_bits_and_a_fresh_program_too():
+    first, second = (trajopt.transcribe(two_link_minimum_time(10)) for _ in range(2))
+    y, multipliers = random_point(first, 5)
+    once = first.hessian(y, multipliers, 1.0)
+    first.rows(first.start)
+    assert np.array_equal(once, first.hessian(y, multipliers, 1.0))
+    assert np.array_equal(once, second.hessian(y, multipliers, 1.0))

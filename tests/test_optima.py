@@ -1,0 +1,113 @@
+"""Problems whose optimum is known in closed form, and the two-link arm against its bang-bang time."""
+
+import numpy as np
+import pytest
+from hand_written import PointMasses, two_link_minimum_time
+
+import trajopt
+
+TWO_LINK_OPTIMUM = 0.3918545395  # seconds, switching-time solution integrated to 1e-13
+
+
+def test_least_acceleration_rest_to_rest_costs_twelve_and_is_the_cubic():
+    """min of the integral of a^2, q from 0 to 1 in unit time at rest: q = 3 t^2 - 2 t^3, cost 12."""
+    problem = trajopt.Problem(PointMasses(), trajopt.Trajectory.uniform(3, 3, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    solution = trajopt.solve(problem)
+    assert solution.converged
+    assert np.isclose(solution.objective, 12.0, rtol=1e-9)
+    t = np.linspace(0.0, 1.0, 11)
+    assert np.allclose(solution.q(t)[:, 0], 3 * t**2 - 2 * t**3, atol=1e-8)
+    assert solution.kkt.error < 1e-8
+
+
+@pytest.mark.parametrize(("mass", "force", "distance", "time"), [(2.0, 50.0, 1.0, 0.4), (1.0, 1.0, 1.0, 2.0)])
+def test_bang_bang_masses_arrive_in_their_least_time_when_a_knot_lies_at_the_switch(
+    mass, force, distance, time
+):
+    """T = 2 sqrt(m d / F): the quadratic spline with a knot in the middle contains the optimum."""
+    dynamics = PointMasses(1, mass, force)
+    problem = trajopt.Problem(dynamics, trajopt.Trajectory.uniform(2, 2, duration=(0.01, 10.0)))
+    problem.start_at(q=-distance, v=0.0)
+    problem.end_at(q=0.0, v=0.0)
+    problem.subject_to_joint_limits()
+    problem.minimize(trajopt.duration)
+    solution = trajopt.solve(problem, trajopt.Ipopt(tol=1e-10))
+    assert solution.converged and np.isclose(solution.duration, time, rtol=1e-8)
+    assert solution.verify().simulation_error < 1e-9
+    # Pontryagin: dT = lambda dF, pushing limit active in the first half, braking limit in the second.
+    multipliers = solution.multipliers["torque limits"][:, 0]
+    half = solution.node_times < 0.5 * time - 1e-9
+    assert np.all(multipliers[half] >= -1e-9) and multipliers[half].max() > 0.0
+    assert np.isclose(np.abs(multipliers).sum(), 0.5 * time / force, rtol=1e-6)
+
+
+def test_two_link_durations_approach_the_bang_bang_time_with_order_two():
+    errors = []
+    for intervals in (10, 20, 40):
+        solution = trajopt.solve(two_link_minimum_time(intervals))
+        assert solution.converged and solution.kkt.error < 1e-7
+        errors.append(solution.duration / TWO_LINK_OPTIMUM - 1.0)
+    orders = np.diff(np.log2(errors))
+    assert errors[-1] < 1e-3 and np.all(np.array(errors) > 0.0)
+    assert np.allclose(orders, -2.0, atol=0.2)
+
+
+def test_slsqp_and_ipopt_agree_on_the_two_link_arm():
+    ipopt = trajopt.solve(two_link_minimum_time(10))
+    slsqp = trajopt.solve(two_link_minimum_time(10), trajopt.Slsqp(tol=1e-10))
+    assert ipopt.converged and slsqp.converged
+    assert np.isclose(ipopt.duration, slsqp.duration, rtol=1e-7)
+
+
+def test_several_arcs_with_own_durations_reach_the_double_integrator_optimum():
+    """Two quadratic arcs of one span each: the free durations find the switch at half time."""
+    arc = trajopt.Arc(trajopt.SplineBasis.uniform(1, 2), (0.05, 5.0))
+    problem = trajopt.Problem(PointMasses(1, 1.0, 1.0), trajopt.Trajectory((arc, arc), continuity=1))
+    problem.start_at(q=-1.0, v=0.0)
+    problem.end_at(q=0.0, v=0.0)
+    problem.subject_to_joint_limits()
+    problem.minimize(trajopt.duration)
+    solution = trajopt.solve(problem)
+    assert solution.converged and np.isclose(solution.duration, 2.0, rtol=1e-7)
+    assert np.allclose(solution.curve.durations, 1.0, rtol=1e-5)
+
+
+def test_hull_limits_hold_for_all_times():
+    problem = trajopt.Problem(
+        PointMasses(1, 1.0, 5.0), trajopt.Trajectory.uniform(8, 3, duration=(0.1, 10.0))
+    )
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.subject_to_joint_limits()
+    problem.subject_to(trajopt.v, -0.6, 0.6, hold="hull")
+    problem.subject_to(trajopt.q, -0.01, 1.0, hold="hull")
+    problem.minimize(trajopt.duration)
+    solution = trajopt.solve(problem)
+    t = np.linspace(0.0, solution.duration, 2001)
+    assert solution.converged
+    assert np.abs(solution.v(t)).max() <= 0.6 + 1e-8
+    assert solution.v(t).max() > 0.59
+    assert solution.q(t).max() <= 1.0 + 1e-8
+
+
+def test_periodicity_holds_in_position_and_velocity_with_signs():
+    problem = trajopt.Problem(PointMasses(2), trajopt.Trajectory.uniform(6, 3, duration=1.0))
+    problem.subject_to_periodic(trajopt.q, signs=[1.0, -1.0])
+    problem.subject_to_periodic(trajopt.v, signs=[1.0, -1.0])
+    problem.subject_to(trajopt.q, equals=[0.2, 0.3], over="start")
+    problem.subject_to(trajopt.v, lower=0.5, over="start")
+    problem.minimize(trajopt.a**2)
+    solution = trajopt.solve(problem)
+    assert solution.converged
+    assert np.allclose(solution.q(1.0), [0.2, -0.3], atol=1e-9)
+    assert np.allclose(solution.v(1.0), solution.v(0.0) * [1.0, -1.0], atol=1e-9)
+
+
+def test_lbfgs_reaches_the_same_optimum_as_the_exact_hessian():
+    exact = trajopt.solve(two_link_minimum_time(10))
+    approximate = trajopt.solve(two_link_minimum_time(10), trajopt.Ipopt(hessian="lbfgs"))
+    assert approximate.converged and np.isclose(exact.duration, approximate.duration, rtol=1e-6)
+    assert exact.iterations < approximate.iterations

@@ -1,0 +1,148 @@
+"""Solutions: evaluated, verified, saved and read again."""
+
+import numpy as np
+import pytest
+from hand_written import PointMasses, two_link_minimum_time
+
+import trajopt
+from trajopt.errors import SolutionFileError
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return trajopt.solve(two_link_minimum_time(10))
+
+
+def test_curves_are_derivatives_of_each_other(solution):
+    t, h = np.linspace(0.01, solution.duration - 0.01, 7), 1e-6
+    for curve, derivative in ((solution.q, solution.v), (solution.v, solution.a)):
+        assert np.allclose((curve(t + h) - curve(t - h)) / (2 * h), derivative(t), rtol=1e-5, atol=1e-5)
+    assert solution.q(0.1).shape == (2,) and solution.q(np.zeros((2, 3))).shape == (2, 3, 2)
+
+
+def test_torques_drive_the_motion(solution):
+    t = np.linspace(0.0, solution.duration, 9)
+    dynamics = solution.problem.dynamics
+    assert np.allclose(
+        dynamics.forward_dynamics(solution.q(t), solution.v(t), solution.tau(t)), solution.a(t)
+    )
+
+
+def test_the_report_finds_what_a_dense_look_finds(solution):
+    report = solution.verify()
+    assert report.max_violation_nodes < 1e-7
+    t = np.linspace(0.0, solution.duration, 20001)
+    excess = np.abs(solution.tau(t)).max() - 10.0
+    assert 0.5 * excess <= report.max_violation_dense <= excess + 1e-9
+    assert report.simulation_error < 1e-10 and report.simulation_error_end_to_end < 1e-9
+    assert report.kkt_error < 1e-7
+    text = str(report)
+    assert "torque limits, elbow" in text and "end to end" in text
+    assert set(report.summary()) >= {
+        "max_violation_nodes",
+        "max_violation_dense",
+        "kkt_error",
+        "simulation_error",
+    }
+
+
+def test_a_wrong_motion_is_caught_by_the_simulation(solution):
+    """Torques of a heavier arm do not move this one along the same curve."""
+    from dataclasses import replace
+
+    from trajopt.simulation import simulate
+
+    problem = two_link_minimum_time(10)
+    problem.dynamics.forward_dynamics = lambda q, v, tau: (
+        1.01 * type(problem.dynamics)().forward_dynamics(q, v, tau)
+    )
+    assert simulate(replace(solution, known_problem=problem)).restarted > 1e-4
+
+
+def test_without_forward_dynamics_the_report_says_so(solution):
+    class Kinematic(PointMasses):
+        forward_dynamics = None
+
+    problem = trajopt.Problem(Kinematic(), trajopt.Trajectory.uniform(3, 3, duration=1.0))
+    problem.end_at(q=1.0)
+    problem.minimize(trajopt.a**2)
+    report = trajopt.solve(problem).verify()
+    assert report.simulation_error is None and "no forward dynamics" in str(report)
+
+
+def test_a_solution_that_did_not_converge_names_its_worst_constraints():
+    problem = two_link_minimum_time(10, duration=(0.05, 0.2))
+    solution = trajopt.solve(problem)
+    assert not solution.converged and "not converged" in str(solution)
+    worst = solution.verify().worst(1)[0]
+    assert worst.name == "torque limits" and worst.component in ("shoulder", "elbow")
+    assert worst.node_violation > 1.0 and "at nodes (t = " in str(worst)
+
+
+def test_saving_and_loading_is_exact(solution, tmp_path):
+    solution.save(tmp_path / "x.npz")
+    again = trajopt.Solution.load(tmp_path / "x.npz", problem=two_link_minimum_time(10))
+    t = np.linspace(0.0, solution.duration, 13)
+    for name in ("q", "v", "a", "jerk", "tau"):
+        assert np.array_equal(getattr(solution, name)(t), getattr(again, name)(t))
+    assert again.status is solution.status and again.objective == solution.objective
+    assert np.array_equal(again.multipliers["torque limits"], solution.multipliers["torque limits"])
+    assert again.verify().summary() == solution.verify().summary()
+
+
+def test_a_loaded_solution_without_problem_knows_its_motion_but_not_its_torques(solution, tmp_path):
+    solution.save(tmp_path / "x.npz")
+    bare = trajopt.Solution.load(tmp_path / "x.npz")
+    assert np.array_equal(bare.q(0.1), solution.q(0.1))
+    with pytest.raises(SolutionFileError, match="saved without a recipe"):
+        bare.tau(0.1)
+
+
+def test_foreign_files_are_refused(solution, tmp_path):
+    (tmp_path / "text.npz").write_text("not a solution")
+    np.savez(tmp_path / "foreign.npz", x=np.zeros(3))
+    np.savez(tmp_path / "pickle.npz", header=np.array([{"a": 1}], dtype=object))
+    np.save(tmp_path / "single.npy", np.zeros(3))
+    for name, message in (
+        ("text.npz", "cannot be read as a saved solution"),
+        ("foreign.npz", "is not a solution that trajopt saved"),
+        ("pickle.npz", "cannot be read"),
+        ("single.npy", "holds one array"),
+        ("missing.npz", "does not exist"),
+    ):
+        with pytest.raises(SolutionFileError, match=message):
+            trajopt.Solution.load(tmp_path / name)
+
+
+def test_a_solution_of_other_joints_is_refused(solution, tmp_path):
+    solution.save(tmp_path / "x.npz")
+    other = trajopt.Problem(PointMasses(2))
+    with pytest.raises(SolutionFileError, match=r"moves the joints \(shoulder, elbow\)"):
+        trajopt.Solution.load(tmp_path / "x.npz", problem=other)
+
+
+def test_a_newer_format_or_another_kind_is_refused(solution, tmp_path):
+    import json
+
+    solution.save(tmp_path / "x.npz")
+    with np.load(tmp_path / "x.npz") as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays["header"]))
+    for change, message in (({"version": 99}, "reads up to 1"), ({"format": "diary"}, "is a 'diary'")):
+        np.savez(tmp_path / "y.npz", **(arrays | {"header": np.array(json.dumps(header | change))}))
+        with pytest.raises(SolutionFileError, match=message):
+            trajopt.Solution.load(tmp_path / "y.npz")
+
+
+def test_a_failed_save_leaves_the_earlier_file_alone(solution, tmp_path, monkeypatch):
+    target = tmp_path / "x.npz"
+    solution.save(target)
+    before = target.read_bytes()
+
+    def fail(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(OSError, match="disk full"):
+        solution.save(target)
+    assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]

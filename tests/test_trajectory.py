@@ -1,0 +1,106 @@
+"""Nodes, quadrature, and curves in time."""
+
+import numpy as np
+import pytest
+
+from trajopt import Arc, SplineBasis, Trajectory
+from trajopt.curve import Curve
+from trajopt.errors import OptionError, ShapeError
+from trajopt.trajectory import gauss_lobatto
+from trajopt.use import quadrature, selected_nodes
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 7])
+def test_gauss_lobatto_is_exact_to_degree_2n_minus_3_and_no_further(count):
+    points, weights = gauss_lobatto(count)
+    for degree in range(2 * count - 2):
+        assert np.isclose(weights @ points**degree, 1.0 / (degree + 1), rtol=1e-12)
+    beyond = 2 * count - 2
+    assert abs(weights @ points**beyond - 1.0 / (beyond + 1)) > 1e-9
+
+
+def test_smooth_spans_share_their_end_and_jumping_ones_do_not():
+    cubic = Trajectory.uniform(5, 3).nodes
+    assert cubic.count == 5 * 3 + 1
+    quadratic = Trajectory.uniform(5, 2).nodes
+    assert quadratic.count == 5 * 4
+    doubled = Trajectory((Arc(SplineBasis.clamped([0.0, 0.5, 1.0], 3, [2])),)).nodes
+    assert doubled.count == 8
+
+
+@pytest.mark.parametrize("degree", [2, 3, 5])
+def test_node_weights_integrate_splines_exactly(degree):
+    trajectory = Trajectory.uniform(6, degree)
+    basis, nodes = trajectory.arcs[0].basis, trajectory.nodes
+    points = np.random.default_rng(2).standard_normal((basis.count, 1))
+    local = points[nodes.first_control_point[:, None] + np.arange(degree + 1), 0]
+    values = (nodes.basis[0] * local).sum(axis=1)
+    knots = basis.knots
+    exact = ((knots[degree + 1 :] - knots[: -degree - 1]) / (degree + 1)) @ points[:, 0]
+    assert np.isclose(nodes.weight @ values, exact, rtol=1e-13)
+
+
+def test_extra_nodes_carry_no_weight_and_change_no_integral():
+    plain = Trajectory.uniform(4, 3)
+    richer = Trajectory(plain.arcs, extra_points=((0.1, 0.25, 0.61),))
+    assert richer.nodes.count == plain.nodes.count + 2  # 0.25 is a node already
+    assert np.isclose(richer.nodes.weight.sum(), 1.0)
+
+
+def test_a_window_integral_counts_its_own_spans_only():
+    trajectory = Trajectory.uniform(4, 3)
+    weights = quadrature(trajectory, (0.25, 0.75))
+    s = trajectory.nodes.s
+    assert np.isclose(weights @ s**3, (0.75**4 - 0.25**4) / 4, rtol=1e-13)
+    with pytest.raises(OptionError, match="needs breakpoints at its ends: the nearest is 0.25"):
+        quadrature(trajectory, (0.3, 0.75))
+
+
+def test_an_empty_window_is_refused():
+    with pytest.raises(OptionError, match="no node lies in the window"):
+        selected_nodes(Trajectory.uniform(1, 3), (0.4, 0.41))
+
+
+def test_a_curve_has_the_derivatives_of_its_polynomial_in_seconds():
+    basis = SplineBasis.uniform(3, 3)
+    points = basis.interpolate(basis.greville[:, None] ** 3)
+    curve = Curve((basis,), (points,), np.array([2.0]))
+    t = np.linspace(0.0, 2.0, 9)
+    for order, exact in enumerate((t**3 / 8, 3 * t**2 / 8, 6 * t / 8, np.full(9, 6 / 8))):
+        assert np.allclose(curve(t, order)[:, 0], exact, atol=1e-12)
+    assert np.allclose(curve.at_progress(t / 2), curve(t))
+
+
+def test_a_curve_of_two_arcs_runs_through_both():
+    basis = SplineBasis.uniform(1, 2)
+    line = basis.greville[:, None]
+    curve = Curve((basis, basis), (line, 1.0 + line), np.array([1.0, 3.0]))
+    assert curve.duration == 4.0
+    assert np.allclose(curve([0.5, 1.0, 2.5, 4.0])[:, 0], [0.5, 1.0, 1.5, 2.0])
+    assert np.allclose(curve.knot_times, [0.0, 1.0, 4.0])
+    assert np.allclose(curve.arc_duration([0.5, 2.0]), [1.0, 3.0])
+
+
+def test_times_outside_the_motion_are_refused():
+    basis = SplineBasis.uniform(1, 2)
+    curve = Curve((basis,), (basis.greville[:, None],), np.array([1.0]))
+    with pytest.raises(ShapeError, match="the motion lasts from 0 to 1 s"):
+        curve([0.0, 1.5])
+    with pytest.raises(ShapeError, match="the motion lasts"):
+        curve(np.nan)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Arc(SplineBasis.uniform(2), (1.0, 0.5)), "0 < shortest <= longest"),
+        (lambda: Arc(SplineBasis.uniform(2), -1.0), "0 < shortest"),
+        (lambda: Arc(SplineBasis.uniform(2), 1.0, 1), "start at 2 points"),
+        (lambda: Trajectory(()), "at least one arc"),
+        (lambda: Trajectory((Arc(SplineBasis.uniform(2)),), continuity=5), "continuity is 5"),
+        (lambda: Trajectory((Arc(SplineBasis.uniform(2)),), extra_points=((), ())), "2 entries for 1 arcs"),
+    ],
+)
+def test_impossible_trajectories_are_refused(build, message):
+    with pytest.raises(ShapeError, match=message):
+        build()
