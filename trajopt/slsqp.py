@@ -43,7 +43,7 @@ class Slsqp:
     time_limit      wall seconds allowed, None: no limit; checked at every evaluation
     feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
     kkt_tol         largest scaled KKT error at which a run whose steps became too small counts as converged,
-    acceptable_tol  and as `Status.ACCEPTABLE`: near the optimum rounding keeps SLSQP from seeing that it is there
+    acceptable_tol  and as `Status.ACCEPTABLE`: rounding can hide the optimum from SLSQP
 
     Raises OptionError on construction for a value out of range.
     """

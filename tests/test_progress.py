@@ -1,0 +1,80 @@
+"""Progress: one changing line on a terminal, a few lines in a log, and a terminal left as it was."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from small_nlps import hs071, rosenbrock
+
+from trajopt.errors import OptionError
+from trajopt.ipopt import Ipopt
+from trajopt.progress import Progress
+from trajopt.solver import Iteration
+
+
+def iteration(number):
+    return Iteration(number, 0.39185, 1e-9, 1e-8, 0.1, 0.001 * number)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_log_of_a_thousand_iterations_has_about_ten_lines():
+    stream = io.StringIO()
+    with Progress(stream=stream) as progress:
+        for number in range(1001):
+            progress(iteration(number))
+    shown = [int(text.split()[1]) for text in stream.getvalue().splitlines()]
+    assert shown == [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+
+
+def test_the_last_iteration_is_always_shown_once():
+    stream = io.StringIO()
+    with Progress("plain", stream) as progress:
+        result = Ipopt().solve(hs071(), progress)
+    lines = stream.getvalue().splitlines()
+    assert lines[-1].split()[1] == str(result.iterations)
+    assert len(lines) == len(set(lines))
+    assert "objective       17.014017 " in lines[-1]
+
+
+def test_a_terminal_gets_one_line_that_changes_and_its_cursor_back():
+    stream = Terminal()
+    with Progress(stream=stream) as progress:
+        for number in range(200):
+            progress(iteration(number))
+    written = stream.getvalue()
+    assert written.count("\n") <= 2
+    assert "iteration   199" in written
+    assert written.count("iteration") < 20  # ten a second at most
+    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
+
+
+def test_ctrl_c_gives_the_cursor_back():
+    stream = Terminal()
+    with pytest.raises(KeyboardInterrupt), Progress(stream=stream) as progress:  # noqa: PT012  the order matters
+        progress(iteration(0))
+        raise KeyboardInterrupt
+    assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
+
+
+def test_silent_writes_nothing():
+    stream = Terminal()
+    with Progress("silent", stream) as progress:
+        Ipopt().solve(rosenbrock(), progress)
+    assert stream.getvalue() == ""
+
+
+def test_nothing_is_written_where_nothing_happened():
+    stream = io.StringIO()
+    with Progress(stream=stream):
+        pass
+    assert stream.getvalue() == ""
+
+
+def test_an_unknown_display_is_refused():
+    with pytest.raises(OptionError, match="display = 'loud': expected 'auto', 'live', 'plain' or 'silent'"):
+        Progress("loud")

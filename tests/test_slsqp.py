@@ -1,0 +1,227 @@
+"""SLSQP's adapter keeps the contract of IPOPT's, and both find the same optima."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_nlps import (
+    INF,
+    equality_quadratic,
+    failing,
+    hs071,
+    infeasible,
+    quadratic_with_rows,
+    rosenbrock,
+    slow,
+    unbounded,
+)
+
+from trajopt.errors import EvaluationError, OptionError
+from trajopt.ipopt import Ipopt
+from trajopt.kkt import kkt_residuals
+from trajopt.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.slsqp import _STATUSES, Slsqp
+from trajopt.solver import Status, WarmStart
+
+FUNCTIONS = ("objective", "gradient", "rows", "jacobian")
+
+
+def ranged_quadratic():
+    """Projects (3, 3, 3, -1) on 1 <= y0 + y1 <= 2, 0 <= y2 - y3 <= 10, 0 <= y <= 2.5."""
+    rows = [[1, 1, 0, 0], [0, 0, 1, -1]]
+    return quadratic_with_rows(
+        np.eye(4), [-3, -3, -3, 1], rows, [1, 0], [2, 10], lower=np.full(4, 0.0), upper=np.full(4, 2.5)
+    )
+
+
+@pytest.mark.parametrize("problem", [hs071, rosenbrock, equality_quadratic, ranged_quadratic])
+def test_slsqp_and_ipopt_agree_on_point_objective_and_multipliers(problem):
+    nlp = problem()
+    ours, theirs = Slsqp(tol=1e-12).solve(nlp), Ipopt().solve(nlp)
+    assert ours.status is Status.CONVERGED
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-8, abs=1e-12)
+    np.testing.assert_allclose(ours.y, theirs.y, atol=1e-6)
+    for name in ("row_multipliers", "lower_multipliers", "upper_multipliers"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-6)
+    assert kkt_residuals(nlp, ours).error < 1e-6
+
+
+def test_the_ranged_quadratic_has_the_answer_worked_out_by_hand():
+    result = Slsqp().solve(ranged_quadratic())
+    np.testing.assert_allclose(result.y, [1.0, 1.0, 2.5, 0.0], atol=1e-9)
+    np.testing.assert_allclose(result.row_multipliers, [2.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(result.upper_multipliers, [0, 0, 0.5, 0], atol=1e-9)
+    np.testing.assert_allclose(result.lower_multipliers, [0, 0, 0, 1.0], atol=1e-9)
+
+
+def test_a_run_that_can_go_no_further_has_converged_when_the_kkt_conditions_hold():
+    nlp = hs071()
+    result = Slsqp(tol=1e-16).solve(nlp)
+    assert "linesearch" in result.detail
+    assert result.converged
+    assert kkt_residuals(nlp, result).error < 1e-8
+
+
+def test_every_exit_mode_of_slsqp_has_a_status():
+    assert set(_STATUSES) == {-1, *range(10)}
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "status"),
+    [
+        (unbounded(), {}, Status.DIVERGING),
+        (rosenbrock(), {"max_iterations": 3}, Status.ITERATION_LIMIT),
+        (hs071(), {"tol": 1e-16, "kkt_tol": 1e-14}, Status.ACCEPTABLE),
+        (hs071(), {"tol": 1e-16, "kkt_tol": 1e-14, "acceptable_tol": 1e-14}, Status.STEP_TOO_SMALL),
+        (infeasible(), {}, Status.STEP_TOO_SMALL),
+        (
+            quadratic_with_rows(np.eye(1), [0.0], [[1.0], [2.0]], [1.0, 5.0], [1.0, 5.0]),
+            {},
+            Status.NOT_ENOUGH_FREEDOM,
+        ),
+        (
+            quadratic_with_rows(np.eye(2), [0.0, 0.0], [[1.0, 1.0]], [3.0], [3.0], upper=np.ones(2)),
+            {},
+            Status.INCOMPATIBLE,
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Status) else "",
+)
+def test_not_converging_is_a_status_and_a_point(problem, settings, status):
+    result = Slsqp(**settings).solve(problem)
+    assert result.status is status
+    assert not result.converged
+    assert np.isfinite(result.y).all()
+    assert result.objective == pytest.approx(problem.objective(result.y), rel=1e-12)
+
+
+def test_the_time_limit_returns_the_best_point_promptly():
+    result = Slsqp(time_limit=0.2).solve(slow(0.05))
+    assert result.status is Status.TIME_LIMIT
+    assert 0.2 <= result.seconds < 1.0
+    assert result.objective <= rosenbrock().objective(rosenbrock().start)
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_an_exception_in_any_callback_leaves_solve_unchanged(kind):
+    def outcome():
+        raise ZeroDivisionError("in the model")
+
+    with pytest.raises(ZeroDivisionError, match="in the model"):
+        Slsqp().solve(failing(hs071(), kind, 6, outcome))
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_nan_from_any_callback_ends_in_a_status_that_names_it(kind):
+    result = Slsqp().solve(failing(hs071(), kind, 6, lambda: np.nan))
+    assert result.status is Status.EVALUATION_ERROR
+    assert kind in result.detail
+    assert np.isfinite(result.y).all()
+    assert np.isfinite(result.objective)
+    assert np.isfinite(result.row_multipliers).all()
+
+
+def test_nan_at_the_start_is_an_error():
+    with pytest.raises(EvaluationError, match="rows entries 0, 1 are not finite at the starting point"):
+        Slsqp().solve(failing(hs071(), "rows", 0, lambda: np.nan))
+
+
+def test_ctrl_c_returns_the_best_point_and_restores_the_handler():
+    before = signal.getsignal(signal.SIGINT)
+
+    def press():
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    result = Slsqp().solve(failing(rosenbrock(), "gradient", 9, press, times=1))
+    assert result.status is Status.INTERRUPTED
+    assert 0 < result.objective < rosenbrock().objective(rosenbrock().start)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_that_arrives_as_an_exception_in_the_callers_callback_is_an_interrupt_too():
+    def callback(iteration):
+        if iteration.iteration == 4:
+            raise KeyboardInterrupt
+
+    result = Slsqp().solve(rosenbrock(), callback)
+    assert result.status is Status.INTERRUPTED
+    assert result.iterations == 4
+
+
+def test_the_callback_sees_every_iteration_from_zero():
+    seen = []
+    result = Slsqp().solve(hs071(), seen.append)
+    assert [each.iteration for each in seen] == list(range(result.iterations + 1))
+    np.testing.assert_array_equal(result.history[:, 0], np.arange(result.iterations + 1))
+
+
+def test_a_start_replaces_the_point():
+    nlp = rosenbrock()
+    assert Slsqp().solve(nlp, start=WarmStart(nlp.solution)).iterations <= 1
+
+
+def test_repeated_triplets_add_up():
+    nlp = hs071()
+    twice = _Doubled(nlp)
+    np.testing.assert_allclose(dense_jacobian(twice, twice.jacobian(nlp.start)), nlp.full_jacobian(nlp.start))
+    assert Slsqp().solve(twice).objective == pytest.approx(Slsqp().solve(nlp).objective, rel=1e-9)
+
+
+class _Doubled:
+    """A program whose Jacobian names each entry twice, with half the value."""
+
+    def __init__(self, nlp):
+        self._nlp = nlp
+
+    def __getattr__(self, name):
+        return getattr(self._nlp, name)
+
+    @property
+    def jacobian_rows(self):
+        return np.tile(self._nlp.jacobian_rows, 2)
+
+    @property
+    def jacobian_columns(self):
+        return np.tile(self._nlp.jacobian_columns, 2)
+
+    def jacobian(self, y):
+        return np.tile(self._nlp.jacobian(y) / 2, 2)
+
+
+def test_least_squares_multipliers_of_an_optimum_are_its_multipliers():
+    nlp = hs071()
+    result = Ipopt().solve(nlp)
+    found = least_squares_multipliers(nlp, result.y)
+    np.testing.assert_allclose(found.row_multipliers, result.row_multipliers, atol=1e-7)
+    np.testing.assert_allclose(found.lower_multipliers, result.lower_multipliers, atol=1e-7)
+
+
+def test_least_squares_multipliers_have_the_right_signs_even_away_from_an_optimum():
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        nlp = replace(ranged_quadratic(), start=np.zeros(4))
+        y = random.choice([0.0, 1.0, 2.5], size=4)
+        found = least_squares_multipliers(nlp, y)
+        residuals = kkt_residuals(nlp, found)
+        assert residuals.sign == 0.0
+        assert residuals.stationarity <= np.linalg.norm(nlp.gradient(y))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tol": -1e-8}, "tol = -1e-08: expected a finite number above 0"),
+        ({"max_iterations": True}, "max_iterations = True: expected a whole number"),
+        ({"time_limit": INF}, "time_limit = inf: expected a finite number above 0 or None"),
+        ({"feasibility": 0}, "feasibility = 0: expected"),
+        ({"kkt_tol": None}, "kkt_tol = None: expected"),
+        ({"acceptable_tol": [1]}, r"acceptable_tol = \[1\]: expected"),
+    ],
+)
+def test_a_wrong_setting_is_refused_before_anything_runs(settings, message):
+    with pytest.raises(OptionError, match=message):
+        Slsqp(**settings)
