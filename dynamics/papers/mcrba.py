@@ -37,6 +37,6 @@ def mcrba(
     """
     links = model.with_rotors("none")
     dynamics = coriolis_algorithm(links, q, v)
-    added = linkage_of(model.with_rotors("armature")).armature
+    added = linkage_of(links if model.rotors == "none" else model.with_rotors("armature")).armature
     bias = gravity_forces(links, q) + (dynamics.C @ v if coriolis else 0.0)
     return np.linalg.solve(dynamics.M + np.diag(added), tau - bias)
