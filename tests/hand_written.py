@@ -60,7 +60,7 @@ class MassBlock:
 
 
 class CubicSpringBlock:
-    """y = (q1^2 v2 + a1 jerk2, q1 q2 q2): third-degree polynomials in every spline leaf, complex inputs welcome."""
+    """y = (q1^2 v2 + a1 jerk2, q1 q2 q2): polynomials in the spline leaves, complex inputs welcome."""
 
     inputs = {"q": 2, "v": 2, "a": 2, "jerk": 2, "t": 1}  # noqa: RUF012
     outputs = {"y": 2}  # noqa: RUF012
@@ -140,7 +140,7 @@ class CubicTerm:
 
 
 class TwoLinkArm:
-    """The planar arm of Barman 2020, table 4.2, from its textbook equations of motion, as CasADi expressions."""
+    """The planar arm of Barman 2020, table 4.2, from its textbook equations, as CasADi expressions."""
 
     n, joint_names = 2, ("shoulder", "elbow")
     length, mass, inertia, centre = 0.4, 0.5, 0.1, 0.2

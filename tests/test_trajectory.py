@@ -52,7 +52,7 @@ def test_a_window_integral_counts_its_own_spans_only():
     weights = quadrature(trajectory, (0.25, 0.75))
     s = trajectory.nodes.s
     assert np.isclose(weights @ s**3, (0.75**4 - 0.25**4) / 4, rtol=1e-13)
-    with pytest.raises(OptionError, match="needs breakpoints at its ends: the nearest is 0.25"):
+    with pytest.raises(OptionError, match=r"needs breakpoints at its ends: the nearest is 0\.25"):
         quadrature(trajectory, (0.3, 0.75))
 
 

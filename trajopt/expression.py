@@ -54,7 +54,9 @@ class ExpressionBlock:
         self._jacobian_at = _places(jacobian)
         self._hessian_at = _places(hessian)
         edges = np.cumsum([0, *self.inputs.values()])
+        self._size = int(edges[-1])
         self._slices = {name: slice(int(edges[i]), int(edges[i + 1])) for i, name in enumerate(self.inputs)}
+        self._pattern, self._curvature_pattern = self._structure()
 
     def value(self, u: Mapping[str, Array]) -> Values:
         return {self.target: self._value(self._stack(u))}
@@ -62,39 +64,39 @@ class ExpressionBlock:
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         nonzeros = self._jacobian(self._stack(u))
         dense = _scatter(nonzeros, self._jacobian_at, (self.outputs[self.target], self._size))
-        return {(self.target, name): dense[:, :, self._slices[name]] for name in self._live_inputs()}
+        return {(target, name): dense[:, :, self._slices[name]] for target, name in self._pattern}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         nonzeros = self._hessian(self._stack(u), np.ascontiguousarray(adjoints[self.target]))
         dense = _scatter(nonzeros, self._hessian_at, (self._size, self._size))
         return {
             (first, second): dense[:, self._slices[first], self._slices[second]]
-            for first, second in self.curvature_pattern()
+            for first, second in self._curvature_pattern
         }
 
     def pattern(self) -> Pairs:
-        mask = np.zeros((self.outputs[self.target], self._size), dtype=bool)
-        mask[self._jacobian_at] = True
-        parts = {(self.target, name): mask[:, place] for name, place in self._slices.items()}
-        return {pair: part for pair, part in parts.items() if part.any()}
+        return self._pattern
 
     def curvature_pattern(self) -> Pairs:
-        mask = np.zeros((self._size, self._size), dtype=bool)
-        mask[self._hessian_at] = True
-        names = list(self.inputs)
-        parts = {
-            (first, second): mask[self._slices[first], self._slices[second]]
-            for i, first in enumerate(names)
-            for second in names[i:]
+        return self._curvature_pattern
+
+    def _structure(self) -> tuple[Pairs, Pairs]:
+        """Which entries of partials and curvature the trace left nonzero, by input."""
+        first = np.zeros((self.outputs[self.target], self._size), dtype=bool)
+        second = np.zeros((self._size, self._size), dtype=bool)
+        first[self._jacobian_at] = True
+        second[self._hessian_at] = True
+        places = list(self._slices.items())
+        partials = {(self.target, name): first[:, place] for name, place in places}
+        curvature = {
+            (name, other): second[place, across]
+            for i, (name, place) in enumerate(places)
+            for other, across in places[i:]
         }
-        return {pair: part for pair, part in parts.items() if part.any()}
-
-    @property
-    def _size(self) -> int:
-        return sum(self.inputs.values())
-
-    def _live_inputs(self) -> list[str]:
-        return [name for _, name in self.pattern()]
+        return (
+            {pair: part for pair, part in partials.items() if part.any()},
+            {pair: part for pair, part in curvature.items() if part.any()},
+        )
 
     def _stack(self, u: Mapping[str, Array]) -> Array:
         return np.ascontiguousarray(np.concatenate([u[name] for name in self.inputs], axis=1), dtype=float)

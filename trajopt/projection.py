@@ -38,6 +38,7 @@ class Projection:
         self.columns = np.minimum(self.columns, max(layout.control_point_count - 1, 0))
         self._clock = self._clock_jacobians()
         self._spans = SpanGroups(nodes.span)
+        self._every_node = np.arange(nodes.count)
 
     # -- values -------------------------------------------------------------------------------------------
 
@@ -76,11 +77,11 @@ class Projection:
                 continue
             local += (self.nodes.basis[order] * inverse[:, None] ** order)[:, :, None] * bar[leaf][:, None, :]
             if order:
-                along = -order * inverse * np.einsum("kj,kj->k", bar[leaf], z[leaf])
+                along = -order * inverse * (bar[leaf] * z[leaf]).sum(axis=1)
                 np.add.at(tail, self.nodes.arc, along)
         for leaf, jacobian in self._clock.items():
             if leaf in bar:
-                tail += np.einsum("kw,kwg->g", bar[leaf], jacobian)
+                tail += bar[leaf].ravel() @ jacobian.reshape(-1, tail.size)
         np.add.at(gradient, self.columns, local)
         return gradient
 
@@ -140,13 +141,12 @@ class Projection:
         The raw entries are those of a matrix M with H = M + M'.
         """
         inverse = 1.0 / self.arc_durations(x)
-        return np.concatenate(
-            [
-                self._half_hessian(inverse, second).ravel(),
-                self._cross_hessian(inverse, z, bar, second).ravel(),
-                self._global_hessian(inverse, z, bar, second).ravel(),
-            ]
-        )
+        slopes = {leaf: self._by_globals(leaf, inverse, z) for pair in second for leaf in pair}
+        products = _times_slopes(second, slopes)
+        half = self._half_hessian(inverse, second)
+        cross = self._cross_hessian(inverse, bar, products)
+        both = self._global_hessian(inverse, z, bar, slopes, products)
+        return np.concatenate([half.ravel(), cross.ravel(), both.ravel()])
 
     def hessian_places(self, pattern_of_span: list[Pairs], gradient_of_span: list[set[str]]):
         """Rows and columns in x, and the structural mask, of the raw entries of `hessian`.
@@ -209,38 +209,32 @@ class Projection:
         product = np.matmul(left.transpose(0, 2, 1), right)
         return product.reshape(spans, width, width, n, n)
 
-    def _cross_hessian(self, inverse: Array, z: Values, bar: Values, second: Pairs) -> Array:
+    def _cross_hessian(self, inverse: Array, bar: Values, products: Values) -> Array:
         """Control points against durations and parameters: (spans, i, j, globals)."""
-        nodes, tail = self.nodes, self.layout.global_count
-        result = np.zeros((nodes.count, self.width, self.n, tail))
+        nodes = self.nodes
+        result = np.zeros((nodes.count, self.width, self.n * self.layout.global_count))
         for order, leaf in enumerate(SPLINE_LEAVES):
-            along = np.zeros((nodes.count, self.n, tail))
-            touched = order > 0 and leaf in bar
-            if touched:
-                along[np.arange(nodes.count), :, nodes.arc] -= order * inverse[:, None] * bar[leaf]
-            for (first, other), part in second.items():
-                if first == leaf:
-                    along += np.matmul(part, self._by_globals(other, inverse, z))
-                    touched = True
-                if other == leaf and first != leaf:
-                    along += np.matmul(part.transpose(0, 2, 1), self._by_globals(first, inverse, z))
-                    touched = True
-            if touched:
-                basis = nodes.basis[order] * inverse[:, None] ** order
-                result += basis[:, :, None, None] * along[:, None, :, :]
+            if leaf not in products and not (order and leaf in bar):
+                continue
+            shape = (nodes.count, self.n, self.layout.global_count)
+            along = products[leaf].copy() if leaf in products else np.zeros(shape)
+            if order and leaf in bar:
+                along[self._every_node, :, nodes.arc] -= order * inverse[:, None] * bar[leaf]
+            basis = nodes.basis[order] * inverse[:, None] ** order
+            result += basis[:, :, None] * along.reshape(nodes.count, 1, -1)
         return self._spans.sum(result)
 
-    def _global_hessian(self, inverse: Array, z: Values, bar: Values, second: Pairs) -> Array:
+    def _global_hessian(
+        self, inverse: Array, z: Values, bar: Values, slopes: Values, products: Values
+    ) -> Array:
         """Durations and parameters against each other, lower triangle with half the diagonal."""
         tail = self.layout.global_count
         total = np.zeros((tail, tail))
-        for (first, other), part in second.items():
-            left, right = self._by_globals(first, inverse, z), self._by_globals(other, inverse, z)
-            block = np.einsum("kug,kuw,kwh->gh", left, part, right, optimize=True)
-            total += block if first == other else block + block.T
+        for leaf, product in products.items():
+            total += slopes[leaf].reshape(-1, tail).T @ product.reshape(-1, tail)
         for order, leaf in enumerate(SPLINE_LEAVES):
             if order and leaf in bar:
-                bend = order * (order + 1) * inverse**2 * np.einsum("kj,kj->k", bar[leaf], z[leaf])
+                bend = order * (order + 1) * inverse**2 * (bar[leaf] * z[leaf]).sum(axis=1)
                 np.add.at(total, (self.nodes.arc, self.nodes.arc), bend)
         return np.tril(total) - 0.5 * np.diag(np.diag(total))
 
@@ -251,7 +245,7 @@ class Projection:
         order = SPLINE_LEAVES.index(leaf)
         jacobian = np.zeros((self.nodes.count, self.n, self.layout.global_count))
         if order:
-            jacobian[np.arange(self.nodes.count), :, self.nodes.arc] = -order * inverse[:, None] * z[leaf]
+            jacobian[self._every_node, :, self.nodes.arc] = -order * inverse[:, None] * z[leaf]
         return jacobian
 
     def _reach(self, nodes: Array) -> dict[str, Array]:
@@ -282,3 +276,15 @@ class Projection:
             selection[:, np.arange(width), first + np.arange(width)] = 1.0
             clock[parameter_leaf(name)] = selection
         return clock
+
+
+def _times_slopes(second: Pairs, slopes: Values) -> Values:
+    """sum_w H[u, w] dw/d(globals) for every leaf u, (K, width, globals); each pair counts on both sides."""
+    products: Values = {}
+    for (first, other), part in second.items():
+        mine = np.matmul(part, slopes[other])
+        products[first] = products[first] + mine if first in products else mine
+        if first != other:
+            mirrored = np.matmul(part.transpose(0, 2, 1), slopes[first])
+            products[other] = products[other] + mirrored if other in products else mirrored
+    return products
