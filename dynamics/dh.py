@@ -13,7 +13,7 @@ import numpy as np
 
 from dynamics.body import Body, Frame
 from dynamics.errors import DegreesWarning, DhError
-from dynamics.joint import Joint, JointLimits, Rotor
+from dynamics.joint import Joint, JointLimits, Rotor, checked_rotor
 from dynamics.model import RigidBodyModel
 from dynamics.rotation import about_x, about_z
 from dynamics.validation import finite_array, finite_number, rotation_matrix
@@ -154,18 +154,17 @@ def body_of(row: DhRow, place: Placement, rotation, position, rotor: Rotor | Non
 
 def moved_rotor(row: DhRow, before: Placement, turned: np.ndarray, origin: np.ndarray) -> Rotor | None:
     """The rotor given in the parent's DH frame, in the parent's link frame; on the base, in the world."""
-    rotor = row.rotor
-    if rotor is None:
+    if row.rotor is None:
         return None
-    given = finite_array(rotor.position, (3,), f"rotor of joint {row.name!r}: position")
+    rotor = checked_rotor(row.rotor, row.name)
     if row.parent is not None:
-        return replace(rotor, position=before.tip + given)
+        return replace(rotor, position=before.tip + rotor.position)
     return replace(
         rotor,
-        position=origin + turned @ given,
-        axis=turned @ np.asarray(rotor.axis),
-        inertia=turned @ np.asarray(rotor.inertia) @ turned.T,
-        centre_of_mass=turned @ np.asarray(rotor.centre_of_mass),
+        position=origin + turned @ rotor.position,
+        axis=turned @ rotor.axis,
+        inertia=turned @ rotor.inertia @ turned.T,
+        centre_of_mass=turned @ rotor.centre_of_mass,
     )
 
 
