@@ -38,7 +38,9 @@ def first_guess(problem: Problem, projection: Projection) -> Array:
             values = arc.basis.interpolate(values)
         x[offset : offset + values.size] = values.ravel()
         shortest, longest = arc.duration_bounds
-        wanted = (problem.guessed_duration or FALLBACK_DURATION) / arcs
+        wanted = FALLBACK_DURATION / arcs
+        if problem.guessed_durations is not None:
+            wanted = problem.guessed_durations[index]
         x[layout.durations.start + index] = np.clip(wanted, shortest, longest)
     for name, place in layout.parameters.items():
         x[place] = problem.parameters[name].guess
@@ -51,7 +53,7 @@ def guessed_duration(problem: Problem, nlp: NLP, start: Array) -> Array:
     places = np.flatnonzero(
         (nlp.elimination.free >= durations.start) & (nlp.elimination.free < durations.stop)
     )
-    if problem.guessed_duration is not None or places.size == 0:
+    if problem.guessed_durations is not None or places.size == 0:
         return start
     best, least = start, np.inf
     for duration in DURATIONS_TRIED:

@@ -21,8 +21,9 @@ from trajopt.errors import (
 )
 from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES
 from trajopt.trajectory import Trajectory
+from trajopt.use import ArcNodes
 
-Over = str | tuple[float, float]  # "path", "start", "end" or a window of normalised time
+Over = str | tuple[float, float] | ArcNodes  # "path", "start", "end", a window of normalised time, an arc
 JOINT_QUANTITIES = (*SPLINE_LEAVES, "tau")
 
 
@@ -97,7 +98,7 @@ class Problem:
     periodicities: list[Periodicity] = field(default_factory=list, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
     guessed_curve: Any = field(default=None, init=False)
-    guessed_duration: float | None = field(default=None, init=False)
+    guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
     recipe: Recipe | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
 
@@ -201,10 +202,17 @@ class Problem:
         self.parameters[name] = Parameter(name, low, high, start)
         return terms.parameter(name)
 
-    def guess(self, q: Any = None, duration: float | None = None) -> None:
-        """Start from a curve: q(s) -> (..., n) of normalised time, or evenly spaced samples (k, n)."""
-        if duration is not None and not (np.isfinite(duration) and duration > 0.0):
+    def guess(self, q: Any = None, duration: ArrayLike | None = None) -> None:
+        """Start from a curve: q(s) -> (..., n) of normalised time, or evenly spaced samples (k, n).
+
+        duration is that of the whole motion, or one number per arc.
+        """
+        arcs = len(self.trajectory.arcs)
+        seconds = None if duration is None else np.asarray(duration, dtype=float)
+        if seconds is not None and not np.all(np.isfinite(seconds) & (seconds > 0.0)):
             raise NotFiniteError(f"the guessed duration is {duration}: give a positive number of seconds")
+        if seconds is not None and seconds.shape not in ((), (arcs,)):
+            raise ShapeError(f"the guessed durations have shape {seconds.shape} but there are {arcs} arcs")
         if q is not None and not callable(q):
             samples = np.asarray(q, dtype=float)
             if samples.ndim != 2 or samples.shape[1] != self.dynamics.n or samples.shape[0] < 2:
@@ -217,7 +225,9 @@ class Problem:
             self.guessed_curve = _interpolant(samples)
         elif q is not None:
             self.guessed_curve = q
-        self.guessed_duration = duration
+        self.guessed_durations = None
+        if seconds is not None:
+            self.guessed_durations = np.full(arcs, seconds / arcs) if seconds.ndim == 0 else seconds
 
     # -- names and widths ---------------------------------------------------------------------------------
 
@@ -291,6 +301,8 @@ def _bound(value: ArrayLike | None, absent: float, width: int, label: str, joint
 
 
 def _checked_over(over: Over) -> Over:
+    if isinstance(over, ArcNodes):
+        return over
     if isinstance(over, tuple):
         if len(over) == 2 and 0.0 <= over[0] < over[1] <= 1.0:
             return (float(over[0]), float(over[1]))

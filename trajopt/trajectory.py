@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,15 @@ SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no 
 class Arc:
     """One spline piece in normalised time with its own duration: q(t) = B(t / T) P.
 
-    duration is a number of seconds (fixed) or (shortest, longest) for a free one. `nodes_per_span`
-    Gauss-Lobatto points are placed on every span.
+    duration is a number of seconds (fixed) or (shortest, longest) for a free one. Every span carries the
+    points of a quadrature `rule`: `nodes_per_span` Gauss-Lobatto points, both ends among them, or
+    `nodes_per_span` Gauss points and, without weight, the two ends.
     """
 
     basis: SplineBasis
     duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf)
     nodes_per_span: int = 4
+    rule: Literal["lobatto", "gauss"] = "lobatto"
 
     def __post_init__(self) -> None:
         shortest, longest = self.duration_bounds
@@ -33,9 +36,20 @@ class Arc:
                 f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
             )
         if self.nodes_per_span < 2:
-            raise ShapeError(
-                f"nodes_per_span is {self.nodes_per_span}: Gauss-Lobatto rules start at 2 points"
-            )
+            raise ShapeError(f"nodes_per_span is {self.nodes_per_span}: both rules start at 2 points")
+        if self.rule not in ("lobatto", "gauss"):
+            raise ShapeError(f"rule is {self.rule!r}: use 'lobatto' or 'gauss'")
+
+    @cached_property
+    def unit_rule(self) -> tuple[NDArray, NDArray]:
+        """Points on [0, 1], ends included, and weights of the rule."""
+        if self.rule == "lobatto":
+            return gauss_lobatto(self.nodes_per_span)
+        points, weights = np.polynomial.legendre.leggauss(self.nodes_per_span)
+        return (
+            np.concatenate([[0.0], 0.5 * (points + 1.0), [1.0]]),
+            np.concatenate([[0.0], 0.5 * weights, [0.0]]),
+        )
 
     @property
     def duration_bounds(self) -> tuple[float, float]:
@@ -138,7 +152,7 @@ def gauss_lobatto(count: int) -> tuple[NDArray, NDArray]:
 def _span_nodes(arc: Arc, extra: NDArray):
     """Yield (span, s, weight) with shared ends merged into the left span and extra points without weight."""
     basis = arc.basis
-    unit_points, unit_weights = gauss_lobatto(arc.nodes_per_span)
+    unit_points, unit_weights = arc.unit_rule
     for span in range(basis.span_count):
         left, right = basis.breakpoints[span], basis.breakpoints[span + 1]
         s = left + (right - left) * unit_points

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
 from trajopt.block import Array
 from trajopt.errors import OptionError
-from trajopt.trajectory import Nodes, Trajectory, gauss_lobatto
+from trajopt.trajectory import Nodes, Trajectory
 
 WINDOW_TOLERANCE = 1e-9  # of normalised time: how closely a window's end must meet a breakpoint
+
+
+@dataclass(frozen=True)
+class ArcNodes:
+    """The nodes of one arc: its "start", its "end", or the ones "inside"."""
+
+    arc: int
+    part: Literal["start", "inside", "end"] = "inside"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +65,11 @@ def progress(trajectory: Trajectory, nodes: Nodes) -> Array:
 
 
 def selected_nodes(trajectory: Trajectory, over) -> Array:
-    """Indices of the nodes at "start", at "end", in a window (s0, s1), or all for "path"."""
+    """Indices of the nodes at "start", at "end", of an arc, in a window (s0, s1), or all for "path"."""
     nodes = trajectory.nodes
+    if isinstance(over, ArcNodes):
+        mine = np.flatnonzero(nodes.arc == over.arc)
+        return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:]}[over.part]
     if over == "path":
         return np.arange(nodes.count)
     if over == "start":
@@ -92,7 +104,7 @@ def quadrature(trajectory: Trajectory, over) -> Array:
         return nodes.weight
     weights = np.zeros(nodes.count)
     for arc_index, arc in enumerate(trajectory.arcs):
-        points, unit = gauss_lobatto(arc.nodes_per_span)
+        points, unit = arc.unit_rule
         mine = np.flatnonzero(nodes.arc == arc_index)
         breaks = arc.basis.breakpoints
         window = np.array(over) * len(trajectory.arcs) - arc_index

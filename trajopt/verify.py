@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajopt.problem import Constraint, Problem
 from trajopt.simulation import USEFUL_GROWTH, Simulation, simulate
-from trajopt.use import progress
+from trajopt.use import ArcNodes, progress
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
@@ -31,8 +31,8 @@ class Violation:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}, {self.component}: {self.node_violation:.3g} at nodes (t = {self.node_time:.4f} s), "
-            f"{self.dense_violation:.3g} between them (t = {self.dense_time:.4f} s)"
+            f"{self.name}, {self.component}: {self.node_violation:.3g} at nodes "
+            f"(t = {self.node_time:.4f} s), {self.dense_violation:.3g} between them (t = {self.dense_time:.4f} s)"
         )
 
 
@@ -159,7 +159,13 @@ def _excess(constraint: Constraint, values: NDArray) -> NDArray:
 def _where(solution: Solution, problem: Problem, constraint: Constraint, times: NDArray) -> NDArray:
     """Mask of the times to which a constraint applies."""
     mask = np.zeros(times.size, dtype=bool)
-    if constraint.over == "path":
+    starts = solution.curve.starts
+    if isinstance(constraint.over, ArcNodes):
+        arc, part = constraint.over.arc, constraint.over.part
+        if part == "inside":
+            return (times > starts[arc]) & (times < starts[arc + 1])
+        mask[np.argmin(np.abs(times - starts[arc + (part == "end")]))] = True
+    elif constraint.over == "path":
         mask[:] = True
     elif constraint.over in ("start", "end"):
         mask[0 if constraint.over == "start" else -1] = True
