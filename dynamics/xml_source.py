@@ -19,7 +19,7 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
 
     content, where = source_bytes(path_or_xml)
     if len(content) > LARGEST:
-        raise UrdfError(f"{where} has {len(content)} bytes; more than {LARGEST} are refused")
+        raise UrdfError(f"{where} has {len(content)} bytes or more; at most {LARGEST} are read")
     try:
         return fromstring(content)
     except DefusedXmlException as error:
