@@ -34,6 +34,7 @@ _HOME = {
     "Slsqp": "slsqp",
     "Status": "solver",
     "Solution": "solution",
+    "Certified": "certified",
     "TrajoptError": "errors",
 }
 

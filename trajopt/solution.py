@@ -21,6 +21,7 @@ from trajopt.quantities import graph_of
 from trajopt.solver import Result, Status
 
 if TYPE_CHECKING:
+    from trajopt.certified import Certificate
     from trajopt.kkt import KKT
     from trajopt.nlp import NLP
     from trajopt.verify import Report
@@ -54,6 +55,7 @@ class Solution:
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
     detail: str = ""
     known_problem: Problem | None = None
+    certificate: Certificate | None = None
 
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trajopt.errors import ShapeError
 from trajopt.problem import Problem
@@ -11,16 +11,21 @@ from trajopt.solution import Solution
 from trajopt.solver import Solver
 from trajopt.transcription import transcribe
 
+if TYPE_CHECKING:
+    from trajopt.certified import Certified
+
 
 def solve(
     problem: Problem,
     solver: Solver | None = None,
     *,
+    refine: Certified | None = None,
     progress: Literal["auto", "silent"] | Callable[..., Any] = "silent",
 ) -> Solution:
     """Minimize the problem's costs; the answer says whether it converged.
 
-    progress is "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function of every
+    refine, `Certified(tol=1e-6)`, makes the limits hold for all t and, where the switching structure can be
+    confirmed, finds the true optimum; the solution then has a `certificate`. progress is "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function of every
     `Iteration`. Raises ProblemError when the problem contradicts itself and EvaluationError when a term is
     not finite at the start; not converging is a status of the answer.
     """
@@ -40,4 +45,5 @@ def solve(
 
         with Progress(progress) as display:
             result = solver.solve(nlp, display)
-    return Solution.of(problem, nlp, result)
+    solution = Solution.of(problem, nlp, result)
+    return solution if refine is None else refine.refine(solution, solver)

@@ -1,0 +1,109 @@
+"""The largest excess of every limit over all of the motion, found by a bracketed search between samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.problem import Constraint
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+SAMPLES_PER_INTERVAL = 8  # between neighbouring nodes
+ROUNDS, POINTS = 4, 9  # every round narrows a bracket four-fold: 1/8 of an interval to 1/2000 of it
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How far a component of a limit is overstepped, and when; negative where it holds with room to spare."""
+
+    name: str
+    component: str
+    value: float  # in units of the limit
+    time: float  # seconds
+    hull: bool = False  # the limit holds by the convex hull of control points, no search was needed
+
+    def __str__(self) -> str:
+        how = "holds by the convex hull" if self.hull else f"at t = {self.time:.6f} s"
+        return f"{self.name}, {self.component}: {self.value:.3e} {how}"
+
+
+def path_limits(solution: Solution) -> list[Constraint]:
+    """The inequality constraints that a problem means for the whole motion."""
+    constraints = solution.problem.constraints
+    return [c for c in constraints if c.over == "path" and not np.all(c.lower == c.upper)]
+
+
+def largest_excesses(solution: Solution) -> list[Excess]:
+    """One entry per component of every limit over the path.
+
+    Every interval between nodes is sampled, every local maximum of the samples is bracketed by its
+    neighbours, and all brackets are narrowed together. A peak narrower than an eighth of an interval could
+    be missed; the curve is a polynomial of low degree there, so such peaks need a term that oscillates.
+    """
+    limits = path_limits(solution)
+    if not limits:
+        return []
+    times = _samples(solution)
+    found: list[Excess] = []
+    sampled = solution.values([limit.term for limit in limits], times)
+    for limit in limits:
+        excess = _excess(limit, sampled[limit.term.quantity])
+        labels = solution.problem.component_names(limit.term.quantity, excess.shape[1])
+        for component, label in enumerate(labels):
+            value, time = _refined(solution, limit, component, times, excess[:, component])
+            found.append(Excess(limit.name, label, value, time, limit.hold == "hull" and value <= 1e-9))
+    return found
+
+
+def local_maxima(solution: Solution, limit: Constraint, component: int) -> tuple[NDArray, NDArray]:
+    """Refined times and values of all local maxima of one component's excess."""
+    times = _samples(solution)
+    excess = _excess(limit, solution.value(limit.term, times))[:, component]
+    return _narrowed(solution, limit, component, times, excess)
+
+
+def _refined(solution, limit, component, times, excess) -> tuple[float, float]:
+    at, values = _narrowed(solution, limit, component, times, excess)
+    best = int(np.argmax(values))
+    return float(values[best]), float(at[best])
+
+
+def _narrowed(solution, limit, component, times, excess) -> tuple[NDArray, NDArray]:
+    """Local maxima of the samples, each narrowed within the bracket of its neighbours."""
+    left = np.append(-np.inf, excess[:-1])
+    right = np.append(excess[1:], -np.inf)
+    peaks = np.flatnonzero((excess >= left) & (excess >= right))
+    near = excess[peaks] > excess.max() - 0.2 * max(np.ptp(excess), 1e-12)
+    peaks = peaks[near | (excess[peaks] > 0.0)]
+    low = times[np.maximum(peaks - 1, 0)]
+    high = times[np.minimum(peaks + 1, times.size - 1)]
+    at, values = times[peaks].copy(), excess[peaks].copy()
+    for _ in range(ROUNDS):
+        grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, POINTS)
+        height = _excess(limit, solution.value(limit.term, grid.ravel()))[:, component].reshape(grid.shape)
+        best = np.argmax(height, axis=1)
+        rows = np.arange(peaks.size)
+        better = height[rows, best] > values
+        at[better], values[better] = grid[rows, best][better], height[rows, best][better]
+        low = grid[rows, np.maximum(best - 1, 0)]
+        high = grid[rows, np.minimum(best + 1, POINTS - 1)]
+    return at, values
+
+
+def _excess(limit: Constraint, values: NDArray) -> NDArray:
+    return np.maximum(limit.lower - values, values - limit.upper)
+
+
+def _samples(solution: Solution) -> NDArray:
+    """Nodes, points between them, and both sides of every border at which the acceleration may jump."""
+    nodes = np.unique(solution.node_times)
+    fractions = np.arange(SAMPLES_PER_INTERVAL) / SAMPLES_PER_INTERVAL
+    inner = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
+    borders = solution.curve.knot_times[1:-1]
+    before = np.nextafter(borders, 0.0)
+    return np.unique(np.concatenate([inner, before, borders, nodes[-1:]]))
