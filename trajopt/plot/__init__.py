@@ -1,0 +1,10 @@
+"""Figures of a solution, each returned as a matplotlib Figure: `figure.savefig("torques.pdf")` keeps it.
+
+`torques`, `joint_forces`, `joints` and `motion` correspond to figures 4.2 to 4.7 of Barman's thesis. Colours
+are those of Okabe and Ito, told apart by colour-blind readers, and every curve has its own line style.
+"""
+
+from trajopt.plot.joint_curves import joint_forces, joints, torques
+from trajopt.plot.snapshots import motion
+
+__all__ = ["joint_forces", "joints", "motion", "torques"]

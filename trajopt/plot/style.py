@@ -1,0 +1,90 @@
+"""What all figures share: palette, sizes, the grid of panels, and the times at which curves are sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+#: Okabe and Ito, Color Universal Design (2008), the darkest first; their yellow is too pale for a line.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
+LIMIT_COLOUR = "#555555"
+WIDTH = 6.3  # inches; the text of an A4 page
+SAMPLES = 600  # a figure of this width shows no more
+
+_SETTINGS: dict[str, Any] = {
+    "font.size": 9.0,
+    "axes.labelsize": 9.0,
+    "axes.titlesize": 9.0,
+    "legend.fontsize": 8.0,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.5,
+    "figure.dpi": 200,
+    "pdf.fonttype": 42,  # text stays text in journals' files
+}
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """The style, for as long as a figure is drawn; the user's own settings stay as they are."""
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def line_of(index: int) -> dict[str, Any]:
+    """Colour and line style of the curve number `index`."""
+    return {"color": PALETTE[index % len(PALETTE)], "linestyle": LINE_STYLES[index % len(LINE_STYLES)]}
+
+
+def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of `count` panels over a common time axis, each `height` inches tall."""
+    rows = ceil(count / columns)
+    figure = Figure(figsize=(WIDTH, rows * height + 0.5), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
+    axes = list(grid.flat)
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    for position, axis in enumerate(axes[:count]):
+        below_is_empty = position + columns >= count
+        axis.tick_params(labelbottom=below_is_empty)
+        if below_is_empty:
+            axis.set_xlabel("time (s)")
+        axis.margins(x=0.0)
+    return figure, axes[:count]
+
+
+def title(figure: Figure, solution: Solution) -> None:
+    """Which motion this is, and whether it can be trusted."""
+    outcome = "" if solution.converged else ", not converged"
+    figure.suptitle(
+        f"{solution.name}, T = {solution.duration:.4g} s{outcome}",
+        x=0.01,
+        horizontalalignment="left",
+        fontsize=9.0,
+    )
+
+
+def times(solution: Solution) -> NDArray[np.float64]:
+    """Sample times that hold both sides of every knot, so that a jump is drawn as a vertical line."""
+    knots = np.asarray(solution.knot_times, dtype=float)
+    per_span = max(6, SAMPLES // max(knots.size - 1, 1))
+    inside = np.linspace(1e-9, 1.0 - 1e-9, per_span)
+    spans = knots[:-1, None] + np.diff(knots)[:, None] * inside
+    return np.concatenate([knots[:1], spans.ravel(), knots[-1:]])
