@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dynamics.body import Body
@@ -19,7 +21,7 @@ def autotree(count: int, branching: int = 1, skew: float = 0.0, rotor: Rotor | N
     Body i (from 1) hangs on body floor((i - 2 + branching) / branching); 0 is the ground.
 
     skew : rad, turn about x from one joint axis to the next; 0 is planar
-    rotor : the same on every joint
+    rotor : its ratio, mass and inertia; one stands on the axis of every joint, where the parent carries it
     Source: Featherstone, spatial_v2; Echeandia, thesis, 4.4 (gear ratio 5, no gravity).
     """
     cosine, sine = np.cos(skew), np.sin(skew)
@@ -28,7 +30,8 @@ def autotree(count: int, branching: int = 1, skew: float = 0.0, rotor: Rotor | N
     for i in range(1, count + 1):
         parent = (i - 2 + branching) // branching
         rotation, tip = (np.eye(3), np.zeros(3)) if parent == 0 else (turned, np.array([1.0, 0.0, 0.0]))
-        joint = Joint(f"joint{i}", rotation=rotation, position=tip, rotor=rotor)
+        placed = rotor and replace(rotor, axis=rotation @ rotor.axis, position=tip)
+        joint = Joint(f"joint{i}", rotation=rotation, position=tip, rotor=placed)
         carrier = None if parent == 0 else f"link{parent}"
         bodies.append(Body(f"link{i}", joint, carrier, 1.0, TUBE_CENTRE, TUBE_INERTIA))
     name = f"autotree {count}, branching {branching}"

@@ -26,11 +26,13 @@ class JointMotion(Protocol):
     def axes_rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray: ...
 
 
-def turn(axis: np.ndarray, angle) -> np.ndarray:
-    """Rotation about a unit axis, (3, 3): Rodrigues' formula."""
+def turn(axis: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Rotation about a unit axis by `angle` (1,), (3, 3): Rodrigues' formula.
+
+    The angle stays an array so that an array of symbols is never absorbed into a symbol of an array.
+    """
     skew = hat(axis)
-    sine, cosine = np.sin(np.array([angle]))[0], np.cos(np.array([angle]))[0]
-    return np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew)
+    return np.eye(3) + np.sin(angle) * skew + (1 - np.cos(angle)) * (skew @ skew)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,8 @@ class Screw:
 
     def pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.kind == "revolute":
-            return self.rotation @ turn(self.axis, q[0]), self.position
-        return self.rotation, self.position + self.rotation @ self.axis * q[0]
+            return self.rotation @ turn(self.axis, q), self.position
+        return self.rotation, self.position + self.rotation @ self.axis * q
 
     def axes(self, q: np.ndarray) -> np.ndarray:
         angular = self.kind == "revolute"
@@ -61,13 +63,13 @@ X_AXIS, Y_AXIS, Z_AXIS = np.eye(3)
 
 def euler_rotation(angles: np.ndarray) -> np.ndarray:
     """Rz(angles[0]) Ry(angles[1]) Rx(angles[2]), (3, 3)."""
-    return turn(Z_AXIS, angles[0]) @ turn(Y_AXIS, angles[1]) @ turn(X_AXIS, angles[2])
+    return turn(Z_AXIS, angles[:1]) @ turn(Y_AXIS, angles[1:2]) @ turn(X_AXIS, angles[2:])
 
 
 def euler_axes(angles: np.ndarray) -> np.ndarray:
     """E, (3, 3): body angular velocity = E d(angles)/dt, in body axes."""
-    about_x = turn(X_AXIS, angles[2])
-    about_yx = turn(Y_AXIS, angles[1]) @ about_x
+    about_x = turn(X_AXIS, angles[2:])
+    about_yx = turn(Y_AXIS, angles[1:2]) @ about_x
     return np.stack([about_yx.T @ Z_AXIS, about_x.T @ Y_AXIS, X_AXIS + 0 * angles], axis=1)
 
 

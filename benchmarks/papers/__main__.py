@@ -1,0 +1,46 @@
+"""`python -m benchmarks.papers`: measure, and write docs/papers.md and its figures."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from benchmarks.papers import maba_tables, safeea_tables
+from benchmarks.papers.agreement_table import agreement_section
+from benchmarks.papers.barman_table import barman_section
+from benchmarks.papers.coriolis_tables import error_section, symbolic_section, time_section
+from benchmarks.papers.figures import figure_section
+from benchmarks.papers.timing import machine
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+HEADING = """# The source papers, reproduced or refuted
+
+The numbers that the papers publish about their algorithms, ours beside them, and a reason where they
+differ. Written by `python -m benchmarks.papers`, which measured everything below in {seconds:.0f} s on
+{machine}. The algorithms are in `dynamics/papers/`, in plain NumPy; "production" is what trajectories use.
+Times on a shared machine vary by tens of percent from run to run; errors are those of seeded inputs.
+"""
+
+
+def main() -> None:
+    """Run every section in the order of the papers and write the page."""
+    started = time.perf_counter()
+    parts = [
+        agreement_section(),
+        error_section(),
+        time_section(),
+        figure_section(DOCS / "figures"),
+        symbolic_section(),
+        *maba_tables.sections(),
+        *safeea_tables.sections(),
+        barman_section(),
+    ]
+    heading = HEADING.format(seconds=time.perf_counter() - started, machine=machine())
+    DOCS.mkdir(exist_ok=True)
+    (DOCS / "papers.md").write_text("\n\n".join([heading.strip(), *parts]) + "\n", encoding="utf-8")
+    print(f"wrote {DOCS / 'papers.md'} in {time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

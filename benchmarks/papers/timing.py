@@ -1,0 +1,49 @@
+"""How long things take here, and where "here" is."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+
+def machine() -> str:
+    """Processor, cores and versions, in one sentence."""
+    name = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        models = [line for line in information.read_text().splitlines() if line.startswith("model name")]
+        name = models[0].split(":", 1)[1].strip() if models else name
+    return (
+        f"{name}, {os.cpu_count()} cores, {platform.system()}, "
+        f"Python {platform.python_version()}, NumPy {np.__version__}"
+    )
+
+
+def time_of(run: Callable[[], object], budget: float = 0.15) -> float:
+    """Seconds per call: the median of five batches that fill the budget, after one call that warms up."""
+    run()
+    started = time.perf_counter()
+    run()
+    once = max(time.perf_counter() - started, 1e-7)
+    calls = max(1, int(budget / 5.0 / once))
+    if once > budget:
+        return once
+    batches = []
+    for _ in range(5):
+        started = time.perf_counter()
+        for _ in range(calls):
+            run()
+        batches.append((time.perf_counter() - started) / calls)
+    return float(np.median(batches))
+
+
+def once(run: Callable[[], object]) -> float:
+    """Seconds of one call, for what is too slow or too wasteful to repeat."""
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
