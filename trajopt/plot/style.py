@@ -23,7 +23,7 @@ LIMIT_COLOUR = "#555555"
 WIDTH = 6.3  # inches; the text of an A4 page
 SAMPLES = 600  # a figure of this width shows no more
 
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.labelsize": 9.0,
     "axes.titlesize": 9.0,
