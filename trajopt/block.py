@@ -93,6 +93,31 @@ class Square:
         return {(self.source, self.source): self._diagonal.astype(bool)}
 
 
+class Renamed:
+    """y = u under another name: how a term's value becomes the load on a link."""
+
+    def __init__(self, source: str, width: int, target: str) -> None:
+        self.source, self.target = source, target
+        self.inputs = {source: width}
+        self.outputs = {target: width}
+
+    def value(self, u: Mapping[str, Array]) -> Values:
+        return {self.target: u[self.source]}
+
+    def partials(self, u: Mapping[str, Array]) -> Pairs:
+        width, nodes = self.outputs[self.target], u[self.source].shape[0]
+        return {(self.target, self.source): np.broadcast_to(np.eye(width), (nodes, width, width))}
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        return {}
+
+    def pattern(self) -> Pairs:
+        return {(self.target, self.source): np.eye(self.outputs[self.target], dtype=bool)}
+
+    def curvature_pattern(self) -> Pairs:
+        return {}
+
+
 class TimesDuration:
     """y = T u, with T the duration of the node's arc: the integrand of an integral over normalised time."""
 

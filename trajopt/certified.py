@@ -213,6 +213,7 @@ def _copy(problem: Problem, trajectory: Trajectory, keep_path: bool = True) -> P
     copy = Problem(problem.dynamics, trajectory, problem.name)
     copy.costs = list(problem.costs)
     copy.parameters = dict(problem.parameters)
+    copy.loads = dict(problem.loads)
     copy.periodicities = list(problem.periodicities)
     for constraint in problem.constraints:
         limit = constraint.over == "path" and not np.all(constraint.lower == constraint.upper)

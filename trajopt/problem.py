@@ -96,6 +96,7 @@ class Problem:
     costs: list[Cost] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
     periodicities: list[Periodicity] = field(default_factory=list, init=False)
+    loads: dict[str, Any] = field(default_factory=dict, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
     guessed_curve: Any = field(default=None, init=False)
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
@@ -189,6 +190,21 @@ class Problem:
         label = name or f"{term.name} periodic"
         width = self.width_of_term(term)
         self.periodicities.append(Periodicity(term, _bound(signs, 1.0, width, label, ()), label))
+
+    def load(self, link: str, term: Any) -> None:
+        """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
+
+        The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (a ground
+        reaction, say); torques and joint wrenches then contain it, with exact derivatives through both.
+        """
+        width = self.width_of_term(term)
+        if width != 6:
+            raise ShapeError(
+                f"the load on '{link}' has {width} components: give [moment; force], six of them"
+            )
+        if link in self.loads:
+            raise OptionError(f"'{link}' carries a load already: add the two inside one term")
+        self.loads[link] = term
 
     def parameter(
         self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None

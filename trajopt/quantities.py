@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trajopt.block import Block, TimesDuration
+from trajopt.block import Block, Renamed, TimesDuration
+from trajopt.errors import GraphCycleError
 from trajopt.graph import Graph
 from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES, parameter_leaf
 from trajopt.problem import Problem
 from trajopt.terms import INVERSE_DYNAMICS
+
+LOADED = ("tau", "wrench")  # what a load changes
+LOAD = "load:"  # the inputs of a dynamics block that carry loads
 
 
 def leaf_widths(problem: Problem) -> dict[str, int]:
@@ -19,22 +23,59 @@ def leaf_widths(problem: Problem) -> dict[str, int]:
 
 
 def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
-    """Blocks for all terms, for what they need of the dynamics, and for the integrands T * term."""
+    """Blocks for all terms, for what they need of the dynamics, and for the integrands T * term.
+
+    Quantities from which a load follows, the base wrench for instance, are those of the robot without the
+    problem's loads; torques and joint wrenches are those under the loads.
+    """
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
-    blocks: dict[str, Block] = {}
-    for term in (*terms, *integrated):
-        for block in problem.blocks_of(term):
-            blocks.setdefault(next(iter(block.outputs)), block)
-    wanted = {term.quantity for term in (*terms, *integrated)}
-    wanted.update(name for block in blocks.values() for name in block.inputs)
-    for family in _dynamics_families(wanted - set(blocks) - set(leaves)):
-        block = problem.dynamics.block(family)
-        blocks[next(iter(block.outputs))] = block
+    blocks = _term_blocks(problem, (*terms, *integrated))
+    wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks)
+    under_load = {name for name in wanted if _family(name) in LOADED} if problem.loads else set()
+    if under_load:
+        blocks |= _load_blocks(problem)
+        loads = tuple(problem.loads)
+        blocks["under load"] = problem.dynamics.block(tuple(sorted(under_load)), loads)
+    known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
+    for family in _dynamics_families((wanted | _inputs(blocks)) - known):
+        blocks[family[0]] = problem.dynamics.block(family)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         integrand = integrand_of(term)
         blocks.setdefault(integrand, TimesDuration(term.quantity, widths[term.quantity], integrand))
     return Graph(leaves, blocks.values())
+
+
+def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
+    """The terms' own blocks, each once, by their first output."""
+    blocks: dict[str, Block] = {}
+    for term in terms:
+        for block in problem.blocks_of(term):
+            blocks.setdefault(next(iter(block.outputs)), block)
+    return blocks
+
+
+def _load_blocks(problem: Problem) -> dict[str, Block]:
+    """What computes the wrench on every link; GraphCycleError where it needs the torques it changes."""
+    blocks = _term_blocks(problem, problem.loads.values())
+    for link, term in problem.loads.items():
+        own = _term_blocks(problem, [term])
+        needs = sorted(name for name in {term.quantity} | _inputs(own) if _family(name) in LOADED)
+        if needs:
+            raise GraphCycleError(
+                f"the load on '{link}' depends on {', '.join(needs)}, which it changes: "
+                "let it depend on motion, parameters or the base wrench"
+            )
+        blocks[f"{LOAD}{link}"] = Renamed(term.quantity, 6, f"{LOAD}{link}")
+    return blocks
+
+
+def _inputs(blocks: Mapping[str, Block]) -> set[str]:
+    return {name for block in blocks.values() for name in block.inputs}
+
+
+def _family(quantity: str) -> str:
+    return quantity.partition(":")[0]
 
 
 def integrand_of(term: Any) -> str:

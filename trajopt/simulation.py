@@ -43,8 +43,8 @@ class Simulation:
 
 
 def simulate(solution: Solution) -> Simulation | None:
-    """Both gaps, or None where the dynamics offers no forward dynamics."""
-    if getattr(solution.problem.dynamics, "forward_dynamics", None) is None:
+    """Both gaps, or None where forward dynamics are not offered or do not know the loads."""
+    if solution.problem.loads or getattr(solution.problem.dynamics, "forward_dynamics", None) is None:
         return None
     return Simulation(_restarted(solution), _end_to_end(solution))
 
