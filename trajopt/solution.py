@@ -132,7 +132,9 @@ class Solution:
 
     def wrench(self, t: ArrayLike) -> NDArray[np.float64]:
         """What every joint transmits to its link, [moment; force] in link axes, (..., n, 6)."""
-        return np.stack([self.value(terms.wrench(joint), t) for joint in self.joint_names], axis=-2)
+        several = [terms.wrench(joint) for joint in self.joint_names]
+        values = self.values(several, t)
+        return np.stack([values[term.quantity] for term in several], axis=-2)
 
     def value(self, term: Any, t: ArrayLike) -> NDArray[np.float64]:
         """Any term at times t (...,), (..., width)."""
