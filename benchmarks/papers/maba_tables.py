@@ -148,7 +148,7 @@ def nearest_variant() -> str:
 
 
 def chain_with_rotors_at(mass: float, offset: float, at: float) -> RigidBodyModel:
-    """Five tubes with rotors of 1 kg m2 about their axis, `at` m along the parent, centre `offset` m off it."""
+    """Five tubes with rotors of 1 kg m2, `at` m along the parent, centre of mass `offset` m off the axis."""
     own = 1.0 - mass * offset**2
     centre, position = np.array([offset, 0.0, 0.0]), np.array([at, 0.0, 0.0])
     rotor = Rotor(5.0, mass, np.diag([own, own, own]), position=position, centre_of_mass=centre)

@@ -156,32 +156,58 @@ def newton_euler(
     q, v, a = np.asarray(q), np.asarray(v), np.asarray(a)
     linkage, places = linkage_of(model), link_places(model)
     motions = outward(linkage, q, v, a)
-    force, moment = [], []
+    inner = body_forces(linkage, motions)
+    for load in loads:
+        subtract_load(linkage, motions, places[model.link_index(load.link)], load, inner)
+    for c in reversed(range(len(motions))):
+        add_to_parent(linkage, motions, c, inner)
+    along = [dot(m.e, inner.moment[j] if m.turns else inner.force[j]) for j, m in enumerate(motions)]
+    tau = np.stack(along, axis=-1) @ linkage.reduction + linkage.armature * a
+    of_links = [stacked([x[i] for i in places], q.shape[:-1]) for x in (inner.force, inner.moment)]
+    return Forces(of_links[0], of_links[1], tau)
+
+
+@dataclass(frozen=True, eq=False)
+class InnerForces:
+    """What each link transmits, at first alone, then with loads and descendants: lists of (..., 3)."""
+
+    force: list[np.ndarray]
+    moment: list[np.ndarray]
+
+
+def body_forces(linkage: Linkage, motions: list[LinkMotion]) -> InnerForces:
+    """F_Gj and tau_Gj + Delta x_G x F_Gj of every link (3.67), (3.69)."""
+    inner = InnerForces([], [])
     for link, motion in zip(linkage.links, motions, strict=True):
         F_G = link.mass * (motion.start + motion.acceleration_of(link.centre_of_mass) - motion.gravity)
-        spin = carried(link.inertia, motion.omega)
-        tau_G = carried(link.inertia, motion.alpha) + np.cross(motion.omega, spin)  # (3.69)
-        force.append(F_G)
-        moment.append(tau_G + np.cross(link.centre_of_mass + motion.slide, F_G))
-    for load in loads:
-        k = places[model.link_index(load.link)]
-        to_link = world_rotation(linkage, motions, k)
-        push = carried(to_link, load.force)
-        force[k] = force[k] - push
-        moment[k] = moment[k] - carried(to_link, load.moment) - np.cross(load.point + motions[k].slide, push)
-    for c in reversed(range(len(force))):
-        parent = linkage.links[c].parent
-        if parent >= 0:
-            R = np.swapaxes(motions[c].Rt, -1, -2)
-            distal = carried(R, force[c])  # (3.72)
-            lever = linkage.links[c].motion.position + motions[parent].slide
-            force[parent] = force[parent] + distal  # (3.74)
-            moment[parent] = moment[parent] + carried(R, moment[c]) + np.cross(lever, distal)  # (3.82)
-    along = [dot(m.e, moment[j] if m.turns else force[j]) for j, m in enumerate(motions)]
-    tau = np.stack(along, axis=-1) @ linkage.reduction + linkage.armature * a
-    batch = q.shape[:-1]
-    of_links = [stacked([x[i] for i in places], batch) for x in (force, moment)]
-    return Forces(of_links[0], of_links[1], tau)
+        turning = carried(link.inertia, motion.alpha)
+        gyroscopic = np.cross(motion.omega, carried(link.inertia, motion.omega))
+        inner.force.append(F_G)
+        inner.moment.append(turning + gyroscopic + np.cross(link.centre_of_mass + motion.slide, F_G))
+    return inner
+
+
+def subtract_load(
+    linkage: Linkage, motions: list[LinkMotion], k: int, load: Load, inner: InnerForces
+) -> None:
+    """Steps 9 b, d and e at the loaded link: what acts on it, its joint need not transmit."""
+    to_link = world_rotation(linkage, motions, k)
+    push = carried(to_link, load.force)
+    reach = load.point + motions[k].slide
+    inner.force[k] = inner.force[k] - push
+    inner.moment[k] = inner.moment[k] - carried(to_link, load.moment) - np.cross(reach, push)
+
+
+def add_to_parent(linkage: Linkage, motions: list[LinkMotion], c: int, inner: InnerForces) -> None:
+    """Steps 9 a and c: what link c hands on, (3.72), (3.74), (3.80), (3.82)."""
+    parent = linkage.links[c].parent
+    if parent < 0:
+        return
+    R = np.swapaxes(motions[c].Rt, -1, -2)
+    distal = carried(R, inner.force[c])
+    lever = linkage.links[c].motion.position + motions[parent].slide
+    inner.force[parent] = inner.force[parent] + distal
+    inner.moment[parent] = inner.moment[parent] + carried(R, inner.moment[c]) + np.cross(lever, distal)
 
 
 def world_rotation(linkage: Linkage, motions: list[LinkMotion], k: int) -> np.ndarray:

@@ -18,13 +18,17 @@ import numpy as np
 from dynamics.model import RigidBodyModel
 from dynamics.papers.barman import (
     Forces,
+    InnerForces,
     LinkMotion,
     Load,
+    add_to_parent,
+    body_forces,
     carried,
     hats,
     link_places,
     newton_euler,
     outward,
+    subtract_load,
     world_rotation,
 )
 from dynamics.papers.linkage import Linkage, linkage_of
@@ -89,7 +93,7 @@ def newton_euler_sensitivities(
     linkage, places = linkage_of(model), link_places(model)
     motions = outward(linkage, q, v, a)
     columns = outward_columns(linkage, motions)
-    inner = inner_forces(linkage, motions)
+    inner = body_forces(linkage, motions)
     force, moment = body_columns(linkage, motions, columns, inner)
     for load in loads:
         k = places[model.link_index(load.link)]
@@ -176,32 +180,10 @@ def acceleration_columns(motion: LinkMotion, columns: MotionColumns, j: int, lev
     return own(moved, j, q=np.cross(motion.alpha, motion.e), v=doubled, a=motion.e)
 
 
-@dataclass(frozen=True, eq=False)
-class InnerForces:
-    """What each link transmits, without and then with its descendants: lists of (..., 3), changed by
-    `gather`.
-    """
-
-    force: list[np.ndarray]
-    moment: list[np.ndarray]
-
-
-def inner_forces(linkage: Linkage, motions: list[LinkMotion]) -> InnerForces:
-    """F_Gj and tau_Gj + Delta x_G x F_Gj of every link (3.67), (3.69)."""
-    inner = InnerForces([], [])
-    for link, motion in zip(linkage.links, motions, strict=True):
-        F_G = link.mass * (motion.start + motion.acceleration_of(link.centre_of_mass) - motion.gravity)
-        turning = carried(link.inertia, motion.alpha)
-        gyroscopic = np.cross(motion.omega, carried(link.inertia, motion.omega))
-        inner.force.append(F_G)
-        inner.moment.append(turning + gyroscopic + np.cross(link.centre_of_mass + motion.slide, F_G))
-    return inner
-
-
 def body_columns(
     linkage: Linkage, motions: list[LinkMotion], columns: list[MotionColumns], inner: InnerForces
 ) -> tuple[list[Columns], list[Columns]]:
-    """Sensitivities of `inner_forces` (3.68), (3.70), and the first term that (3.83) lacks."""
+    """Sensitivities of `body_forces` (3.68), (3.70), and the first term that (3.83) lacks."""
     force, moment = [], []
     for j, (link, motion, sens) in enumerate(zip(linkage.links, motions, columns, strict=True)):
         moved = acceleration_columns(motion, sens, j, link.centre_of_mass)
@@ -231,8 +213,7 @@ def gather(
         R = np.swapaxes(child.Rt, -1, -2)
         distal = carried(R, inner.force[c])
         lever = linkage.links[c].motion.position + parent.slide
-        inner.force[j] = inner.force[j] + distal
-        inner.moment[j] = inner.moment[j] + carried(R, inner.moment[c]) + np.cross(lever, distal)
+        add_to_parent(linkage, motions, c, inner)
         F, T = force[c], moment[c]
         if child.turns:  # R_j,i = R_j S(e)
             F = own(F, c, q=np.cross(child.e, inner.force[c]))
@@ -263,8 +244,7 @@ def add_load(
     moment_q = twist_q + hats(reach) @ push_q
     if not motions[k].turns:
         moment_q = own({"q": moment_q}, k, q=np.cross(e, push))["q"]
-    inner.force[k] = inner.force[k] - push
-    inner.moment[k] = inner.moment[k] - twist - np.cross(reach, push)
+    subtract_load(linkage, motions, k, load, inner)
     force["q"] = force["q"] - push_q
     moment["q"] = moment["q"] - moment_q
 

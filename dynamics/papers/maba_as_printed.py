@@ -5,8 +5,8 @@ mended.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -46,41 +46,64 @@ def maba_as_printed(
             printed_rotor(*pair, q, v, i, links) for i, pair in enumerate(zip(joints, rotors, strict=True))
         ]
     IA, pA = [state.inertia for state in links], [state.p for state in links]
-    U: list[np.ndarray] = [np.zeros(6)] * model.n
-    D, u = np.zeros(model.n), np.zeros(model.n)
+    steps: list[Step] = []
     for i in reversed(range(model.n)):
-        link, n, parent = links[i], joints[i].gear_ratio, joints[i].link.parent
-        rotor = rotors[i] or replace(link, inertia=np.zeros((6, 6)), p=np.zeros(6))
-        direction = rotor.Phi / n
-        torque = 0.0 if "torque" in mended else tau[i] / n
-        solvable = rotor.inertia @ np.linalg.pinv(rotor.inertia)
-        pull = link.Phi * tau[i] - pA[i] - IA[i] @ link.c
-        rotor_pull = solvable @ (direction * torque - rotor.p) - rotor.inertia @ rotor.c
-        D[i] = link.Phi @ IA[i] @ link.Phi + rotor.Phi @ rotor.inertia @ rotor.Phi
-        own, its = link.X.T @ IA[i] @ link.Phi, rotor.X.T @ rotor.inertia @ rotor.Phi
-        u_own, u_its = link.Phi @ pull, rotor.Phi @ rotor_pull
-        U[i], u[i] = own + its, u_own + u_its
-        inertia = link.X.T @ IA[i] @ link.X + rotor.X.T @ rotor.inertia @ rotor.X
-        force = link.X.T @ (pA[i] + IA[i] @ link.c) + rotor.X.T @ (rotor.p + rotor.inertia @ rotor.c)
-        if "cross terms" in mended:
-            inertia, force = inertia - np.outer(U[i], U[i]) / D[i], force + U[i] * u[i] / D[i]
-        else:
-            inertia = inertia - (np.outer(own, own) + np.outer(its, its)) / D[i]
-            force = force + (own * u_own + its * u_its) / D[i]
+        parent = joints[i].link.parent
+        step = inward_step(joints[i], links[i], rotors[i], IA[i], pA[i], tau[i], mended)
+        steps.insert(0, step)
         if parent >= 0:
             start = (
                 (IA[parent], pA[parent]) if "siblings" in mended else (links[parent].inertia, links[parent].p)
             )
-            IA[parent], pA[parent] = start[0] + inertia, start[1] + force
+            IA[parent], pA[parent] = start[0] + step.inertia, start[1] + step.force
     ground = np.concatenate([np.zeros(3), -model.gravity]) if "base acceleration" in mended else np.zeros(6)
     acceleration: list[np.ndarray] = []
     a = np.zeros(model.n)
-    for i, link in enumerate(links):
+    for i, (link, step) in enumerate(zip(links, steps, strict=True)):
         parent = joints[i].link.parent
         carrier = acceleration[parent] if parent >= 0 else ground
-        a[i] = (u[i] - U[i] @ carrier) / D[i]
+        a[i] = (step.u - step.U @ carrier) / step.D
         acceleration.append(link.X @ carrier + link.Phi * a[i] + link.c)
     return a
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Of one joint: U, D and u for its acceleration, and what lines 16 and 17 add to the parent."""
+
+    U: np.ndarray
+    D: Any
+    u: Any
+    inertia: np.ndarray
+    force: np.ndarray
+
+
+def inward_step(
+    joint: GearedJoint,
+    link: BodyState,
+    rotor: BodyState | None,
+    IA: np.ndarray,
+    pA: np.ndarray,
+    tau: float,
+    mended: Collection[Misprint],
+) -> Step:
+    """Lines 12 to 17, with I a_uc of (4.2) and (4.3) written as the forces they are."""
+    n = joint.gear_ratio
+    rotor = rotor or replace(link, inertia=np.zeros((6, 6)), p=np.zeros(6))
+    solvable = rotor.inertia @ np.linalg.pinv(rotor.inertia)
+    torque = 0.0 if "torque" in mended else tau / n
+    pull = link.Phi * tau - pA - IA @ link.c
+    rotor_pull = solvable @ (rotor.Phi / n * torque - rotor.p) - rotor.inertia @ rotor.c
+    D = link.Phi @ IA @ link.Phi + rotor.Phi @ rotor.inertia @ rotor.Phi
+    own, its = link.X.T @ IA @ link.Phi, rotor.X.T @ rotor.inertia @ rotor.Phi
+    u_own, u_its = link.Phi @ pull, rotor.Phi @ rotor_pull
+    U, u = own + its, u_own + u_its
+    inertia = link.X.T @ IA @ link.X + rotor.X.T @ rotor.inertia @ rotor.X
+    force = link.X.T @ (pA + IA @ link.c) + rotor.X.T @ (rotor.p + rotor.inertia @ rotor.c)
+    if "cross terms" in mended:
+        return Step(U, D, u, inertia - np.outer(U, U) / D, force + U * u / D)
+    inertia = inertia - (np.outer(own, own) + np.outer(its, its)) / D
+    return Step(U, D, u, inertia, force + (own * u_own + its * u_its) / D)
 
 
 def printed_rotor(
