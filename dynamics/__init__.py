@@ -35,6 +35,16 @@ _HOME = {
     "from_dh": "dh",
     "from_modified_dh": "dh",
     "load_urdf": "urdf",
+    "base_wrench": "rnea",
+    "joint_wrenches": "rnea",
+    "rnea": "rnea",
+    "RneaDerivatives": "rnea_derivatives",
+    "WrenchDerivatives": "rnea_derivatives",
+    "base_wrench_derivatives": "rnea_derivatives",
+    "joint_wrench_derivatives": "rnea_derivatives",
+    "rnea_derivatives": "rnea_derivatives",
+    "RneaSecondDerivatives": "rnea_second_derivatives",
+    "rnea_second_derivatives": "rnea_second_derivatives",
     "christoffel_symbols_serial": "papers.safeea",
 }
 

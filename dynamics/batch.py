@@ -1,0 +1,146 @@
+"""The border between callers' arrays and kernels: checked and brought to one form here, trusted inside.
+
+Callers give (..., width) arrays of any real dtype with leading axes that broadcast; kernels get
+C-contiguous writable (nodes, width) float64 arrays. complex128 is let through for complex-step tests.
+NaN passes and propagates, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.errors import ShapeError
+
+if TYPE_CHECKING:
+    from dynamics.packed import PackedModel
+
+LANES = 8  # repeated from vector.py, which would import numba
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Arrays brought to (nodes, width) and the leading axes to give back."""
+
+    arrays: tuple[np.ndarray, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def nodes(self) -> int:
+        return self.arrays[0].shape[0]
+
+    @property
+    def width(self) -> int:
+        """Nodes per slot of the kernels' arrays."""
+        return LANES if self.dtype == np.float64 else 1
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.nodes // self.width)
+
+    def rows(self, *widths: int) -> np.ndarray:
+        """An empty (nodes, product of widths) array for results that kernels scatter."""
+        return np.empty((self.nodes, prod(widths)), self.dtype)
+
+    def unfold(self, rows: np.ndarray, *widths: int) -> np.ndarray:
+        """(nodes, product) -> (..., *widths)."""
+        return rows.reshape(self.shape + widths)
+
+    def slots(self, *widths: int) -> np.ndarray:
+        """A zero (*widths, blocks, width) array for results whose node axis is last in memory."""
+        return np.zeros((*widths, self.blocks, self.width), self.dtype)
+
+    def spread(self, nodes_last: np.ndarray) -> np.ndarray:
+        """(*widths, nodes) -> (..., *widths), a strided view where there is one leading axis."""
+        widths = nodes_last.shape[:-1]
+        first = np.moveaxis(nodes_last, -1, 0)
+        return first if len(self.shape) == 1 else first.reshape(self.shape + widths)
+
+    def unblock(self, slots: np.ndarray) -> np.ndarray:
+        """(*widths, blocks, width) -> (..., *widths)."""
+        return self.spread(slots.reshape(*slots.shape[:-2], -1)[..., : self.nodes])
+
+
+def batch(packed: PackedModel, **arrays: Any) -> Batch:
+    """Coordinate arrays, each (..., n), by name; ShapeError names the array and the joints."""
+    return _batch(arrays, dict.fromkeys(arrays, (packed.n,)), packed)
+
+
+def batch_with(packed: PackedModel, extra: dict[str, tuple[Any, tuple[int, ...]]], **arrays: Any) -> Batch:
+    """Coordinate arrays and, after them, `extra`: name -> (array, trailing shape)."""
+    trailing: dict[str, tuple[int, ...]] = dict.fromkeys(arrays, (packed.n,))
+    for name, (array, shape) in extra.items():
+        arrays[name], trailing[name] = array, shape
+    return _batch(arrays, trailing, packed)
+
+
+def _batch(arrays: dict[str, Any], trailing: dict[str, tuple[int, ...]], packed: PackedModel) -> Batch:
+    found = [number_array(name, array) for name, array in arrays.items()]
+    leading = []
+    dtype = np.dtype(np.float64)
+    for array, (name, tail) in zip(found, trailing.items(), strict=True):
+        cut = array.ndim - len(tail)
+        if cut < 0 or array.shape[cut:] != tail:
+            raise ShapeError(shape_message(name, array.shape, tail, packed))
+        leading.append(array.shape[:cut])
+        if array.dtype != np.float64:
+            dtype = array.dtype
+    shape = leading[0]
+    if any(other != shape for other in leading):
+        shape = broadcast_shape(leading, trailing)
+    return Batch(
+        tuple(
+            node_rows(array, shape, tail, dtype) for array, tail in zip(found, trailing.values(), strict=True)
+        ),
+        shape,
+        dtype,
+    )
+
+
+def number_array(name: str, array: Any) -> np.ndarray:
+    """`array` as float64 or complex128."""
+    if type(array) is np.ndarray and array.dtype == np.float64:
+        return array
+    try:
+        found = np.asarray(array)
+        return found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(
+            f"{name} is {type(array).__name__}; give numbers, as an array or nested lists"
+        ) from error
+
+
+def node_rows(
+    array: np.ndarray, shape: tuple[int, ...], tail: tuple[int, ...], dtype: np.dtype
+) -> np.ndarray:
+    """`array` as a C-contiguous writable (nodes, width) array."""
+    if array.ndim == len(shape) + len(tail) and array.shape[: len(shape)] == shape:
+        rows = array.reshape(prod(shape), prod(tail))
+    else:
+        rows = np.broadcast_to(array, shape + tail).reshape(prod(shape), prod(tail))
+    flags = rows.flags
+    if flags.c_contiguous and flags.writeable and rows.dtype == dtype:
+        return rows
+    return np.array(rows, dtype=dtype, order="C")
+
+
+def broadcast_shape(leading: list[tuple[int, ...]], names: Any) -> tuple[int, ...]:
+    """The common leading axes; ShapeError when they do not fit together."""
+    try:
+        return np.broadcast_shapes(*leading)
+    except ValueError as error:
+        given = ", ".join(f"{name} {shape}" for name, shape in zip(names, leading, strict=True))
+        raise ShapeError(f"the leading axes do not broadcast together: {given}") from error
+
+
+def shape_message(name: str, shape: tuple[int, ...], tail: tuple[int, ...], packed: PackedModel) -> str:
+    if tail == (packed.n,):
+        joints = ", ".join(packed.names[:6]) + (", ..." if packed.n > 6 else "")
+        plural = "" if packed.n == 1 else "s"
+        return f"{name} has shape {shape} but the model has n = {packed.n} joint{plural} ({joints})"
+    expected = ", ".join(["...", *map(str, tail)])
+    return f"{name} has shape {shape} but ({expected}) is expected for a model of {packed.links} links"

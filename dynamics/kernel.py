@@ -1,0 +1,89 @@
+"""How kernels are compiled and where the compiled code is kept.
+
+`kernel` is numba.njit with the options every kernel of this package needs:
+contract-only fast math: a * b + c may become one rounding, while NaN and infinity keep their meaning
+    (`fastmath=True` lets LLVM assume that there are none);
+nogil: blocks of nodes may run in several threads;
+error_model="numpy": division by zero gives infinity, not a branch to an exception in an inner loop.
+
+The cache folder's name carries a digest of every source in this package: numba notices an edit of the file
+that holds a kernel, not an edit of the lane functions that were compiled into it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import platformdirs
+from numba.core import config
+
+_OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "nogil": True, "error_model": "numpy"}
+_CONFIG: Any = config
+_CONFIG_LOCK = threading.Lock()
+
+
+def lane(function: Callable) -> Any:
+    """Compile a pure function of lanes, to be inlined into kernels and never called from Python."""
+    return numba.njit(function, forceinline=True, **_OPTIONS)
+
+
+def kernel(function: Callable) -> Any:
+    """Compile a kernel on its first call and keep the machine code on disk.
+
+    numba reads its cache folder from a global setting while the dispatcher is made; the setting is put
+    back at once, so that other users of numba in the process keep theirs.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return numba.njit(function, **_OPTIONS)
+    with _CONFIG_LOCK:
+        found = _CONFIG.CACHE_DIR
+        _CONFIG.CACHE_DIR = str(folder)
+        try:
+            return numba.njit(function, cache=True, **_OPTIONS)
+        finally:
+            _CONFIG.CACHE_DIR = found
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The first writable folder of: the environment's choice, the user's cache, a temporary one; or None."""
+    user = os.environ.get("USER") or os.environ.get("USERNAME") or "anyone"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    candidates = [Path(chosen)] if chosen else []
+    candidates += [
+        Path(platformdirs.user_cache_dir("trajopt")),
+        Path(tempfile.gettempdir()) / f"trajopt-{user}",
+    ]
+    for candidate in candidates:
+        folder = candidate / f"kernels-{source_digest()}"
+        if is_writable(folder):
+            return folder
+    return None
+
+
+def source_digest() -> str:
+    """Twelve hexadecimal digits that change with any edit of any source in this package."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether a file can be made in `folder`, which is created when it can be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

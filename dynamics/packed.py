@@ -1,0 +1,156 @@
+"""A model as the two flat arrays that kernels read.
+
+Body 0 is the ground; the links follow, and every exact rotor right after the link whose coordinate it
+shares: a rotor is a leaf on the parent of that link, with gear_ratio as ratio. So kernels see one kind of
+body, and `len(tree) - 1 >= links`.
+
+Inside kernels the axes of a body are turned so that its joint axis is z; `BASIS` turns back to link axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dynamics.joint import Joint
+    from dynamics.model import RigidBodyModel
+
+# columns of `tree`
+PARENT, COORDINATE, PRISMATIC, LINK = 0, 1, 2, 3
+# columns of `numbers`; row 0 (the ground) holds minus the gravity field at POSITION
+ROTATION = 0  # axes at displacement zero, in the parent's axes, one after the other
+POSITION = 9  # origin at displacement zero, in the parent's axes
+RATIO, OFFSET = 12, 13  # displacement = ratio q + offset
+ARMATURE = 14  # adds to the diagonal of M, on the body that owns the coordinate
+MASS, MOMENT = 15, 16  # mass and mass times centre of mass
+INERTIA = 19  # about the origin of the body: xx, xy, xz, yy, yz, zz
+BASIS = 25  # axes of the link frame, in the body's axes
+COLUMNS = 34
+
+
+@dataclass(frozen=True, eq=False)
+class PackedModel:
+    """The arrays of one model, and what the border needs to know about it.
+
+    tree : (bodies + 1, 4) int, numbers : (bodies + 1, 34)
+    body_of_link : (links,) row of every link
+    names : of the coordinates, for messages
+    siblings_only : whether bodies that share a coordinate also share their parent, as rotors do
+    ancestry : (n, n) bool, [i, j] whether a body of coordinate i carries or is a body of coordinate j
+    """
+
+    tree: np.ndarray
+    numbers: np.ndarray
+    body_of_link: np.ndarray
+    names: tuple[str, ...]
+    siblings_only: bool
+    ancestry: np.ndarray
+
+    @property
+    def n(self) -> int:
+        return len(self.names)
+
+    @property
+    def links(self) -> int:
+        return len(self.body_of_link)
+
+
+class _Rows:
+    """The rows while they are collected."""
+
+    def __init__(self) -> None:
+        self.tree: list[tuple[int, int, int, int]] = [(-1, -1, 0, -1)]
+        self.numbers: list[np.ndarray] = [np.zeros(COLUMNS)]
+        self.bases: list[np.ndarray] = [np.eye(3)]
+
+    def append(
+        self, parent: int, coordinate: int, link: int, joint: Joint, ratio: float, offset: float
+    ) -> int:
+        """Add a massless body on `joint` and return its row."""
+        basis = axes_with_z(joint.axis)
+        to_parent = self.bases[parent].T
+        row = np.zeros(COLUMNS)
+        row[ROTATION:POSITION] = (to_parent @ joint.rotation @ basis).T.ravel()
+        row[POSITION:RATIO] = to_parent @ joint.position
+        row[RATIO], row[OFFSET] = ratio, offset
+        row[BASIS:COLUMNS] = basis.ravel()
+        self.tree.append((parent, coordinate, int(joint.kind == "prismatic"), link))
+        self.numbers.append(row)
+        self.bases.append(basis)
+        return len(self.tree) - 1
+
+    def add_mass(self, body: int, mass: float, centre: np.ndarray, inertia: np.ndarray) -> None:
+        """Add mass to a body: centre and inertia in its link axes."""
+        if body == 0:
+            return  # the ground moves nothing
+        basis, row = self.bases[body], self.numbers[body]
+        c = basis.T @ centre
+        about_origin = basis.T @ inertia @ basis + mass * (c @ c * np.eye(3) - np.outer(c, c))
+        row[MASS] += mass
+        row[MOMENT : MOMENT + 3] += mass * c
+        row[INERTIA : INERTIA + 6] += about_origin[np.triu_indices(3)]
+
+
+def pack(model: RigidBodyModel) -> PackedModel:
+    """The packed form of a model; `model.packed` keeps it."""
+    rows = _Rows()
+    rows.numbers[0][POSITION : POSITION + 3] = -model.gravity
+    rows.numbers[0][BASIS:COLUMNS] = np.eye(3).ravel()
+    body_of_link: list[int] = []
+    for link, body in enumerate(model.bodies):
+        joint, coordinate = body.joint, int(model.coordinate[link])
+        parent = 0 if model.parent[link] < 0 else body_of_link[model.parent[link]]
+        row = rows.append(parent, coordinate, link, joint, joint.ratio, joint.offset)
+        rows.add_mass(row, body.mass, body.centre_of_mass, body.inertia)
+        body_of_link.append(row)
+        add_rotor(rows, model.rotors, parent, coordinate, row, joint)
+    tree = np.array(rows.tree, dtype=np.int64)
+    ancestry, siblings_only = relations(tree, model.n)
+    return PackedModel(
+        tree, np.array(rows.numbers), np.array(body_of_link), model.joint_names, siblings_only, ancestry
+    )
+
+
+def add_rotor(rows: _Rows, mode: str, parent: int, coordinate: int, driven: int, joint: Joint) -> None:
+    """Add the joint's rotor as a body on the parent, or as an armature and a point mass there."""
+    rotor = joint.rotor
+    if rotor is None or rotor.is_massless or mode == "none":
+        return
+    ratio = rotor.gear_ratio * joint.ratio
+    if mode == "armature":
+        rows.numbers[driven][ARMATURE] = ratio**2 * rotor.axial_inertia
+        rows.add_mass(parent, rotor.mass, rotor.position + rotor.centre_of_mass, np.zeros((3, 3)))
+        return
+    from dynamics.joint import Joint
+
+    spindle = Joint(f"rotor of {joint.name}", axis=rotor.axis, position=rotor.position)
+    row = rows.append(parent, coordinate, -1, spindle, ratio, rotor.gear_ratio * joint.offset)
+    rows.add_mass(row, rotor.mass, rotor.centre_of_mass, rotor.inertia)
+
+
+def axes_with_z(axis: np.ndarray) -> np.ndarray:
+    """A rotation matrix whose third column is the unit vector `axis`; the identity for z itself."""
+    x, y, z = axis
+    if z == 1.0:
+        return np.eye(3)
+    if z < -0.5:  # near -z the short formula below divides by zero: turn by half about x first
+        return np.diag([1.0, -1.0, -1.0]) @ axes_with_z(np.array([x, -y, -z]))
+    s = 1.0 / (1.0 + z)
+    return np.array([[1.0 - s * x * x, -s * x * y, x], [-s * x * y, 1.0 - s * y * y, y], [-x, -y, z]])
+
+
+def relations(tree: np.ndarray, n: int) -> tuple[np.ndarray, bool]:
+    """Which coordinates lie on one branch, and whether equal coordinates always have equal parents."""
+    ancestry = np.zeros((n, n), dtype=bool)
+    for body in range(1, len(tree)):
+        above = body
+        while above > 0:
+            ancestry[tree[above, COORDINATE], tree[body, COORDINATE]] = True
+            above = tree[above, PARENT]
+    parents: dict[int, set[int]] = {}
+    for parent, coordinate in tree[1:, :2].tolist():
+        parents.setdefault(coordinate, set()).add(parent)
+    return ancestry, all(len(group) == 1 for group in parents.values())

@@ -1,0 +1,282 @@
+"""First derivatives of inverse dynamics: torques, joint wrenches and the base wrench in one composite pass.
+
+The inward loop visits body k when the sums over its subtree are complete and then walks from k to the
+ground. With S, Sd, Sdd of every body and the sums I, B, f at k:
+    U1 = I Sdd + 2 B Sd + S x* f,  U5 = 2 (I Sd + B S),  U6 = I S
+are d/dq_k, d/dv_k and d/da_k of the force that any body at or above k carries, because only the subtree of
+k feels q_k. Contracted with S_j they are torque derivatives. The other half of the matrix, a body k whose
+ancestor j moves, follows from the same sums: the subtree of k is carried rigidly by j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.batch import Batch
+from dynamics.inertia import (
+    factor_times,
+    factor_transposed_times,
+    increase_slots,
+    inertia_times,
+    load_factor,
+    load_inertia,
+)
+from dynamics.kernel import kernel, lane
+from dynamics.lanes import (
+    add6,
+    add_scaled6,
+    cross_force,
+    dot,
+    dot6,
+    gather6,
+    increase,
+    load3,
+    load6,
+    load_frame,
+    scale6,
+    scatter6,
+    store6,
+    sub6,
+)
+from dynamics.packed import ARMATURE, COORDINATE, LINK, PARENT
+from dynamics.pose import link_axes, local_force
+from dynamics.rnea import motion_batch
+from dynamics.sweep import (
+    AXIS,
+    AXIS_RATE,
+    AXIS_RATE_2,
+    FACTOR,
+    FORCE,
+    FRAME,
+    INERTIA,
+    ORIGIN,
+    SUMS,
+    SWEPT,
+    clear_ground,
+    sweep_body,
+)
+from dynamics.vector import gather, load, scatter, store, width
+
+if TYPE_CHECKING:
+    from dynamics.model import RigidBodyModel
+
+EXTERNAL = SWEPT  # sum of the external wrenches over the subtree
+SLOTS = SWEPT + 6
+
+
+@lane
+def add_torque_column(work, tree, k, U1, U5, U6, E, B, out, row, n, blocks, block):
+    """d tau_j and d tau_k for all pairs of k with itself and its ancestors j; E = S_k x* external."""
+    S = load6(work, k * SLOTS + AXIS)
+    BS = factor_transposed_times(B, S)
+    c = tree[k, COORDINATE]
+    size = n * blocks
+    j = k
+    while j > 0:
+        i, at = tree[j, COORDINATE], j * SLOTS
+        S, Sd, Sdd = load6(work, at + AXIS), load6(work, at + AXIS_RATE), load6(work, at + AXIS_RATE_2)
+        upper = (row + i) * 3 * size + c * blocks + block
+        inertial = dot6(S, U6)
+        increase(out, upper, dot6(S, U1))
+        increase(out, upper + size, dot6(S, U5))
+        increase(out, upper + 2 * size, inertial)
+        if j != k:
+            lower = (row + c) * 3 * size + i * blocks + block
+            increase(out, lower, dot6(Sdd, U6) + 2.0 * dot(Sd[0], BS) - dot6(S, E))
+            increase(out, lower + size, 2.0 * (dot6(Sd, U6) + dot(S[0], BS)))
+            increase(out, lower + 2 * size, inertial)
+        j = tree[j, PARENT]
+
+
+@lane
+def add_wrench_entry(work, numbers, body, force, out, row, which, column, n, blocks, block):
+    """Add a derivative, given as a world force, of the wrench at `body` to six rows of one column."""
+    frame, origin = load_frame(work, body * SLOTS + FRAME), load3(work, body * SLOTS + ORIGIN)
+    moment, force = link_axes(numbers, body, local_force(frame, origin, force))
+    size = n * blocks
+    at = (row * 3 + which) * size + column * blocks + block
+    for r in range(3):
+        increase(out, at + 3 * size * r, moment[r])
+        increase(out, at + 3 * size * (r + 3), force[r])
+
+
+@lane
+def add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block):
+    """The wrenches at bodies above k feel k through U1, U5, U6."""
+    c, j = tree[k, COORDINATE], k
+    while j > 0:
+        j = tree[j, PARENT]
+        if rows[j] >= 0:
+            add_wrench_entry(work, numbers, j, U1, out, rows[j], 0, c, n, blocks, block)
+            add_wrench_entry(work, numbers, j, U5, out, rows[j], 1, c, n, blocks, block)
+            add_wrench_entry(work, numbers, j, U6, out, rows[j], 2, c, n, blocks, block)
+
+
+@lane
+def add_wrench_row(work, tree, numbers, k, I, B, external, out, row, n, blocks, block):
+    """The wrench at k feels k and the bodies above it, which carry its subtree rigidly."""
+    j = k
+    while j > 0:
+        c, at = tree[j, COORDINATE], j * SLOTS
+        S, Sd, Sdd = load6(work, at + AXIS), load6(work, at + AXIS_RATE), load6(work, at + AXIS_RATE_2)
+        by_q = add_scaled6(inertia_times(I, Sdd), 2.0, factor_times(B, Sd))
+        by_q = add6(by_q, cross_force(S, external))
+        by_v = scale6(2.0, add6(inertia_times(I, Sd), factor_times(B, S)))
+        add_wrench_entry(work, numbers, k, by_q, out, row, 0, c, n, blocks, block)
+        add_wrench_entry(work, numbers, k, by_v, out, row, 1, c, n, blocks, block)
+        add_wrench_entry(work, numbers, k, inertia_times(I, S), out, row, 2, c, n, blocks, block)
+        j = tree[j, PARENT]
+
+
+@kernel
+def _rnea_derivatives(tree, numbers, q, v, a, external, torque_row, rows, values, out):
+    bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
+    work = np.empty((bodies * SLOTS + n, width(q)), q.dtype)
+    torque = bodies * SLOTS
+    for block in range(blocks):
+        node = block * width(q)
+        clear_ground(work, numbers, SLOTS)
+        zero = load(work, 0)
+        for i in range(n):
+            store(work, torque + i, zero)
+
+        for body in range(1, bodies):
+            i, at = tree[body, COORDINATE], body * SLOTS
+            acceleration = gather(a, node, i)
+            sweep_body(work, SLOTS, tree, numbers, body, gather(q, node, i), gather(v, node, i), acceleration)
+            increase(work, torque + i, numbers[body, ARMATURE] * acceleration)
+            if torque_row >= 0:
+                diagonal = ((torque_row + i) * 3 + 2) * n * blocks + i * blocks + block
+                increase(out, diagonal, zero + numbers[body, ARMATURE])
+            store6(work, at + EXTERNAL, ((zero, zero, zero), (zero, zero, zero)))
+            if external.shape[0] > 0 and tree[body, LINK] >= 0:
+                store6(work, at + EXTERNAL, gather6(external, node, 6 * tree[body, LINK]))
+
+        for k in range(bodies - 1, -1, -1):
+            at = k * SLOTS
+            I, B = load_inertia(work, at + INERTIA), load_factor(work, at + FACTOR)
+            f, W = load6(work, at + FORCE), load6(work, at + EXTERNAL)
+            if rows[k] >= 0:
+                frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+                wrench = link_axes(numbers, k, local_force(frame, origin, sub6(f, W)))
+                scatter6(values, node, rows[k], wrench)
+                add_wrench_row(work, tree, numbers, k, I, B, W, out, rows[k], n, blocks, block)
+            if k == 0:
+                break
+            S, Sd = load6(work, at + AXIS), load6(work, at + AXIS_RATE)
+            U1 = add_scaled6(inertia_times(I, load6(work, at + AXIS_RATE_2)), 2.0, factor_times(B, Sd))
+            U1 = add6(U1, cross_force(S, f))
+            U5 = scale6(2.0, add6(inertia_times(I, Sd), factor_times(B, S)))
+            U6 = inertia_times(I, S)
+            increase(work, torque + tree[k, COORDINATE], dot6(S, sub6(f, W)))
+            if torque_row >= 0:
+                E = cross_force(S, W)
+                add_torque_column(work, tree, k, U1, U5, U6, E, B, out, torque_row, n, blocks, block)
+            add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block)
+            increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, at + SUMS, SLOTS - SUMS)
+
+        if torque_row >= 0:
+            for i in range(n):
+                scatter(values, node, torque_row + i, load(work, torque + i))
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamicsPartials:
+    """Values and first derivatives of chosen forces, stacked: torques, then joint wrenches, then base wrench.
+
+    values : (nodes, rows); partials : (rows, 3, n, nodes), the second axis d/dq, d/dv, d/da
+    """
+
+    values: np.ndarray
+    partials: np.ndarray
+
+
+def inverse_dynamics_partials(
+    model: RigidBodyModel, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
+) -> InverseDynamicsPartials:
+    """One call of the kernel for the torques, the wrenches at `links` and the base wrench."""
+    packed = model.packed
+    q, v, a = nodes.arrays[:3]
+    external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
+    rows = np.full(len(packed.tree), -1, dtype=np.int64)
+    row = packed.n if torques else 0
+    for link in links:
+        rows[packed.body_of_link[link]] = row
+        row += 6
+    if base:
+        rows[0] = row
+        row += 6
+    values, out = nodes.rows(row), nodes.slots(row, 3, packed.n)
+    torque_row = 0 if torques else -1
+    _rnea_derivatives(packed.tree, packed.numbers, q, v, a, external, torque_row, rows, values, out)
+    return InverseDynamicsPartials(values, out.reshape(row, 3, packed.n, -1)[..., : nodes.nodes])
+
+
+@dataclass(frozen=True, eq=False)
+class RneaDerivatives:
+    """tau (..., n); dtau_dq[..., i, j] = d tau_i / d q_j, dtau_dv, dtau_da = M, each (..., n, n)."""
+
+    tau: np.ndarray
+    dtau_dq: np.ndarray
+    dtau_dv: np.ndarray
+    dtau_da: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchDerivatives:
+    """wrench (..., m, 6); dq[..., i, r, j] = d wrench_i[r] / d q_j, dv, da, each (..., m, 6, n)."""
+
+    wrench: np.ndarray
+    dq: np.ndarray
+    dv: np.ndarray
+    da: np.ndarray
+
+
+def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> RneaDerivatives:
+    """Torques and their derivatives by q, v and a, `external` held constant in world axes.
+
+    Arguments and errors as in `rnea`. The matrices are strided views, node axis last in memory.
+    """
+    nodes = motion_batch(model.packed, q, v, a, external)
+    found = inverse_dynamics_partials(model, nodes, torques=True)
+    n = model.packed.n
+    tau = nodes.unfold(found.values, n)
+    return RneaDerivatives(tau, *(nodes.spread(found.partials[:, i]) for i in range(3)))
+
+
+def joint_wrench_derivatives(
+    model: RigidBodyModel, q: Any, v: Any, a: Any, joints: Any = None, external: Any = None
+) -> WrenchDerivatives:
+    """Wrenches of chosen joints (link axes, about the joint frame's origin) and their derivatives.
+
+    joints : None = every joint in the order of the links, or joint names
+    Other arguments and errors as in `rnea`; UnknownNameError for a joint the model does not have.
+    """
+    links = chosen_links(model, joints)
+    nodes = motion_batch(model.packed, q, v, a, external)
+    found = inverse_dynamics_partials(model, nodes, torques=False, links=links)
+    m, n = len(links), model.packed.n
+    wrench = nodes.unfold(found.values, m, 6)
+    shaped = found.partials.reshape(m, 6, 3, n, -1)
+    return WrenchDerivatives(wrench, *(nodes.spread(shaped[:, :, i]) for i in range(3)))
+
+
+def base_wrench_derivatives(
+    model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None
+) -> WrenchDerivatives:
+    """The base wrench and its derivatives: fields (..., 6) and (..., 6, n), otherwise as joint wrenches."""
+    nodes = motion_batch(model.packed, q, v, a, external)
+    found = inverse_dynamics_partials(model, nodes, torques=False, base=True)
+    wrench = nodes.unfold(found.values, 6)
+    return WrenchDerivatives(wrench, *(nodes.spread(found.partials[:, i]) for i in range(3)))
+
+
+def chosen_links(model: RigidBodyModel, joints: Any) -> tuple[int, ...]:
+    """Indices of the links on the named joints; all when `joints` is None."""
+    if joints is None:
+        return tuple(range(model.link_count))
+    names = (joints,) if isinstance(joints, str) else joints
+    return tuple(model.joint_link_index(name) for name in names)

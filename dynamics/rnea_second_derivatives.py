@@ -1,0 +1,270 @@
+"""Second derivatives of inverse dynamics, contracted with adjoints of every force output, in one pass.
+
+Adjoints are virtual twists: torque i is work on S_i lambda_i, a joint wrench is work on a twist eta fixed in
+its link, the base wrench is work on a twist of everything. Their sum L runs outward like a velocity, and
+    lambda . tau + sum eta . wrench + L_0 . base_wrench = sum over bodies of L . (force on the body)
+so one composite recursion serves all outputs (derivation in docs/derivations.md). No n^3 tensor is formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.batch import Batch
+from dynamics.inertia import (
+    body_factor,
+    factor_times,
+    factor_transposed_times,
+    increase_slots,
+    inertia_times,
+    load_factor,
+    load_inertia,
+    store_factor,
+)
+from dynamics.kernel import kernel, lane
+from dynamics.lanes import (
+    add,
+    add6,
+    add_scaled6,
+    cross,
+    cross_force,
+    cross_motion,
+    dot6,
+    gather6,
+    increase,
+    load3,
+    load6,
+    load_frame,
+    scale6,
+    store3,
+    store6,
+    sub6,
+    zero3,
+)
+from dynamics.packed import COORDINATE, LINK, PARENT
+from dynamics.pose import body_axes, world_motion
+from dynamics.rnea import motion_batch
+from dynamics.sweep import (
+    AXIS,
+    AXIS_RATE,
+    AXIS_RATE_2,
+    FACTOR,
+    FORCE,
+    FRAME,
+    INERTIA,
+    ORIGIN,
+    SUMS,
+    SWEPT,
+    clear_ground,
+    sweep_body,
+)
+from dynamics.vector import gather, width
+
+if TYPE_CHECKING:
+    from dynamics.model import RigidBodyModel
+
+# summed over subtrees, as the sums of the sweep
+ADJOINT_FACTOR, ADJOINT_MOMENT = (
+    SWEPT,
+    SWEPT + 12,
+)  # E = B[I, L], which contains h = I L; angular part of g = B' L
+TWIST, AXIS_TWIST = SWEPT + 15, SWEPT + 21  # L, mu = L_p x S
+SLOTS = SWEPT + 27
+# planes of the result
+QQ, QV, QA, VV = 0, 1, 2, 3
+
+
+@lane
+def carry_twist(work, tree, numbers, body, twist, adjoints, node, column):
+    """L of a body: that of its parent, its own S lambda, and the adjoint of its joint's wrench."""
+    at = body * SLOTS
+    if column >= 0:
+        eta = body_axes(numbers, body, gather6(adjoints, node, column))
+        frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+        twist = add6(twist, world_motion(frame, origin, eta))
+    store6(work, at + TWIST, twist)
+    return twist
+
+
+@lane
+def sweep_adjoint(work, tree, numbers, body, multiplier, I, adjoints, node, column):
+    """L, mu, E and g of one body whose `sweep_body` is done."""
+    at, parent = body * SLOTS, tree[body, PARENT] * SLOTS
+    above, S = load6(work, parent + TWIST), load6(work, at + AXIS)
+    store6(work, at + AXIS_TWIST, cross_motion(above, S))
+    L = carry_twist(work, tree, numbers, body, add_scaled6(above, multiplier, S), adjoints, node, column)
+    store_factor(work, at + ADJOINT_FACTOR, body_factor(I, L))
+    store3(work, at + ADJOINT_MOMENT, factor_transposed_times(load_factor(work, at + FACTOR), L))
+
+
+@lane
+def add_pair(out, j, k, n, blocks, block, distinct, qq, qv, vq, qa, aq, vv):
+    """Add second derivatives by (q_j, q_k), (q_j, v_k), (v_j, q_k), ... to the four planes."""
+    size = n * n * blocks
+    jk, kj = (j * n + k) * blocks + block, (k * n + j) * blocks + block
+    increase(out, jk + QQ * size, qq)
+    increase(out, jk + QV * size, qv)
+    increase(out, jk + QA * size, qa)
+    increase(out, jk + VV * size, vv)
+    if distinct:
+        increase(out, kj + QQ * size, qq)
+        increase(out, kj + QV * size, vq)
+        increase(out, kj + QA * size, aq)
+        increase(out, kj + VV * size, vv)
+
+
+@lane
+def add_pairs(work, tree, k, out, n, blocks, block):
+    """All pairs of body k with itself and its ancestors."""
+    at = k * SLOTS
+    I, B, E = (
+        load_inertia(work, at + INERTIA),
+        load_factor(work, at + FACTOR),
+        load_factor(work, at + ADJOINT_FACTOR),
+    )
+    f, g, h = load6(work, at + FORCE), load3(work, at + ADJOINT_MOMENT), (E[1], E[2])
+    S, Sd, Sdd = load6(work, at + AXIS), load6(work, at + AXIS_RATE), load6(work, at + AXIS_RATE_2)
+    mu = load6(work, at + AXIS_TWIST)
+    U1 = add6(add_scaled6(inertia_times(I, Sdd), 2.0, factor_times(B, Sd)), cross_force(S, f))
+    U2 = add6(cross_force(S, h), inertia_times(I, mu))
+    U3 = sub6(cross_force(Sd, h), factor_times(E, Sd))
+    U3 = scale6(2.0, (add(U3[0], add(cross(S[0], g), factor_transposed_times(B, mu))), U3[1]))
+    U4 = scale6(2.0, sub6(cross_force(S, h), factor_times(E, S)))
+    U5 = scale6(2.0, add6(inertia_times(I, Sd), factor_times(B, S)))
+    U6 = inertia_times(I, S)
+    j = k
+    while j > 0:
+        above = j * SLOTS
+        S, Sd, Sdd = (
+            load6(work, above + AXIS),
+            load6(work, above + AXIS_RATE),
+            load6(work, above + AXIS_RATE_2),
+        )
+        mu = load6(work, above + AXIS_TWIST)
+        qq = dot6(mu, U1) + dot6(Sdd, U2) + dot6(Sd, U3)
+        qv = dot6(mu, U5) + dot6(Sd, U4)
+        vq = 2.0 * dot6(Sd, U2) + dot6(S, U3)
+        i, c = tree[j, COORDINATE], tree[k, COORDINATE]
+        add_pair(out, i, c, n, blocks, block, j != k, qq, qv, vq, dot6(mu, U6), dot6(S, U2), dot6(S, U4))
+        j = tree[j, PARENT]
+
+
+@lane
+def subtract_load(work, tree, body, W, out, n, blocks, block):
+    """Second derivatives of -L . W of one wrench W, constant in world axes, on `body`: along its path."""
+    L, k = load6(work, body * SLOTS + TWIST), body
+    while k > 0:
+        below = load6(work, tree[k, PARENT] * SLOTS + TWIST)
+        y = cross_motion(load6(work, k * SLOTS + AXIS), sub6(L, below))
+        turned, c = cross_force(y, W), tree[k, COORDINATE]
+        j = k
+        while j > 0:
+            i, qq = tree[j, COORDINATE], -dot6(load6(work, j * SLOTS + AXIS), turned)
+            increase(out, (i * n + c) * blocks + block, qq)
+            if j != k:
+                increase(out, (c * n + i) * blocks + block, qq)
+            j = tree[j, PARENT]
+        k = tree[k, PARENT]
+
+
+@kernel
+def _rnea_second_derivatives(tree, numbers, q, v, a, external, loaded, multiplier, adjoints, columns, out):
+    bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
+    work = np.empty((bodies * SLOTS, width(q)), q.dtype)
+    for block in range(blocks):
+        node = block * width(q)
+        clear_ground(work, numbers, SLOTS)
+        carry_twist(work, tree, numbers, 0, (zero3(work), zero3(work)), adjoints, node, columns[0])
+        for body in range(1, bodies):
+            i = tree[body, COORDINATE]
+            qi, vi, ai = gather(q, node, i), gather(v, node, i), gather(a, node, i)
+            I = sweep_body(work, SLOTS, tree, numbers, body, qi, vi, ai)
+            weight = gather(multiplier, node, i)
+            sweep_adjoint(work, tree, numbers, body, weight, I, adjoints, node, columns[body])
+        for k in range(bodies - 1, 0, -1):
+            add_pairs(work, tree, k, out, n, blocks, block)
+            increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, k * SLOTS + SUMS, TWIST - SUMS)
+        for body in loaded:
+            W = gather6(external, node, 6 * tree[body, LINK])
+            subtract_load(work, tree, body, W, out, n, blocks, block)
+
+
+@dataclass(frozen=True, eq=False)
+class RneaSecondDerivatives:
+    """Contracted second derivatives, each (..., n, n); qv[..., i, j] = d2 / dq_i dv_j; va and aa vanish."""
+
+    qq: np.ndarray
+    qv: np.ndarray
+    qa: np.ndarray
+    vv: np.ndarray
+
+
+def rnea_second_derivatives(
+    model: RigidBodyModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    adjoint: Any,
+    wrench_adjoint: Any = None,
+    base_adjoint: Any = None,
+    external: Any = None,
+) -> RneaSecondDerivatives:
+    """Second derivatives of adjoint . tau + sum wrench_adjoint . joint_wrenches + base_adjoint . base_wrench.
+
+    adjoint : (..., n); wrench_adjoint : None or (..., links, 6), in the axes of `joint_wrenches`;
+    base_adjoint : None or (..., 6); external as in `rnea`, held constant in world axes
+    Raises ShapeError. The matrices are strided views, node axis last in memory.
+    """
+    packed = model.packed
+    extra: dict[str, tuple[Any, tuple[int, ...]]] = {"adjoint": (adjoint, (packed.n,))}
+    if external is not None:
+        extra["external"] = (external, (packed.links, 6))
+    if wrench_adjoint is not None:
+        extra["wrench_adjoint"] = (wrench_adjoint, (packed.links, 6))
+    if base_adjoint is not None:
+        extra["base_adjoint"] = (base_adjoint, (6,))
+    nodes = motion_batch(packed, q, v, a, extra=extra)
+    found = dict(zip(["q", "v", "a", *extra], nodes.arrays, strict=True))
+    columns, parts = np.full(len(packed.tree), -1, dtype=np.int64), []
+    if wrench_adjoint is not None:
+        columns[packed.body_of_link] = 6 * np.arange(packed.links)
+        parts.append(found["wrench_adjoint"])
+    if base_adjoint is not None:
+        columns[0] = sum(part.shape[1] for part in parts)
+        parts.append(found["base_adjoint"])
+    adjoints = np.concatenate(parts, axis=1) if parts else np.empty((0, 0), nodes.dtype)
+    planes = contracted_second(model, nodes, found["adjoint"], adjoints, columns, found.get("external"))
+    return RneaSecondDerivatives(*(nodes.spread(plane) for plane in planes))
+
+
+def contracted_second(
+    model: RigidBodyModel,
+    nodes: Batch,
+    multiplier: np.ndarray,
+    adjoints: np.ndarray,
+    columns: np.ndarray,
+    external: np.ndarray | None,
+    links: tuple[int, ...] | None = None,
+) -> np.ndarray:
+    """The planes qq, qv, qa, vv as (4, n, n, nodes).
+
+    adjoints : (nodes, anything) with six columns per wrench, columns : (bodies,) where those of a body
+    start, -1 = none, body 0 = base wrench; links : which links `external` loads, None = those where it is
+    not zero
+    """
+    packed = model.packed
+    out = nodes.slots(4, packed.n, packed.n)
+    if external is None:
+        external, links = np.empty((0, 0), nodes.dtype), ()
+    elif links is None:
+        acting = external.reshape(-1, packed.links, 6).any(axis=(0, 2))
+        links = tuple(np.flatnonzero(acting).tolist())
+    loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
+    q, v, a = nodes.arrays[:3]
+    _rnea_second_derivatives(
+        packed.tree, packed.numbers, q, v, a, external, loaded, multiplier, adjoints, columns, out
+    )
+    return out.reshape(4, packed.n, packed.n, -1)[..., : nodes.nodes]

@@ -1,0 +1,88 @@
+"""The outward sweep that every composite recursion starts with: pose, axis, velocity, acceleration, sums.
+
+World axes, everything about the world origin: composite quantities of a subtree are then plain sums, and
+what the ground carries is the sum at body 0.
+"""
+
+from __future__ import annotations
+
+from dynamics.inertia import (
+    body_factor,
+    body_inertia,
+    clear,
+    factor_times,
+    inertia_times,
+    store_factor,
+    store_inertia,
+)
+from dynamics.kernel import lane
+from dynamics.lanes import (
+    add6,
+    add_scaled6,
+    constant3,
+    cross_motion,
+    load3,
+    load6,
+    load_frame,
+    same3,
+    store3,
+    store6,
+    store_frame,
+)
+from dynamics.packed import PARENT, POSITION
+from dynamics.pose import ground_frame, joint_axis, world_pose
+
+# slots of a body in the workspace; from SUMS on they are summed over subtrees
+AXIS, AXIS_RATE, AXIS_RATE_2 = 0, 6, 12  # S, Sd = V_p x S, Sdd = A_p x S + V_p x Sd
+FRAME, ORIGIN, VELOCITY, ACCELERATION = 18, 27, 30, 36
+SUMS = 42
+INERTIA, FACTOR, FORCE = 42, 52, 64  # I, B[I, V], f = I A + V x* I V
+SWEPT = 70
+
+
+@lane
+def clear_ground(work, numbers, slots):
+    """Body 0: at rest at the origin, accelerating against gravity, with empty sums."""
+    clear(work, 0, slots)
+    store_frame(work, FRAME, ground_frame(work))
+    store3(work, ACCELERATION + 3, same3(work, constant3(numbers, 0, POSITION)))
+
+
+@lane
+def place(work, tree, numbers, body, at, parent, q):
+    """Pose and axis of a body; the pose is returned."""
+    frame, origin = load_frame(work, parent + FRAME), load3(work, parent + ORIGIN)
+    frame, origin = world_pose(work, tree, numbers, body, q, frame, origin)
+    store_frame(work, at + FRAME, frame)
+    store3(work, at + ORIGIN, origin)
+    store6(work, at + AXIS, joint_axis(work, tree, numbers, body, frame, origin))
+    return frame, origin
+
+
+@lane
+def move(work, at, parent, rate, acceleration):
+    """Velocity, acceleration and the rates of the axis, from those of the parent."""
+    S, V, A = load6(work, at + AXIS), load6(work, parent + VELOCITY), load6(work, parent + ACCELERATION)
+    Sd = cross_motion(V, S)
+    store6(work, at + AXIS_RATE, Sd)
+    store6(work, at + AXIS_RATE_2, add6(cross_motion(A, S), cross_motion(V, Sd)))
+    V = add_scaled6(V, rate, S)
+    A = add_scaled6(add_scaled6(A, acceleration, S), rate, Sd)
+    store6(work, at + VELOCITY, V)
+    store6(work, at + ACCELERATION, A)
+    return V, A
+
+
+@lane
+def sweep_body(work, slots, tree, numbers, body, q, v, a):
+    """Everything up to SWEPT for one body with `slots` slots."""
+    at, parent = body * slots, tree[body, PARENT] * slots
+    frame, origin = place(work, tree, numbers, body, at, parent, q)
+    V, A = move(work, at, parent, v, a)
+    I = body_inertia(work, numbers, body, frame, origin)
+    B = body_factor(I, V)
+    store_inertia(work, at + INERTIA, I)
+    store_factor(work, at + FACTOR, B)
+    # B[I, V] V = V x* I V: the body factor is exact on its own twist.
+    store6(work, at + FORCE, add6(inertia_times(I, A), factor_times(B, V)))
+    return I
