@@ -11,29 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.errors import (
+    NotFiniteError,
+    OptionError,
+    ProblemError,
+    ShapeError,
+    UnknownNameError,
+    near_matches,
+)
 from trajopt.problem import Problem, Recipe
 
 
-def recipe(build: Callable[..., Problem]) -> Callable[..., Problem]:
+def recipe(build: Callable[..., Problem], name: str | None = None) -> Callable[..., Problem]:
     """Check every parameter against the defaults of `build`, and record all of them on the problem.
 
     The defaults are the declaration: a whole number stays one, a tuple of numbers keeps its shape (a single
     number counts for all of its entries), None accepts any literal. The built problem carries
-    `problem.recipe = Recipe(name of the module, every parameter)`, from which a saved solution is rebuilt.
+    `problem.recipe = Recipe(name or the module's, every parameter)`, from which a saved solution is rebuilt.
 
     Raises UnknownNameError for a parameter that `build` does not have, OptionError for a value of another
-    kind, ShapeError for another shape, NotFiniteError for NaN; OptionError at once when a parameter of
-    `build` has no default.
+    kind, ShapeError for another shape, NotFiniteError for NaN, ProblemError when `build` returns
+    no problem; OptionError at once when a parameter of `build` has no default.
     """
-    name = build.__module__.rpartition(".")[2]
+    known_as = name or build.__module__.rpartition(".")[2]
     defaults = defaults_of(build)
 
     @functools.wraps(build)
     def checked(**parameters: Any) -> Problem:
-        values = checked_parameters(parameters, defaults, name)
+        values = checked_parameters(parameters, defaults, known_as)
         problem = build(**values)
-        problem.recipe = Recipe(name, MappingProxyType(values))
+        if not isinstance(problem, Problem):
+            raise ProblemError(f"the build of {known_as} returned {problem!r}: return a trajopt.Problem")
+        problem.recipe = Recipe(known_as, MappingProxyType(values))
         return problem
 
     return checked

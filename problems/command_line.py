@@ -1,0 +1,243 @@
+"""The command `trajopt`: list problems, solve one, verify and plot what was saved.
+
+Exit status 0: converged. 1: not converged, everything written all the same. 2: misuse, explained in one
+paragraph on standard error. Results go to standard output, progress and complaints to standard error.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+    from trajopt.verify import Report
+
+CONVERGED, NOT_CONVERGED, MISUSE = 0, 1, 2
+FIGURES = ("torques", "joint_forces", "joints", "motion")
+SHOW_TRACEBACK = "TRAJOPT_TRACEBACK"  # environment variable: set to see where an error comes from
+
+
+class Complaint(click.ClickException):
+    """Misuse, as one paragraph and exit status 2."""
+
+    exit_code = MISUSE
+
+
+def explained(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn every exception of a command into a paragraph that says what to do."""
+
+    @functools.wraps(command)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if os.environ.get(SHOW_TRACEBACK):
+                raise
+            raise Complaint(explanation(error)) from None
+
+    return wrapper
+
+
+def explanation(error: Exception) -> str:
+    """The message of an error of ours; for any other also its kind and the line that it comes from."""
+    from dynamics.errors import DynamicsError
+    from trajopt.errors import TrajoptError
+
+    if isinstance(error, TrajoptError | DynamicsError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'}: {error.strerror or error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f"{error.filename}, line {error.lineno}: "
+    return f"{where}{type(error).__name__}: {error} (set {SHOW_TRACEBACK}=1 to see the whole way)"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="trajopt")
+def main() -> None:
+    """Solve trajectory optimization problems, check the answers and draw them."""
+    # IPOPT factorises small dense fronts, where a second BLAS thread costs more than it gives. The library
+    # reads this when NumPy is first imported, which the commands do, not this file.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+@main.command(name="list")
+@click.argument("name", required=False)
+@explained
+def list_problems(name: str | None) -> None:
+    """Show all problems, or the parameters of one and their defaults."""
+    from problems import catalogue
+
+    if name is None:
+        width = max(len(known) for known in catalogue.names())
+        for known, description in catalogue.descriptions().items():
+            click.echo(f"{known:<{width}}  {description}")
+        return
+    from problems.recipe import defaults_of
+
+    module = catalogue.module(name)
+    click.echo(f"{module.__doc__}\n{module.build.__doc__}\n\nDefaults:")
+    for parameter, default in defaults_of(module.build).items():
+        click.echo(f"  {parameter}={spelled(default)}")
+
+
+@main.command()
+@click.argument("problem", metavar="NAME_OR_FILE.py")
+@click.option("--solver", type=click.Choice(["ipopt", "slsqp"]), default="ipopt", show_default=True)
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Parameter of the problem; may repeat."
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Option of the solver, such as tol=1e-10; may repeat.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the results [default: results/PROBLEM]"
+)
+@click.option("--plot", is_flag=True, help="Also draw the figures.")
+@explained
+def solve(
+    problem: str,
+    solver: str,
+    assignments: Sequence[str],
+    options: Sequence[str],
+    out: Path | None,
+    plot: bool,
+) -> None:
+    """Solve a problem and write solution.npz and summary.json."""
+    import trajopt
+    from problems.literal import assignment
+    from problems.problem_file import build_named
+    from problems.summary import summary, write_json
+
+    method = chosen_solver(solver, dict(assignment(text) for text in options))
+    question = build_named(problem, dict(assignment(text) for text in assignments))
+    folder = out or Path("results") / Path(problem).stem
+    folder.mkdir(parents=True, exist_ok=True)
+
+    solution = trajopt.solve(question, method, progress="auto")
+    solution.save(folder / "solution.npz")
+    report = solution.verify()
+    write_json(folder / "summary.json", summary(solution, report))
+    drawn = draw(solution, folder, "png") if plot else []
+    click.echo(str(report))
+    click.echo(f"\nwritten to {folder}: " + ", ".join(["solution.npz", "summary.json", *drawn]))
+    conclude(solution, report)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
+@explained
+def verify(file: Path, problem: str | None) -> None:
+    """Check a saved solution by means that the solver never saw, and print the report."""
+    solution = loaded(file, problem)
+    report = solution.verify()
+    click.echo(str(report))
+    conclude(solution, report)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the figures [default: beside FILE]")
+@click.option(
+    "--format", "ending", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True
+)
+@explained
+def plot(file: Path, problem: str | None, out: Path | None, ending: str) -> None:
+    """Draw torques, internal joint forces, joint profiles and the motion of a saved solution."""
+    solution = loaded(file, problem)
+    folder = file.parent if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    click.echo(f"written to {folder}: " + ", ".join(draw(solution, folder, ending)))
+
+
+def chosen_solver(name: str, options: dict[str, Any]) -> Any:
+    """The solver with its own settings; what is no setting of IPOPT's adapter goes to IPOPT itself."""
+    from dataclasses import fields
+
+    import trajopt
+    from trajopt.errors import OptionError, near_matches
+
+    kind = {"ipopt": trajopt.Ipopt, "slsqp": trajopt.Slsqp}[name]
+    own = [field.name for field in fields(kind) if field.name != "options"]
+    settings = {key: value for key, value in options.items() if key in own}
+    others = {key: value for key, value in options.items() if key not in own}
+    if name == "ipopt":
+        return kind(**settings, options=others)
+    for key in others:
+        near = near_matches(key, own) or f": it has {', '.join(own)}"
+        raise OptionError(f"{name} has no option '{key}'{near}")
+    return kind(**settings)
+
+
+def loaded(file: Path, problem: str | None) -> Solution:
+    """A saved solution, with the user's problem built again where its file is named."""
+    import trajopt
+    from problems.problem_file import build_named, is_problem_file
+    from trajopt.errors import SolutionFileError
+
+    solution = trajopt.Solution.load(file)
+    recipe = solution.recipe
+    if problem is not None:
+        parameters = {} if recipe is None else recipe.parameters
+        return trajopt.Solution.load(file, problem=build_named(problem, parameters))
+    if recipe is not None and is_problem_file(recipe.problem):
+        raise SolutionFileError(
+            f"{file} solves the problem of {recipe.problem}, a file outside this library that is not run "
+            f"unasked: add --problem {recipe.problem}"
+        )
+    return solution
+
+
+def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
+    """Write every figure that the dynamics has the data for; the names of the files."""
+    from trajopt import plot as figures
+
+    wanted = FIGURES if hasattr(solution.problem.dynamics, "skeleton") else FIGURES[:-1]
+    for name in wanted:
+        getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}")
+    return [f"{name}.{ending}" for name in wanted]
+
+
+def conclude(solution: Solution, report: Report) -> None:
+    """Exit 1 with the reason and the worst constraints unless the solve converged."""
+    if solution.converged:
+        return
+    lines = [f"not converged: {solution.status.value}"]
+    if solution.detail:
+        lines.append(f"the solver's words: {solution.detail}")
+    worst = report.worst()
+    if worst:
+        lines += ["violated most:", *(f"  {violation}" for violation in worst)]
+    else:
+        lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
+    click.echo("\n".join(lines), err=True)
+    sys.exit(NOT_CONVERGED)
+
+
+def spelled(value: Any) -> str:
+    """A default as `--set` reads it."""
+    import json
+
+    return json.dumps(value).replace("Infinity", "inf")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""A user's own problem: a Python file with a function `build(**parameters)`, run when the user names it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from problems import catalogue
+from problems.recipe import recipe
+from trajopt.errors import ProblemError
+from trajopt.problem import Problem
+
+
+def is_problem_file(name_or_path: str) -> bool:
+    """Whether a command-line argument means a file rather than the name of a problem."""
+    return name_or_path.endswith(".py") or "/" in name_or_path or "\\" in name_or_path
+
+
+def build_named(name_or_path: str, parameters: Mapping[str, Any]) -> Problem:
+    """The problem of the catalogue, or of a file, with these parameters."""
+    if is_problem_file(name_or_path):
+        return build_file(Path(name_or_path), parameters)
+    return catalogue.build(name_or_path, parameters)
+
+
+def build_file(path: Path, parameters: Mapping[str, Any]) -> Problem:
+    """The problem that the `build` of a Python file returns.
+
+    Its parameters are checked as those of the catalogue's problems are. The recipe carries the file's name
+    with its ending, which no problem of the catalogue has: a saved solution never imports the file by itself.
+    Raises ProblemError for a file that is missing or has no `build`, and whatever the file raises.
+    """
+    build: Any = getattr(imported(path), "build", None)
+    if not callable(build):
+        raise ProblemError(
+            f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "
+            "as problems/pendulum_swing_up.py does"
+        )
+    return recipe(build, name=path.name)(**parameters)
+
+
+def imported(path: Path) -> Any:
+    """The file as a module, its folder importable while it runs, as when Python runs a script."""
+    if not path.is_file():
+        raise ProblemError(
+            f"{path} is not a file: give the path of a Python file, or a name from `trajopt list`"
+        )
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ProblemError(f"{path} is no Python file: its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(folder)
+    return module

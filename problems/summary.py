@@ -1,0 +1,67 @@
+"""What `summary.json` says about a solve, and how the file is written."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+    from trajopt.verify import Report
+
+
+def summary(solution: Solution, report: Report) -> dict[str, Any]:
+    """The keys of `summary.json`: plain values that strict JSON can hold.
+
+    A number that is not finite is null; an infinite parameter is the word "inf", which `--set` reads again.
+    """
+    recipe = solution.recipe
+    return {
+        "problem": solution.name if recipe is None else recipe.problem,
+        "parameters": {} if recipe is None else words(dict(recipe.parameters)),
+        "status": solution.status.name.lower(),
+        "converged": solution.converged,
+        "duration": finite(solution.duration),
+        "objective": finite(solution.objective),
+        "cost_terms": {name: finite(value) for name, value in solution.cost_terms.items()},
+        "iterations": solution.iterations,
+        "seconds": finite(solution.seconds),
+        "n_variables": solution.n_variables,
+        "n_constraints": solution.n_constraints,
+        "max_violation_nodes": finite(report.max_violation_nodes),
+        "max_violation_dense": finite(report.max_violation_dense),
+        "kkt_error": finite(report.kkt_error),
+        "simulation_error": finite(report.simulation_error),
+    }
+
+
+def finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def words(value: Any) -> Any:
+    """`value` with infinities as words and tuples as lists."""
+    if isinstance(value, Mapping):
+        return {key: words(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [words(entry) for entry in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write to a neighbouring temporary file and rename it, so that readers see the old file or the new."""
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".json")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(temporary, 0o644)  # mkstemp makes files that nobody else may read
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
