@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dynamics
 from dynamics import (
     DegreesWarning,
     DhRow,
@@ -325,6 +326,13 @@ def test_the_puma_from_dh_from_modified_dh_and_from_urdf_has_one_mass_matrix(pum
         matrices = [mass_matrix(model, q) for model in pumas]
         np.testing.assert_allclose(matrices[1], matrices[0], rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(matrices[2], matrices[0], rtol=1e-12, atol=1e-14)
+
+
+def test_the_puma_from_dh_from_modified_dh_and_from_urdf_has_one_set_of_torques(pumas):
+    motion = np.random.default_rng(561).uniform(-3, 3, (3, 5, 6))
+    torques = [dynamics.rnea(model, *motion) for model in pumas]
+    np.testing.assert_allclose(torques[1], torques[0], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(torques[2], torques[0], rtol=1e-11, atol=1e-12)
 
 
 # --- what is refused ----------------------------------------------------------------------------------
