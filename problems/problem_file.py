@@ -33,7 +33,7 @@ def build_file(path: Path, parameters: Mapping[str, Any]) -> Problem:
     with its ending, which no problem of the catalogue has: a saved solution never imports the file by itself.
     Raises ProblemError for a file that is missing or has no `build`, and whatever the file raises.
     """
-    build: Any = getattr(imported(path), "build", None)
+    build = vars(imported(path)).get("build")
     if not callable(build):
         raise ProblemError(
             f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "

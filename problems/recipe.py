@@ -22,7 +22,7 @@ from trajopt.errors import (
 from trajopt.problem import Problem, Recipe
 
 
-def recipe(build: Callable[..., Problem], name: str | None = None) -> Callable[..., Problem]:
+def recipe(build: Callable[..., Any], name: str | None = None) -> Callable[..., Problem]:
     """Check every parameter against the defaults of `build`, and record all of them on the problem.
 
     The defaults are the declaration: a whole number stays one, a tuple of numbers keeps its shape (a single
@@ -48,7 +48,7 @@ def recipe(build: Callable[..., Problem], name: str | None = None) -> Callable[.
     return checked
 
 
-def defaults_of(build: Callable[..., Problem]) -> dict[str, Any]:
+def defaults_of(build: Callable[..., Any]) -> dict[str, Any]:
     """Parameter -> default of a build function; OptionError for one without a default."""
     defaults = {}
     for parameter in inspect.signature(build).parameters.values():
