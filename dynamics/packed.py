@@ -57,6 +57,28 @@ class PackedModel:
     def links(self) -> int:
         return len(self.body_of_link)
 
+    @property
+    def relatives(self) -> np.ndarray:
+        """(n, n) bool, whether two coordinates lie on one branch: where M can be nonzero."""
+        return self.ancestry | self.ancestry.T
+
+    def path(self, link: int) -> np.ndarray:
+        """(n,) bool, the coordinates that move a link."""
+        moving, body = np.zeros(self.n, dtype=bool), int(self.body_of_link[link])
+        while body > 0:
+            moving[self.tree[body, COORDINATE]] = True
+            body = int(self.tree[body, PARENT])
+        return moving
+
+    def branch(self, link: int) -> np.ndarray:
+        """(n,) bool, the coordinates that the wrench of a link's joint can feel: its path and its subtree."""
+        felt, carried = self.path(link), {int(self.body_of_link[link])}
+        for body, (parent, coordinate) in enumerate(self.tree[:, :2].tolist()):
+            if parent in carried:
+                carried.add(body)
+                felt[coordinate] = True
+        return felt
+
 
 class _Rows:
     """The rows while they are collected."""

@@ -62,6 +62,7 @@ from dynamics.vector import gather, load, scatter, store, width
 
 if TYPE_CHECKING:
     from dynamics.model import RigidBodyModel
+    from dynamics.packed import PackedModel
 
 EXTERNAL = SWEPT  # sum of the external wrenches over the subtree
 SLOTS = SWEPT + 6
@@ -194,6 +195,21 @@ class InverseDynamicsPartials:
     partials: np.ndarray
 
 
+def stacked_rows(
+    packed: PackedModel, torques: bool, links: tuple[int, ...], base: bool
+) -> tuple[int, np.ndarray, int]:
+    """(first torque row, first wrench row of every body, number of rows); -1 = not computed."""
+    rows = np.full(len(packed.tree), -1, dtype=np.int64)
+    count = packed.n if torques else 0
+    for link in links:
+        rows[packed.body_of_link[link]] = count
+        count += 6
+    if base:
+        rows[0] = count
+        count += 6
+    return (0 if torques else -1), rows, count
+
+
 def inverse_dynamics_partials(
     model: RigidBodyModel, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
 ) -> InverseDynamicsPartials:
@@ -201,18 +217,10 @@ def inverse_dynamics_partials(
     packed = model.packed
     q, v, a = nodes.arrays[:3]
     external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
-    rows = np.full(len(packed.tree), -1, dtype=np.int64)
-    row = packed.n if torques else 0
-    for link in links:
-        rows[packed.body_of_link[link]] = row
-        row += 6
-    if base:
-        rows[0] = row
-        row += 6
-    values, out = nodes.rows(row), nodes.slots(row, 3, packed.n)
-    torque_row = 0 if torques else -1
+    torque_row, rows, count = stacked_rows(packed, torques, links, base)
+    values, out = nodes.rows(count), nodes.slots(count, 3, packed.n)
     _rnea_derivatives(packed.tree, packed.numbers, q, v, a, external, torque_row, rows, values, out)
-    return InverseDynamicsPartials(values, out.reshape(row, 3, packed.n, -1)[..., : nodes.nodes])
+    return InverseDynamicsPartials(values, out.reshape(count, 3, packed.n, -1)[..., : nodes.nodes])
 
 
 @dataclass(frozen=True, eq=False)

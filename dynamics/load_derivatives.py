@@ -1,0 +1,146 @@
+"""How external wrenches enter: derivatives of the forces by a wrench, alone and together with q.
+
+A wrench W on a link, in world axes about the world origin, takes J' W off the torques and W off the base
+wrench; the wrench of every joint on the link's path loses W, seen from its own frame. With the virtual
+twist L of `rnea_second_derivatives` that is - L_b . W in all, and d2 / dq_j dW = -(S_j x (L_b - L_p(j))).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynamics.inertia import clear
+from dynamics.kernel import kernel, lane
+from dynamics.lanes import (
+    add6,
+    add_scaled6,
+    constant_frame,
+    cross,
+    cross_motion,
+    gather6,
+    increase,
+    load3,
+    load6,
+    load_frame,
+    negative,
+    store6,
+    store_frame,
+    sub6,
+    zero3,
+)
+from dynamics.packed import BASIS, COORDINATE, PARENT
+from dynamics.pose import body_axes, ground_frame, rotated_frame, world_motion
+from dynamics.sweep import AXIS, FRAME, ORIGIN, place
+from dynamics.vector import gather, width
+
+if TYPE_CHECKING:
+    from dynamics.batch import Batch
+    from dynamics.packed import PackedModel
+
+TWIST = 36  # L, after the pose slots of the sweep
+SLOTS = 42
+
+
+@lane
+def place_all(work, tree, numbers, q, node):
+    """Poses and axes of all bodies."""
+    clear(work, 0, SLOTS)
+    store_frame(work, FRAME, ground_frame(work))
+    for body in range(1, tree.shape[0]):
+        qi = gather(q, node, tree[body, COORDINATE])
+        place(work, tree, numbers, body, body * SLOTS, tree[body, PARENT] * SLOTS, qi)
+
+
+@lane
+def subtract_row(out, row, column, block, twist):
+    """Take a twist off six columns of one row of (rows, columns, blocks, width)."""
+    columns, blocks = out.shape[1], out.shape[2]
+    at = (row * columns + column) * blocks + block
+    angular, linear = negative(twist[0]), negative(twist[1])
+    for axis in range(3):
+        increase(out, at + axis * blocks, angular[axis])
+        increase(out, at + (axis + 3) * blocks, linear[axis])
+
+
+@lane
+def subtract_wrench_rows(work, numbers, body, out, row, column, block):
+    """The wrench at `body` loses W: along the axes of its link, about its origin."""
+    frame, origin = load_frame(work, body * SLOTS + FRAME), load3(work, body * SLOTS + ORIGIN)
+    frame = rotated_frame(frame, constant_frame(numbers, body, BASIS))
+    for axis in range(3):
+        subtract_row(out, row + axis, column, block, (frame[axis], cross(origin, frame[axis])))
+        subtract_row(out, row + axis + 3, column, block, (zero3(work), frame[axis]))
+
+
+@kernel
+def _load_partials(tree, numbers, q, loaded, torque_row, rows, out):
+    work = np.empty((tree.shape[0] * SLOTS, width(q)), q.dtype)
+    for block in range(out.shape[2]):
+        place_all(work, tree, numbers, q, block * width(q))
+        for index in range(len(loaded)):
+            j = loaded[index]
+            while j >= 0:
+                if rows[j] >= 0:
+                    subtract_wrench_rows(work, numbers, j, out, rows[j], 6 * index, block)
+                if j > 0 and torque_row >= 0:
+                    S = load6(work, j * SLOTS + AXIS)
+                    subtract_row(out, torque_row + tree[j, COORDINATE], 6 * index, block, S)
+                j = tree[j, PARENT]
+
+
+@lane
+def carry_twists(work, tree, numbers, multiplier, adjoints, columns, node):
+    """L of every body: that of its parent, its own S lambda, and the adjoint of its joint's wrench."""
+    for body in range(tree.shape[0]):
+        at, L = body * SLOTS, (zero3(work), zero3(work))
+        if body > 0:
+            weight = gather(multiplier, node, tree[body, COORDINATE])
+            L = add_scaled6(load6(work, tree[body, PARENT] * SLOTS + TWIST), weight, load6(work, at + AXIS))
+        if columns[body] >= 0:
+            eta = body_axes(numbers, body, gather6(adjoints, node, columns[body]))
+            frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+            L = add6(L, world_motion(frame, origin, eta))
+        store6(work, at + TWIST, L)
+
+
+@kernel
+def _load_curvature(tree, numbers, q, loaded, multiplier, adjoints, columns, out):
+    work = np.empty((tree.shape[0] * SLOTS, width(q)), q.dtype)
+    for block in range(out.shape[2]):
+        node = block * width(q)
+        place_all(work, tree, numbers, q, node)
+        carry_twists(work, tree, numbers, multiplier, adjoints, columns, node)
+        for index in range(len(loaded)):
+            L, j = load6(work, loaded[index] * SLOTS + TWIST), loaded[index]
+            while j > 0:
+                below = load6(work, tree[j, PARENT] * SLOTS + TWIST)
+                bent = cross_motion(load6(work, j * SLOTS + AXIS), sub6(L, below))
+                subtract_row(out, tree[j, COORDINATE], 6 * index, block, bent)
+                j = tree[j, PARENT]
+
+
+def load_partials(
+    packed: PackedModel, nodes: Batch, links: tuple[int, ...], torque_row: int, rows: np.ndarray, count: int
+) -> np.ndarray:
+    """d (stacked forces) / d (wrenches on `links`), (count, 6 links, nodes), rows as the force kernel's."""
+    out = nodes.slots(count, 6 * len(links))
+    loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
+    _load_partials(packed.tree, packed.numbers, nodes.arrays[0], loaded, torque_row, rows, out)
+    return out.reshape(count, 6 * len(links), -1)[..., : nodes.nodes]
+
+
+def load_curvature(
+    packed: PackedModel,
+    nodes: Batch,
+    links: tuple[int, ...],
+    multiplier: np.ndarray,
+    adjoints: np.ndarray,
+    columns: np.ndarray,
+) -> np.ndarray:
+    """d2 (contracted forces) / dq d(wrenches on `links`), (n, 6 links, nodes)."""
+    out = nodes.slots(packed.n, 6 * len(links))
+    loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
+    _load_curvature(packed.tree, packed.numbers, nodes.arrays[0], loaded, multiplier, adjoints, columns, out)
+    return out.reshape(packed.n, 6 * len(links), -1)[..., : nodes.nodes]
