@@ -95,7 +95,7 @@ class Ipopt:
     Raises OptionError on construction for anything that IPOPT would not take.
     """
 
-    tol: float = 1e-8
+    tol: float = 1e-9
     max_iterations: int = 1000
     time_limit: float | None = None
     hessian: Literal["exact", "lbfgs"] = "exact"
