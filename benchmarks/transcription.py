@@ -50,10 +50,9 @@ def main() -> None:
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
     for name in PROBLEMS:
         rows = {label: measured(name, solver) for label, solver in SOLVERS.items()}
-        rows |= {
-            f"{count} nodes per span": measured(name, trajopt.Ipopt(), nodes_per_span=count)
-            for count in (3, 4, 6)
-        }
+        if name != "pendulum_swing_up":  # the example to copy has few parameters
+            counts = (3, 4, 6)
+            rows |= {f"{k} nodes per span": measured(name, trajopt.Ipopt(), nodes_per_span=k) for k in counts}
         table[name] = rows
         print(f"\n{name}\n{'':<36}{'iterations':>11}{'ms':>8}{'objective':>14}{'excess':>10}")
         for label, row in rows.items():
