@@ -1,0 +1,105 @@
+"""The arrows of the architecture: who may import whom, and what `import` must not cost."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PRODUCT = ("dynamics", "trajopt", "problems")
+LAZY = ("numba", "casadi", "cyipopt", "matplotlib", "scipy.interpolate", "rich", "click")
+
+
+def sources(package):
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def imports(path):
+    """Every module that a file imports, at its top or inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def packages(path):
+    return {name.partition(".")[0] for name in imports(path)}
+
+
+def files_that_import(module):
+    return {
+        path.relative_to(ROOT).as_posix()
+        for package in PRODUCT
+        for path in sources(package)
+        if any(name == module or name.startswith(module + ".") for name in imports(path))
+    }
+
+
+def test_dynamics_and_trajopt_never_import_each_other():
+    assert not [path for path in sources("dynamics") if packages(path) & {"trajopt", "problems"}]
+    assert not [path for path in sources("trajopt") if packages(path) & {"dynamics", "problems"}]
+
+
+def test_nothing_imports_scripts_benchmarks_or_tests():
+    outside = {"scripts", "benchmarks", "tests"}
+    assert not [path for package in PRODUCT for path in sources(package) if packages(path) & outside]
+
+
+def test_every_large_library_is_imported_in_as_few_files_as_possible():
+    assert files_that_import("cyipopt") == {"trajopt/ipopt.py"}
+    assert files_that_import("casadi") == {"trajopt/expression.py", "dynamics/papers/savin.py"}
+    assert {path.rpartition("/")[0] for path in files_that_import("matplotlib")} == {"trajopt/plot"}
+    assert files_that_import("rich") == {"trajopt/progress.py"}
+    assert files_that_import("click") == {"problems/command_line.py"}
+    assert files_that_import("defusedxml") <= {"dynamics/xml_source.py"}
+    assert all(path.startswith("dynamics/") for path in files_that_import("numba"))
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_importing_a_package_loads_no_large_library(package):
+    code = f"import sys, {package}; print([name for name in {LAZY!r} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_every_name_that_a_package_exports_exists():
+    import dynamics
+    import trajopt
+
+    for package in (dynamics, trajopt):
+        for name in package.__all__:
+            assert getattr(package, name) is not None, name
+
+
+def test_an_unknown_name_of_a_package_is_an_attribute_error():
+    import dynamics
+    import trajopt
+
+    for package in (dynamics, trajopt):
+        with pytest.raises(AttributeError, match="has no attribute 'no_such_thing'"):
+            _ = package.no_such_thing
+
+
+def test_files_stay_short_and_are_named_by_nouns():
+    for package in PRODUCT:
+        for path in sources(package):
+            lines = len(path.read_text(encoding="utf-8").splitlines())
+            assert lines <= 400, f"{path.relative_to(ROOT)} has {lines} lines: two nouns in one file"
+            assert path.stem not in {"utils", "util", "helpers", "core", "common", "misc"}, path
+
+
+def test_all_folders_with_sources_are_installed():
+    """An editable install hides a package that the list in pyproject.toml has forgotten."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = ast.literal_eval(text.partition("packages = ")[2].partition("\n")[0])
+    found = {
+        path.parent.relative_to(ROOT).as_posix().replace("/", ".")
+        for package in PRODUCT
+        for path in sources(package)
+    }
+    assert found == set(listed)
