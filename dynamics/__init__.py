@@ -35,6 +35,8 @@ _HOME = {
     "from_dh": "dh",
     "from_modified_dh": "dh",
     "load_urdf": "urdf",
+    "aba": "aba",
+    "crba": "crba",
     "base_wrench": "rnea",
     "joint_wrenches": "rnea",
     "rnea": "rnea",

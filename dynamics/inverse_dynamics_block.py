@@ -103,7 +103,8 @@ class InverseDynamicsBlock:
         active = np.full(packed.n, self.torques or self.base)
         for link in self.links:
             active |= packed.branch(link)
-        pattern: Pairs = dict.fromkeys(SECOND, packed.relatives & active & active[:, None])
+        interacting: Array = packed.relatives & active & active[:, None]
+        pattern: Pairs = dict.fromkeys(SECOND, interacting)
         for link, name in zip(self.loads, self._load_names, strict=True):
             pattern["q", name] = np.repeat((packed.path(link) & active)[:, None], 6, axis=1)
         return pattern
@@ -111,7 +112,7 @@ class InverseDynamicsBlock:
     @cached_property
     def _pattern(self) -> Pairs:
         packed = self.model.packed
-        felt = {"tau": packed.relatives, "base_wrench": np.ones((6, packed.n), dtype=bool)}
+        felt: dict[str, Array] = {"tau": packed.relatives, "base_wrench": np.ones((6, packed.n), dtype=bool)}
         for link, name in zip(self.links, self._wrench_names, strict=True):
             felt[name] = np.repeat(packed.branch(link)[None, :], 6, axis=0)
         pattern = {(output, name): felt[output] for output in self.outputs for name in MOTION}

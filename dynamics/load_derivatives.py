@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.inertia import clear
 from dynamics.kernel import kernel, lane
 from dynamics.lanes import (
     add6,
@@ -26,28 +25,26 @@ from dynamics.lanes import (
     load_frame,
     negative,
     store6,
-    store_frame,
     sub6,
     zero3,
 )
 from dynamics.packed import BASIS, COORDINATE, PARENT
-from dynamics.pose import body_axes, ground_frame, rotated_frame, world_motion
-from dynamics.sweep import AXIS, FRAME, ORIGIN, place
+from dynamics.pose import body_axes, rotated_frame, world_motion
+from dynamics.sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
 from dynamics.vector import gather, width
 
 if TYPE_CHECKING:
     from dynamics.batch import Batch
     from dynamics.packed import PackedModel
 
-TWIST = 36  # L, after the pose slots of the sweep
-SLOTS = 42
+TWIST = POSED  # L
+SLOTS = POSED + 6
 
 
 @lane
 def place_all(work, tree, numbers, q, node):
     """Poses and axes of all bodies."""
-    clear(work, 0, SLOTS)
-    store_frame(work, FRAME, ground_frame(work))
+    clear_pose(work, SLOTS)
     for body in range(1, tree.shape[0]):
         qi = gather(q, node, tree[body, COORDINATE])
         place(work, tree, numbers, body, body * SLOTS, tree[body, PARENT] * SLOTS, qi)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # columns of `tree`
 PARENT, COORDINATE, PRISMATIC, LINK = 0, 1, 2, 3
+FIRST, NEXT = 4, 5  # whether no earlier body has this coordinate, and the next body that has it, 0 = none
 # columns of `numbers`; row 0 (the ground) holds minus the gravity field at POSITION
 ROTATION = 0  # axes at displacement zero, in the parent's axes, one after the other
 POSITION = 9  # origin at displacement zero, in the parent's axes
@@ -35,7 +36,7 @@ COLUMNS = 34
 class PackedModel:
     """The arrays of one model, and what the border needs to know about it.
 
-    tree : (bodies + 1, 4) int, numbers : (bodies + 1, 34)
+    tree : (bodies + 1, 6) int, numbers : (bodies + 1, 34)
     body_of_link : (links,) row of every link
     names : of the coordinates, for messages
     siblings_only : whether bodies that share a coordinate also share their parent, as rotors do
@@ -129,7 +130,7 @@ def pack(model: RigidBodyModel) -> PackedModel:
         rows.add_mass(row, body.mass, body.centre_of_mass, body.inertia)
         body_of_link.append(row)
         add_rotor(rows, model.rotors, parent, coordinate, row, joint)
-    tree = np.array(rows.tree, dtype=np.int64)
+    tree = with_chains(np.array(rows.tree, dtype=np.int64))
     ancestry, siblings_only = relations(tree, model.n)
     return PackedModel(
         tree, np.array(rows.numbers), np.array(body_of_link), model.joint_names, siblings_only, ancestry
@@ -162,6 +163,20 @@ def axes_with_z(axis: np.ndarray) -> np.ndarray:
         return np.diag([1.0, -1.0, -1.0]) @ axes_with_z(np.array([x, -y, -z]))
     s = 1.0 / (1.0 + z)
     return np.array([[1.0 - s * x * x, -s * x * y, x], [-s * x * y, 1.0 - s * y * y, y], [-x, -y, z]])
+
+
+def with_chains(rows: np.ndarray) -> np.ndarray:
+    """Add the columns FIRST and NEXT."""
+    tree = np.zeros((len(rows), 6), dtype=np.int64)
+    tree[:, :4] = rows
+    last: dict[int, int] = {}
+    for body, coordinate in enumerate(tree[:, COORDINATE].tolist()):
+        if coordinate in last:
+            tree[last[coordinate], NEXT] = body
+        else:
+            tree[body, FIRST] = 1
+        last[coordinate] = body
+    return tree
 
 
 def relations(tree: np.ndarray, n: int) -> tuple[np.ndarray, bool]:

@@ -32,19 +32,26 @@ from dynamics.lanes import (
 from dynamics.packed import PARENT, POSITION
 from dynamics.pose import ground_frame, joint_axis, world_pose
 
-# slots of a body in the workspace; from SUMS on they are summed over subtrees
-AXIS, AXIS_RATE, AXIS_RATE_2 = 0, 6, 12  # S, Sd = V_p x S, Sdd = A_p x S + V_p x Sd
-FRAME, ORIGIN, VELOCITY, ACCELERATION = 18, 27, 30, 36
-SUMS = 42
+# slots of a body in the workspace, in three stages; kernels add their own after the last stage they need
+AXIS, FRAME, ORIGIN, POSED = 0, 6, 15, 18  # S
+VELOCITY, AXIS_RATE, MOVED = 18, 24, 30  # V, Sd = V_p x S
+ACCELERATION, AXIS_RATE_2 = 30, 36  # A, Sdd = A_p x S + V_p x Sd
+SUMS = 42  # from here on summed over subtrees
 INERTIA, FACTOR, FORCE = 42, 52, 64  # I, B[I, V], f = I A + V x* I V
 SWEPT = 70
 
 
 @lane
-def clear_ground(work, numbers, slots):
-    """Body 0: at rest at the origin, accelerating against gravity, with empty sums."""
+def clear_pose(work, slots):
+    """Body 0: at rest at the origin, with empty sums."""
     clear(work, 0, slots)
     store_frame(work, FRAME, ground_frame(work))
+
+
+@lane
+def clear_ground(work, numbers, slots):
+    """Body 0 as `clear_pose` has it, accelerating against gravity."""
+    clear_pose(work, slots)
     store3(work, ACCELERATION + 3, same3(work, constant3(numbers, 0, POSITION)))
 
 
@@ -60,17 +67,25 @@ def place(work, tree, numbers, body, at, parent, q):
 
 
 @lane
-def move(work, at, parent, rate, acceleration):
-    """Velocity, acceleration and the rates of the axis, from those of the parent."""
-    S, V, A = load6(work, at + AXIS), load6(work, parent + VELOCITY), load6(work, parent + ACCELERATION)
+def move(work, at, parent, rate):
+    """Velocity of a body and the rate of its axis, from the velocity of the parent."""
+    S, V = load6(work, at + AXIS), load6(work, parent + VELOCITY)
     Sd = cross_motion(V, S)
     store6(work, at + AXIS_RATE, Sd)
+    moved = add_scaled6(V, rate, S)
+    store6(work, at + VELOCITY, moved)
+    return moved
+
+
+@lane
+def accelerate(work, at, parent, rate, acceleration):
+    """Acceleration of a body and the second rate of its axis, after `move`."""
+    S, Sd, V = load6(work, at + AXIS), load6(work, at + AXIS_RATE), load6(work, parent + VELOCITY)
+    A = load6(work, parent + ACCELERATION)
     store6(work, at + AXIS_RATE_2, add6(cross_motion(A, S), cross_motion(V, Sd)))
-    V = add_scaled6(V, rate, S)
     A = add_scaled6(add_scaled6(A, acceleration, S), rate, Sd)
-    store6(work, at + VELOCITY, V)
     store6(work, at + ACCELERATION, A)
-    return V, A
+    return A
 
 
 @lane
@@ -78,7 +93,8 @@ def sweep_body(work, slots, tree, numbers, body, q, v, a):
     """Everything up to SWEPT for one body with `slots` slots."""
     at, parent = body * slots, tree[body, PARENT] * slots
     frame, origin = place(work, tree, numbers, body, at, parent, q)
-    V, A = move(work, at, parent, v, a)
+    V = move(work, at, parent, v)
+    A = accelerate(work, at, parent, v, a)
     I = body_inertia(work, numbers, body, frame, origin)
     B = body_factor(I, V)
     store_inertia(work, at + INERTIA, I)

@@ -1,0 +1,63 @@
+"""The mass matrix by composite inertias (Featherstone 2008, table 6.2), in world axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.batch import batch
+from dynamics.inertia import body_inertia, increase_slots, inertia_times, load_inertia, store_inertia
+from dynamics.kernel import kernel
+from dynamics.lanes import dot6, load6
+from dynamics.packed import ARMATURE, COORDINATE, PARENT
+from dynamics.sweep import AXIS, POSED, clear_pose, place
+from dynamics.vector import gather, load, same, store, width
+
+if TYPE_CHECKING:
+    from dynamics.model import RigidBodyModel
+
+INERTIA = POSED  # summed over the subtree
+SLOTS = POSED + 10
+
+
+@kernel
+def _crba(tree, numbers, q, out):
+    bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[2]
+    work = np.empty((bodies * SLOTS, width(q)), q.dtype)
+    for block in range(blocks):
+        clear_pose(work, SLOTS)
+        for body in range(1, bodies):
+            at, i = body * SLOTS, tree[body, COORDINATE]
+            qi = gather(q, block * width(q), i)
+            frame, origin = place(work, tree, numbers, body, at, tree[body, PARENT] * SLOTS, qi)
+            store_inertia(work, at + INERTIA, body_inertia(work, numbers, body, frame, origin))
+            diagonal = (i * n + i) * blocks + block
+            store(out, diagonal, load(out, diagonal) + same(work, numbers[body, ARMATURE]))
+
+        for k in range(bodies - 1, 0, -1):
+            at, c = k * SLOTS, tree[k, COORDINATE]
+            force = inertia_times(load_inertia(work, at + INERTIA), load6(work, at + AXIS))
+            j = k
+            while j > 0:
+                i = tree[j, COORDINATE]
+                inertial = dot6(load6(work, j * SLOTS + AXIS), force)
+                upper, lower = (i * n + c) * blocks + block, (c * n + i) * blocks + block
+                store(out, upper, load(out, upper) + inertial)
+                if j != k:
+                    store(out, lower, load(out, lower) + inertial)
+                j = tree[j, PARENT]
+            increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, at + INERTIA, 10)
+
+
+def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
+    """The mass matrix M(q), (..., n, n) kg m^2, kg m or kg; kinetic energy is v' M v / 2.
+
+    q : (..., n) rad or m. Rotors as the model treats them. Exactly zero between coordinates on different
+    branches. A strided view, node axis last in memory. Raises ShapeError.
+    """
+    packed = model.packed
+    nodes = batch(packed, q=q)
+    out = nodes.slots(packed.n, packed.n)
+    _crba(packed.tree, packed.numbers, nodes.arrays[0], out)
+    return nodes.unblock(out)
