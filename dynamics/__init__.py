@@ -37,6 +37,14 @@ _HOME = {
     "load_urdf": "urdf",
     "aba": "aba",
     "crba": "crba",
+    "Poses": "kinematics",
+    "centre_of_mass": "kinematics",
+    "forward_kinematics": "kinematics",
+    "frame_jacobian": "kinematics",
+    "frame_velocity": "kinematics",
+    "kinetic_energy": "kinematics",
+    "momentum": "kinematics",
+    "potential_energy": "kinematics",
     "base_wrench": "rnea",
     "joint_wrenches": "rnea",
     "rnea": "rnea",
@@ -47,6 +55,8 @@ _HOME = {
     "rnea_derivatives": "rnea_derivatives",
     "RneaSecondDerivatives": "rnea_second_derivatives",
     "rnea_second_derivatives": "rnea_second_derivatives",
+    "CoriolisMatrices": "coriolis",
+    "coriolis_matrix": "coriolis",
     "christoffel_symbols_serial": "papers.safeea",
 }
 

@@ -60,9 +60,13 @@ class Batch:
         first = np.moveaxis(nodes_last, -1, 0)
         return first if len(self.shape) == 1 else first.reshape(self.shape + widths)
 
+    def nodes_last(self, slots: np.ndarray) -> np.ndarray:
+        """(*widths, blocks, width) -> (*widths, nodes), without the lanes beyond the last node."""
+        return slots.reshape(*slots.shape[:-2], self.blocks * self.width)[..., : self.nodes]
+
     def unblock(self, slots: np.ndarray) -> np.ndarray:
         """(*widths, blocks, width) -> (..., *widths)."""
-        return self.spread(slots.reshape(*slots.shape[:-2], -1)[..., : self.nodes])
+        return self.spread(self.nodes_last(slots))
 
 
 def batch(packed: PackedModel, **arrays: Any) -> Batch:

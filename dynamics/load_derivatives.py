@@ -125,7 +125,7 @@ def load_partials(
     out = nodes.slots(count, 6 * len(links))
     loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
     _load_partials(packed.tree, packed.numbers, nodes.arrays[0], loaded, torque_row, rows, out)
-    return out.reshape(count, 6 * len(links), -1)[..., : nodes.nodes]
+    return nodes.nodes_last(out)
 
 
 def load_curvature(
@@ -140,4 +140,4 @@ def load_curvature(
     out = nodes.slots(packed.n, 6 * len(links))
     loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
     _load_curvature(packed.tree, packed.numbers, nodes.arrays[0], loaded, multiplier, adjoints, columns, out)
-    return out.reshape(packed.n, 6 * len(links), -1)[..., : nodes.nodes]
+    return nodes.nodes_last(out)

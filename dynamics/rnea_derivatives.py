@@ -220,7 +220,7 @@ def inverse_dynamics_partials(
     torque_row, rows, count = stacked_rows(packed, torques, links, base)
     values, out = nodes.rows(count), nodes.slots(count, 3, packed.n)
     _rnea_derivatives(packed.tree, packed.numbers, q, v, a, external, torque_row, rows, values, out)
-    return InverseDynamicsPartials(values, out.reshape(count, 3, packed.n, -1)[..., : nodes.nodes])
+    return InverseDynamicsPartials(values, nodes.nodes_last(out))
 
 
 @dataclass(frozen=True, eq=False)

@@ -267,4 +267,4 @@ def contracted_second(
     _rnea_second_derivatives(
         packed.tree, packed.numbers, q, v, a, external, loaded, multiplier, adjoints, columns, out
     )
-    return out.reshape(4, packed.n, packed.n, -1)[..., : nodes.nodes]
+    return nodes.nodes_last(out)

@@ -1,0 +1,113 @@
+"""Where the links are, how they move, and what momentum and energy they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.batch import Batch, batch
+from dynamics.frames import frame_requests, frame_values
+from dynamics.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
+
+if TYPE_CHECKING:
+    from dynamics.model import RigidBodyModel
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """rotation (..., m, 3, 3), its columns the axes of the frames in world axes; position (..., m, 3) m."""
+
+    rotation: np.ndarray
+    position: np.ndarray
+
+
+def forward_kinematics(model: RigidBodyModel, q: Any, frames: Any = None) -> Poses:
+    """Poses of frames in the world: x_world = rotation x_frame + position.
+
+    q : (..., n) rad or m; frames : None = the link frames in order, or names of links and frames
+    Raises ShapeError, UnknownNameError.
+    """
+    names = model.link_names if frames is None else ((frames,) if isinstance(frames, str) else frames)
+    wanted = [(model.frame(name), quantity) for name in names for quantity in ("orientation", "position")]
+    nodes = at_rest(model, q)
+    values, _ = frame_values(model, nodes, frame_requests(model, wanted))
+    both = nodes.unfold(values, len(names), 12)
+    return Poses(both[..., :9].reshape(*both.shape[:-1], 3, 3), both[..., 9:])
+
+
+def frame_jacobian(model: RigidBodyModel, q: Any, frame: str) -> np.ndarray:
+    """J(q), (..., 6, n), with [angular velocity; velocity of the frame's origin] = J v, world axes.
+
+    Raises ShapeError, UnknownNameError.
+    """
+    nodes = at_rest(model, q)
+    _, derivatives = frame_values(
+        model, nodes, frame_requests(model, [(model.frame(frame), "velocity")]), derivatives=True
+    )
+    return nodes.spread(derivatives[:, 1])
+
+
+def frame_velocity(model: RigidBodyModel, q: Any, v: Any, frame: str) -> np.ndarray:
+    """[angular velocity; velocity of the frame's origin], (..., 6), world axes, rad/s and m/s."""
+    nodes = batch(model.packed, q=q, v=v)
+    values, _ = frame_values(model, nodes, frame_requests(model, [(model.frame(frame), "velocity")]))
+    return nodes.unfold(values, 6)
+
+
+def centre_of_mass(model: RigidBodyModel, q: Any) -> np.ndarray:
+    """Centre of mass of all bodies, rotors as the model treats them, (..., 3) m, world axes."""
+    nodes = at_rest(model, q)
+    return nodes.unfold(mass_values(model, nodes)[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
+
+
+def momentum(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
+    """[angular momentum; linear momentum] about the world origin, (..., 6) N m s and N s, world axes.
+
+    Its rate is base wrench + weight + external wrenches.
+    """
+    nodes = batch(model.packed, q=q, v=v)
+    return nodes.unfold(mass_values(model, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
+
+
+def kinetic_energy(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
+    """v' M(q) v / 2, (...) J."""
+    nodes = batch(model.packed, q=q, v=v)
+    return nodes.unfold(mass_values(model, nodes)[0][:, KINETIC_ROW])
+
+
+def potential_energy(model: RigidBodyModel, q: Any) -> np.ndarray:
+    """- total mass * gravity . centre of mass, (...) J, zero with everything at the world origin."""
+    nodes = at_rest(model, q)
+    return nodes.unfold(mass_values(model, nodes)[0][:, POTENTIAL_ROW])
+
+
+def at_rest(model: RigidBodyModel, q: Any) -> Batch:
+    """q checked, with v = 0."""
+    nodes = batch(model.packed, q=q)
+    return Batch((nodes.arrays[0], np.zeros_like(nodes.arrays[0])), nodes.shape, nodes.dtype)
+
+
+def skeleton(model: RigidBodyModel, q: Any) -> np.ndarray:
+    """Line segments that draw the robot, (..., segments, 2, 3) m, world axes.
+
+    From every link's origin to the origins of the links it carries and to the frames fixed to it; a link
+    that carries nothing ends at its centre of mass.
+    """
+    poses = forward_kinematics(model, q)
+    ends: list[tuple[int, np.ndarray | int]] = []
+    for link, body in enumerate(model.bodies):
+        children: list[Any] = np.flatnonzero(model.parent == link).tolist()
+        tips: list[Any] = [frame.position for frame in model.frames if frame.body == body.name]
+        ends += [(link, end) for end in children + tips or [body.centre_of_mass]]
+    segments = []
+    for link, end in ends:
+        start = poses.position[..., link, :]
+        stop = (
+            poses.position[..., end, :]
+            if isinstance(end, int)
+            else start + np.einsum("...ij,j->...i", poses.rotation[..., link, :, :], end)
+        )
+        segments.append(np.stack([start, stop], axis=-2))
+    return np.stack(segments, axis=-3)

@@ -1,0 +1,171 @@
+"""Kinematics, momentum and energy as a block: q and v in, poses, velocities and sums over bodies out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynamics.batch import Batch, batch, batch_with
+from dynamics.errors import UnknownNameError
+from dynamics.frames import WIDTH_OF, FrameRequests, frame_curvature, frame_requests, frame_values
+from dynamics.momentum import (
+    CENTRE_ROW,
+    KINETIC_ROW,
+    MOMENTUM_ROW,
+    POTENTIAL_ROW,
+    ROWS,
+    mass_curvature,
+    mass_values,
+)
+
+if TYPE_CHECKING:
+    from dynamics.body import Frame
+    from dynamics.model import RigidBodyModel
+
+OF_MASSES = {
+    "centre_of_mass": slice(CENTRE_ROW, CENTRE_ROW + 3),
+    "momentum": slice(MOMENTUM_ROW, MOMENTUM_ROW + 6),
+    "kinetic_energy": slice(KINETIC_ROW, KINETIC_ROW + 1),
+    "potential_energy": slice(POTENTIAL_ROW, POTENTIAL_ROW + 1),
+}
+NEEDS_V = ("velocity", "momentum", "kinetic_energy")
+SECOND = (("q", "q"), ("q", "v"), ("v", "v"))
+
+Array = np.ndarray
+Pairs = dict[tuple[str, str], Array]
+
+
+class KinematicsBlock:
+    """Quantities of frames and of all masses together, world axes, as functions of q and, if needed, v.
+
+    outputs : "position:NAME" (3), "orientation:NAME" (9, the rotation matrix row by row), "velocity:NAME"
+    (6, [angular; linear] of the origin), NAME a link or a frame; "centre_of_mass" (3), "momentum" (6, about
+    the world origin), "kinetic_energy" (1), "potential_energy" (1). Every array is (nodes, width).
+    Raises UnknownNameError.
+    """
+
+    def __init__(self, model: RigidBodyModel, outputs: tuple[str, ...]) -> None:
+        self.model = model
+        self.frames: dict[str, tuple[Frame, str]] = {}
+        widths: dict[str, int] = {}
+        for name in outputs:
+            quantity, _, frame = name.partition(":")
+            if quantity in WIDTH_OF:
+                self.frames[name] = (model.frame(frame), quantity)
+                widths[name] = WIDTH_OF[quantity]
+            elif name in OF_MASSES:
+                widths[name] = OF_MASSES[name].stop - OF_MASSES[name].start
+            else:
+                known = ", ".join([*(f"{key}:NAME" for key in WIDTH_OF), *OF_MASSES])
+                raise UnknownNameError(f"kinematics has no output {name!r}; it has {known}")
+        self.outputs: Mapping[str, int] = widths
+        self.moves = any(name.partition(":")[0] in NEEDS_V for name in outputs)
+        self.inputs: Mapping[str, int] = {"q": model.n} | ({"v": model.n} if self.moves else {})
+
+    # --- values and derivatives -----------------------------------------------------------------------
+
+    def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
+        """Outputs, each (nodes, width)."""
+        nodes, found = self._nodes(u), {}
+        if self.frames:
+            values, _ = frame_values(self.model, nodes, self._requests)
+            found |= {name: values[:, rows] for name, rows in self._rows.items()}
+        if self._of_masses:
+            values, _ = mass_values(self.model, nodes)
+            found |= {name: values[:, OF_MASSES[name]] for name in self._of_masses}
+        return {name: found[name] for name in self.outputs}
+
+    def partials(self, u: Mapping[str, Array]) -> Pairs:
+        """d output / d input, (nodes, m, n)."""
+        nodes, found = self._nodes(u), {}
+        if self.frames:
+            _, stacked = frame_values(self.model, nodes, self._requests, derivatives=True)
+            found |= {name: stacked[rows] for name, rows in self._rows.items()}
+        if self._of_masses:
+            _, stacked = mass_values(self.model, nodes, derivatives=True)
+            found |= {name: stacked[OF_MASSES[name]] for name in self._of_masses}
+        return {
+            (output, name): np.ascontiguousarray(np.moveaxis(found[output][:, "qv".index(name)], -1, 0))
+            for output, name in self._pattern
+        }
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        """d2 sum(adjoint . output) / du dw, (nodes, n, n)."""
+        given = {f"adjoint of {k}": (adjoints[k], (w,)) for k, w in self.outputs.items() if k in adjoints}
+        nodes = self._nodes(u, given)
+        names = [name.removeprefix("adjoint of ") for name in given]
+        found = dict(zip(names, nodes.arrays[2:], strict=True))
+        planes = np.zeros((3, self.model.n, self.model.n, nodes.nodes), nodes.dtype)
+        if self.frames:
+            stacked = np.zeros((nodes.nodes, self._requests.rows), nodes.dtype)
+            for name in found.keys() & self._rows.keys():
+                stacked[:, self._rows[name]] = found[name]
+            planes[:2] += frame_curvature(self.model, nodes, self._requests, stacked)
+        if self._of_masses:
+            stacked = np.zeros((nodes.nodes, ROWS), nodes.dtype)
+            for name in found.keys() & set(self._of_masses):
+                stacked[:, OF_MASSES[name]] = found[name]
+            planes += mass_curvature(self.model, nodes, stacked)
+        return {
+            pair: np.ascontiguousarray(np.moveaxis(planes[SECOND.index(pair)], -1, 0))
+            for pair in self.curvature_pattern()
+        }
+
+    # --- structure ------------------------------------------------------------------------------------
+
+    def pattern(self) -> Pairs:
+        """Structural sparsity of `partials`: a frame feels the joints on its path."""
+        return dict(self._pattern)
+
+    def curvature_pattern(self) -> Pairs:
+        """Structural sparsity of `curvature`: two coordinates interact when they lie on one branch."""
+        packed = self.model.packed
+        active = np.full(packed.n, bool(self._of_masses))
+        for frame, _ in self.frames.values():
+            active |= self._path(frame)
+        interacting: Array = packed.relatives & active & active[:, None]
+        pattern: Pairs = {("q", "q"): interacting}
+        if self.moves:
+            pattern["q", "v"] = interacting
+        if "kinetic_energy" in self.outputs:
+            pattern["v", "v"] = packed.relatives
+        return pattern
+
+    @cached_property
+    def _pattern(self) -> Pairs:
+        pattern: Pairs = {}
+        for name, width in self.outputs.items():
+            path = self._path(self.frames[name][0]) if name in self.frames else np.ones(self.model.n, bool)
+            inputs = ("q", "v") if name.partition(":")[0] in NEEDS_V else ("q",)
+            pattern |= {(name, key): np.repeat(path[None, :], width, axis=0) for key in inputs}
+        return pattern
+
+    def _path(self, frame: Frame) -> Array:
+        packed = self.model.packed
+        if frame.body is None:
+            return np.zeros(packed.n, dtype=bool)
+        return packed.path(self.model.link_index(frame.body))
+
+    @cached_property
+    def _requests(self) -> FrameRequests:
+        return frame_requests(self.model, list(self.frames.values()))
+
+    @cached_property
+    def _rows(self) -> dict[str, slice]:
+        """Rows of every frame quantity in the frame kernel's results."""
+        starts = np.cumsum([0, *(self.outputs[name] for name in self.frames)]).tolist()
+        return {name: slice(starts[i], starts[i + 1]) for i, name in enumerate(self.frames)}
+
+    @cached_property
+    def _of_masses(self) -> tuple[str, ...]:
+        return tuple(name for name in self.outputs if name in OF_MASSES)
+
+    def _nodes(self, u: Mapping[str, Array], further: dict | None = None) -> Batch:
+        """q, v (zero when nothing needs it) and what else is given, as rows of nodes."""
+        v = u["v"] if self.moves else np.zeros_like(u["q"])
+        if not further:
+            return batch(self.model.packed, q=u["q"], v=v)
+        return batch_with(self.model.packed, further, q=u["q"], v=v)
