@@ -36,6 +36,8 @@ def first_guess(problem: Problem, projection: Projection) -> Array:
             raise NotFiniteError("the guessed curve contains NaN or infinity")
         if problem.guessed_curve is not None:
             values = arc.basis.interpolate(values)
+        constants = [np.tile(extra.guess, (at.size, 1)) for extra in problem.extras.values()]
+        values = np.concatenate([values, *constants], axis=1)
         x[offset : offset + values.size] = values.ravel()
         shortest, longest = arc.duration_bounds
         wanted = FALLBACK_DURATION / arcs

@@ -14,6 +14,29 @@ SPLINE_LEAVES = ("q", "v", "a", "jerk")
 CLOCK_LEAVES = ("t", "duration", "arc_duration")
 
 
+@dataclass(frozen=True)
+class SplineLeaf:
+    """A leaf that is the derivative of this order of some of the curves of a trajectory."""
+
+    order: int
+    curves: slice
+
+
+def extra_leaf(name: str) -> str:
+    """The leaf that carries an extra curve, a contact force for instance."""
+    return f"extra:{name}"
+
+
+def spline_leaves(n: int, extras: Mapping[str, int]) -> dict[str, SplineLeaf]:
+    """Joint positions and their derivatives, then the values of extra curves (name -> width)."""
+    leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
+    cursor = n
+    for name, width in extras.items():
+        leaves[extra_leaf(name)] = SplineLeaf(0, slice(cursor, cursor + width))
+        cursor += width
+    return leaves
+
+
 def parameter_leaf(name: str) -> str:
     """The leaf that carries a constant unknown."""
     return f"parameter:{name}"
@@ -21,10 +44,10 @@ def parameter_leaf(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where everything stands in x: control points by arc, point, coordinate; durations; parameters."""
+    """Where everything stands in x: control points by arc, point, curve; durations; parameters."""
 
     offsets: Array  # (arcs,) start of each arc's control points
-    control_point_count: int  # over all arcs and coordinates
+    control_point_count: int  # over all arcs and curves
     durations: slice
     parameters: dict[str, slice]
     size: int
@@ -35,9 +58,9 @@ class Layout:
         return self.size - self.control_point_count
 
 
-def layout_of(trajectory: Trajectory, n: int, parameters: Mapping[str, int]) -> Layout:
+def layout_of(trajectory: Trajectory, curves: int, parameters: Mapping[str, int]) -> Layout:
     """Lay out control points, durations and parameters (name -> width)."""
-    sizes = np.array([arc.basis.count * n for arc in trajectory.arcs])
+    sizes = np.array([arc.basis.count * curves for arc in trajectory.arcs])
     control_points = int(sizes.sum())
     cursor = control_points + len(trajectory.arcs)
     places = {}

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.block import Array
-from trajopt.layout import SPLINE_LEAVES
+from trajopt.layout import SPLINE_LEAVES, extra_leaf
 from trajopt.problem import Constraint, Problem
 from trajopt.projection import Projection
 from trajopt.use import selected_nodes
@@ -71,14 +71,16 @@ def periodic_equalities(rows: LinearRows, problem: Problem, projection: Projecti
     rest = []
     last, basis = projection.nodes.count - 1, projection.nodes.basis
     for use in problem.periodicities:
-        order = SPLINE_LEAVES.index(use.term.quantity) if use.term.quantity in SPLINE_LEAVES else None
-        if order is None or (order > 0 and len(problem.trajectory.arcs) > 1):
+        leaf = projection.spline.get(use.term.quantity)
+        if leaf is None or (leaf.order > 0 and len(problem.trajectory.arcs) > 1):
             rest.append(use)
             continue
-        for j, sign in enumerate(use.signs):
+        labels = problem.component_names(use.term.quantity, len(use.signs))
+        for component, sign in enumerate(use.signs):
+            j = leaf.curves.start + component
             columns = np.concatenate([projection.columns[last, :, j], projection.columns[0, :, j]])
-            values = np.concatenate([basis[order, last], -sign * basis[order, 0]])
-            rows.add(columns, values, 0.0, 0.0, f"{use.name}, {problem.dynamics.joint_names[j]}")
+            values = np.concatenate([basis[leaf.order, last], -sign * basis[leaf.order, 0]])
+            rows.add(columns, values, 0.0, 0.0, f"{use.name}, {labels[component]}")
     return rest
 
 
@@ -106,16 +108,16 @@ def variable_bounds(problem: Problem, projection: Projection) -> tuple[Array, Ar
     lower, upper = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
     names = []
     for arc_index, (offset, arc) in enumerate(zip(layout.offsets, trajectory.arcs, strict=True)):
-        place = slice(offset, offset + arc.basis.count * problem.dynamics.n)
-        for constraint in problem.constraints:
-            if constraint.hold == "hull" and constraint.term.quantity == "q":
-                repeated = arc.basis.count
-                lower[place] = np.maximum(lower[place], np.tile(constraint.lower, repeated))
-                upper[place] = np.minimum(upper[place], np.tile(constraint.upper, repeated))
+        place = slice(offset, offset + arc.basis.count * projection.curves)
+        low, high = (bound[place].reshape(-1, projection.curves) for bound in (lower, upper))
+        for leaf, bound in _curve_bounds(problem):
+            curves = projection.spline[leaf].curves
+            low[:, curves] = np.maximum(low[:, curves], bound.lower)
+            high[:, curves] = np.minimum(high[:, curves], bound.upper)
         names += [
-            f"control point {i} of {joint} in arc {arc_index}"
+            f"control point {i} of {curve} in arc {arc_index}"
             for i in range(arc.basis.count)
-            for joint in problem.dynamics.joint_names
+            for curve in _curve_names(problem)
         ]
     for arc_index, arc in enumerate(trajectory.arcs):
         lower[layout.durations.start + arc_index], upper[layout.durations.start + arc_index] = (
@@ -135,13 +137,13 @@ def velocity_hull_rows(problem: Problem, projection: Projection) -> LinearRows:
         if constraint.hold != "hull" or constraint.term.quantity != "v":
             continue
         for arc_index, arc in enumerate(problem.trajectory.arcs):
-            knots, degree, n = arc.basis.knots, arc.basis.degree, problem.dynamics.n
+            knots, degree, stride = arc.basis.knots, arc.basis.degree, projection.curves
             widths = knots[degree + 1 : -1] - knots[1 : -degree - 1]
             duration = projection.layout.durations.start + arc_index
             for i, width in enumerate(widths):
                 for j, joint in enumerate(problem.dynamics.joint_names):
-                    earlier = projection.layout.offsets[arc_index] + i * n + j
-                    columns, slope = [earlier, earlier + n, duration], degree / width
+                    earlier = projection.layout.offsets[arc_index] + i * stride + j
+                    columns, slope = [earlier, earlier + stride, duration], degree / width
                     label = f"{constraint.name} of {joint}"
                     if np.isfinite(constraint.lower[j]):
                         rows.add(columns, [-slope, slope, -constraint.lower[j]], 0.0, np.inf, label)
@@ -150,9 +152,23 @@ def velocity_hull_rows(problem: Problem, projection: Projection) -> LinearRows:
     return rows
 
 
+def _curve_bounds(problem: Problem):
+    """(leaf, what bounds its curves): hull limits of the positions and extra curves."""
+    for constraint in problem.constraints:
+        if constraint.hold == "hull" and constraint.term.quantity == "q":
+            yield "q", constraint
+    for name, extra in problem.extras.items():
+        yield extra_leaf(name), extra
+
+
+def _curve_names(problem: Problem) -> list[str]:
+    extras = [f"{name} {i}" for name, extra in problem.extras.items() for i in range(extra.lower.size)]
+    return [*problem.dynamics.joint_names, *extras]
+
+
 def _is_linear(problem: Problem, constraint: Constraint) -> bool:
     quantity = constraint.term.quantity
-    if quantity in ("q", "v", "duration", "t") or quantity.startswith("parameter:"):
+    if quantity in ("q", "v", "duration", "t") or quantity.startswith(("parameter:", "extra:")):
         return True
     fixed = all(arc.duration_bounds[0] == arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     return quantity in ("a", "jerk") and (fixed or not np.any(constraint.lower))
@@ -163,18 +179,19 @@ def _add_node_equalities(
 ) -> None:
     quantity, nodes = constraint.term.quantity, projection.nodes
     for k in selected_nodes(problem.trajectory, constraint.over):
-        if quantity in SPLINE_LEAVES:
-            order = SPLINE_LEAVES.index(quantity)
+        if quantity in projection.spline:
+            order, curves = projection.spline[quantity].order, projection.spline[quantity].curves
+            labels = problem.component_names(quantity, curves.stop - curves.start)
             duration = projection.layout.durations.start + nodes.arc[k]
             shortest, longest = problem.trajectory.arcs[nodes.arc[k]].duration_bounds
-            for j, joint in enumerate(problem.dynamics.joint_names):
-                columns, values = projection.columns[k, :, j], nodes.basis[order, k]
-                rhs = constraint.lower[j]
+            for component, label in enumerate(labels):
+                columns = projection.columns[k, :, curves.start + component]
+                values, rhs = nodes.basis[order, k], constraint.lower[component]
                 if order == 1 and shortest < longest:
                     columns, values, rhs = np.append(columns, duration), np.append(values, -rhs), 0.0
                 elif order:
                     rhs = rhs * shortest**order if shortest == longest else 0.0
-                rows.add(columns, values, rhs, rhs, f"{constraint.name}, {joint}")
+                rows.add(columns, values, rhs, rhs, f"{constraint.name}, {label}")
         else:
             for component, gradient in enumerate(projection.clock_jacobian(quantity)[k]):
                 columns = projection.layout.control_point_count + np.arange(gradient.size)

@@ -80,6 +80,16 @@ class Parameter:
     guess: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Extra:
+    """Curves beyond the joints', contact forces say, with bounds and a constant first guess, (width,)."""
+
+    name: str
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    guess: NDArray[np.float64]
+
+
 @dataclass(eq=False)
 class Problem:
     """min sum of costs subject to constraints, over all splines of a trajectory.
@@ -96,6 +106,7 @@ class Problem:
     costs: list[Cost] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
     periodicities: list[Periodicity] = field(default_factory=list, init=False)
+    extras: dict[str, Extra] = field(default_factory=dict, init=False)
     loads: dict[str, Any] = field(default_factory=dict, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
     guessed_curve: Any = field(default=None, init=False)
@@ -210,13 +221,23 @@ class Problem:
         self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None
     ) -> terms.Quantity:
         """Add a constant unknown and return it as a term."""
-        low, high = np.broadcast_arrays(np.atleast_1d(np.asarray(lower, float)), np.asarray(upper, float))
-        middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * (low + high), np.clip(0.0, low, high))
-        start = np.broadcast_to(np.asarray(middle if guess is None else guess, float), low.shape)
-        if np.any(low > high) or not np.all(np.isfinite(start)):
-            raise InfeasibleBoundsError(f"parameter '{name}' has bounds [{low}, {high}] and guess {start}")
-        self.parameters[name] = Parameter(name, low, high, start)
+        self.parameters[name] = Parameter(name, *_unknown("parameter", name, lower, upper, guess, 1))
         return terms.parameter(name)
+
+    def extra(
+        self,
+        name: str,
+        width: int = 1,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        guess: ArrayLike | None = None,
+    ) -> terms.Quantity:
+        """Add `width` unknown curves on the joints' knots, free to jump between arcs; returned as a term.
+
+        The bounds hold for all t, as the control points are bounded.
+        """
+        self.extras[name] = Extra(name, *_unknown("extra", name, lower, upper, guess, width))
+        return terms.Quantity(f"extra:{name}")
 
     def guess(self, q: Any = None, duration: ArrayLike | None = None) -> None:
         """Start from a curve: q(s) -> (..., n) of normalised time, or evenly spaced samples (k, n).
@@ -255,6 +276,8 @@ class Problem:
         if quantity in CLOCK_LEAVES:
             return 1
         family, _, of = quantity.partition(":")
+        if family == "extra" and of in self.extras:
+            return self.extras[of].lower.size
         if family == "parameter" and of in self.parameters:
             return self.parameters[of].lower.size
         if family in terms.DYNAMICS_WIDTHS:
@@ -262,6 +285,7 @@ class Problem:
             return n if width is None else width
         known = [*SPLINE_LEAVES, *CLOCK_LEAVES, *terms.DYNAMICS_WIDTHS]
         known += [f"parameter:{name}" for name in self.parameters]
+        known += [f"extra:{name}" for name in self.extras]
         raise UnknownNameError(
             f"no quantity is called '{quantity}'{near_matches(quantity, known)}: known are {', '.join(known)}"
         )
@@ -314,6 +338,25 @@ def _bound(value: ArrayLike | None, absent: float, width: int, label: str, joint
             f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
         )
     return np.broadcast_to(array, (width,)).copy()
+
+
+def _unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds."""
+    parts = [np.asarray(part, dtype=float) for part in (lower, upper, 0.0 if guess is None else guess)]
+    size = max(width, *(part.size for part in parts))
+    if any(part.ndim > 1 or part.size not in (1, size) for part in parts):
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise ShapeError(f"{kind} '{name}' has bounds and guess of shapes {shapes}: give numbers or ({size},)")
+    low, high, start = (np.broadcast_to(part, (size,)).copy() for part in parts)
+    if guess is None:
+        bounded = np.isfinite(low) & np.isfinite(high)
+        start = np.clip(0.0, low, high)
+        start[bounded] = 0.5 * (low[bounded] + high[bounded])
+    if not np.all(low <= high) or not np.all(np.isfinite(start)):
+        raise InfeasibleBoundsError(
+            f"{kind} '{name}' has bounds [{low}, {high}] and guess {start}: order the bounds, guess a number"
+        )
+    return low, high, start
 
 
 def _checked_over(over: Over) -> Over:

@@ -5,17 +5,17 @@ The unknowns are x = (control points of every arc, durations T of every arc, par
     q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier T,
 
 so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. The derivatives by P are B_l / T^l, those by T
-are -l z_l / T and l (l + 1) z_l / T^2.
+are -l z_l / T and l (l + 1) z_l / T^2. Extra curves (contact forces, say) are further columns of P, of order 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from trajopt.block import Array, Pairs, Values
-from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES, layout_of, parameter_leaf
+from trajopt.layout import layout_of, parameter_leaf, spline_leaves
 from trajopt.span_groups import SpanGroups
 from trajopt.trajectory import Trajectory
 
@@ -23,22 +23,34 @@ from trajopt.trajectory import Trajectory
 class Projection:
     """Maps leaf values, gradients, Jacobians and Hessians at the nodes to and from the unknowns x."""
 
-    def __init__(self, trajectory: Trajectory, n: int, parameters: Mapping[str, int] | None = None) -> None:
-        self.trajectory, self.n = trajectory, n
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        n: int,
+        parameters: Mapping[str, int] | None = None,
+        extras: Mapping[str, int] | None = None,
+    ) -> None:
+        self.trajectory = trajectory
         self.nodes = trajectory.nodes
-        self.layout = layout_of(trajectory, n, parameters or {})
-        self.leaves = {leaf: n for leaf in SPLINE_LEAVES} | {leaf: 1 for leaf in CLOCK_LEAVES}
-        self.leaves |= {parameter_leaf(name): width for name, width in (parameters or {}).items()}
+        self.spline = spline_leaves(n, extras or {})
+        self.curves = n + sum((extras or {}).values())
+        self.layout = layout_of(trajectory, self.curves, parameters or {})
         nodes, layout = self.nodes, self.layout
         self.width = nodes.basis.shape[2]
-        first = layout.offsets[nodes.arc] + n * nodes.first_control_point
-        #: column of x of local control point i, coordinate j at node k: (K, width, n)
-        self.columns = first[:, None, None] + n * np.arange(self.width)[:, None] + np.arange(n)
+        first = layout.offsets[nodes.arc] + self.curves * nodes.first_control_point
+        #: column of x of local control point i, curve j at node k: (K, width, curves)
+        curves = np.arange(self.curves)
+        self.columns = first[:, None, None] + self.curves * np.arange(self.width)[:, None] + curves
         # A padded basis function of a short arc may point past it; its values are zero.
         self.columns = np.minimum(self.columns, max(layout.control_point_count - 1, 0))
         self._clock = self._clock_jacobians()
         self._spans = SpanGroups(nodes.span)
         self._every_node = np.arange(nodes.count)
+
+    def alive(self, leaves: Iterable[str]) -> Array:
+        """Which local control points these leaves feel at every node, (K, width)."""
+        orders = [self.spline[leaf].order for leaf in leaves if leaf in self.spline]
+        return (self.nodes.basis[orders] != 0.0).any(axis=0)
 
     # -- values -------------------------------------------------------------------------------------------
 
@@ -51,12 +63,12 @@ class Projection:
         local = x[self.columns]
         duration = self.arc_durations(x)[:, None]
         values: Values = {}
-        for order, leaf in enumerate(SPLINE_LEAVES):
+        for leaf, (order, curves) in self._spline_items():
             if leaf in needed:
-                shape = np.einsum("ki,kij->kj", self.nodes.basis[order], local)
+                shape = np.einsum("ki,kij->kj", self.nodes.basis[order], local[:, :, curves])
                 values[leaf] = shape / duration**order
         tail = x[self.layout.control_point_count :]
-        for leaf in needed.difference(SPLINE_LEAVES):
+        for leaf in needed.difference(self.spline):
             values[leaf] = self._clock[leaf] @ tail
         return values
 
@@ -72,10 +84,11 @@ class Projection:
         inverse = 1.0 / self.arc_durations(x)
         local = np.zeros(self.columns.shape, dtype=x.dtype)
         tail = gradient[self.layout.control_point_count :]
-        for order, leaf in enumerate(SPLINE_LEAVES):
+        for leaf, (order, curves) in self._spline_items():
             if leaf not in bar:
                 continue
-            local += (self.nodes.basis[order] * inverse[:, None] ** order)[:, :, None] * bar[leaf][:, None, :]
+            basis = self.nodes.basis[order] * inverse[:, None] ** order
+            local[:, :, curves] += basis[:, :, None] * bar[leaf][:, None, :]
             if order:
                 along = -order * inverse * (bar[leaf] * z[leaf]).sum(axis=1)
                 np.add.at(tail, self.nodes.arc, along)
@@ -90,25 +103,22 @@ class Projection:
     def jacobian(self, x: Array, z: Values, derivative: Values, at: Array) -> tuple[Array, Array]:
         """d quantity / dx at the nodes `at`, from leaf -> (K, m, width).
 
-        Returns the part by local control points, (nodes, m, n, width), and by durations and parameters,
-        (nodes, m, globals); `self.columns` says where the former belong.
+        Returns the part by local control points, (nodes, m, curves, width), and by durations and
+        parameters, (nodes, m, globals); `self.columns` says where the former belong.
         """
         inverse = 1.0 / self.arc_durations(x)[at]
-        parts = [
-            (order, derivative[leaf][at]) for order, leaf in enumerate(SPLINE_LEAVES) if leaf in derivative
-        ]
         rows = next(iter(derivative.values())).shape[1]
         wide = np.zeros((at.size, rows, self.layout.global_count), dtype=x.dtype)
-        if parts:
-            stacked = np.stack([part for _, part in parts], axis=-1)  # (nodes, m, n, orders)
-            basis = np.stack([self.nodes.basis[o][at] * inverse[:, None] ** o for o, _ in parts], axis=1)
-            local = np.matmul(stacked.reshape(at.size, -1, len(parts)), basis)
-            local = local.reshape(at.size, rows, self.n, self.width)
-        else:
-            local = np.zeros((at.size, rows, self.n, self.width), dtype=x.dtype)
-        for order, part in parts:
-            if order:
-                along = np.matmul(part, z[SPLINE_LEAVES[order]][at][:, :, None])[:, :, 0]
+        local = np.zeros((at.size, rows, self.curves, self.width), dtype=x.dtype)
+        for curves, leaves in self._by_curves(derivative).items():
+            orders = [self.spline[leaf].order for leaf in leaves]
+            stacked = np.stack([derivative[leaf][at] for leaf in leaves], axis=-1)  # (nodes, m, curves, orders)
+            basis = np.stack([self.nodes.basis[o][at] * inverse[:, None] ** o for o in orders], axis=1)
+            product = np.matmul(stacked.reshape(at.size, -1, len(orders)), basis)
+            local[:, :, slice(*curves)] = product.reshape(at.size, rows, -1, self.width)
+        for leaf, (order, _) in self._spline_items():
+            if order and leaf in derivative:
+                along = np.matmul(derivative[leaf][at], z[leaf][at][:, :, None])[:, :, 0]
                 wide[np.arange(at.size), :, self.nodes.arc[at]] -= order * inverse[:, None] * along
         for leaf, jacobian in self._clock.items():
             if leaf in derivative:
@@ -116,13 +126,13 @@ class Projection:
         return local, wide
 
     def jacobian_pattern(self, derivative: Values) -> tuple[Array, Array]:
-        """Structure of `jacobian` at one node: (m, n) by control points, (m, globals, arcs) by the rest."""
+        """Structure of `jacobian` at a node: (m, curves) by control points, (m, globals, arcs) by the rest."""
         rows = next(iter(derivative.values())).shape[0]
-        local = np.zeros((rows, self.n), dtype=bool)
+        local = np.zeros((rows, self.curves), dtype=bool)
         wide = np.zeros((rows, self.layout.global_count, len(self.trajectory.arcs)), dtype=bool)
-        for order, leaf in enumerate(SPLINE_LEAVES):
+        for leaf, (order, curves) in self._spline_items():
             if leaf in derivative:
-                local |= derivative[leaf]
+                local[:, curves] |= derivative[leaf]
                 if order:
                     for arc in range(len(self.trajectory.arcs)):
                         wide[:, arc, arc] |= derivative[leaf].any(axis=1)
@@ -154,8 +164,8 @@ class Projection:
         `pattern_of_span` holds the leaf pattern of the second derivatives on every span,
         `gradient_of_span` the leaves that carry an adjoint there.
         """
-        n, width, tail = self.n, self.width, self.layout.global_count
-        columns = self.columns[self._spans.first_node]  # (spans, width, n)
+        n, width, tail = self.curves, self.width, self.layout.global_count
+        columns = self.columns[self._spans.first_node]  # (spans, width, curves)
         spans = columns.shape[0]
         half_mask = np.zeros((spans, width, width, n, n), dtype=bool)
         cross_mask = np.zeros((spans, width, n, tail), dtype=bool)
@@ -166,62 +176,65 @@ class Projection:
             alive = np.asarray(self.nodes.basis[:, nodes].any(axis=(0, 1)))
             reach = self._reach(nodes)
             for (first, other), part in pattern.items():
-                if first in SPLINE_LEAVES and other in SPLINE_LEAVES:
-                    half_mask[span] |= (alive[:, None] & alive)[:, :, None, None] & part
+                if first in self.spline and other in self.spline:
+                    rows, across = self.spline[first].curves, self.spline[other].curves
+                    half_mask[span][:, :, rows, across] |= (alive[:, None] & alive)[:, :, None, None] & part
             for pair, part in pattern.items():
                 for (one, two), block in ((pair, part), (pair[::-1], part.T)):
                     wide = (block[:, :, None] & reach[two]).any(axis=1)  # (width of one, globals)
-                    if one in SPLINE_LEAVES:
-                        cross_mask[span] |= alive[:, None, None] & wide
+                    if one in self.spline:
+                        cross_mask[span][:, self.spline[one].curves] |= alive[:, None, None] & wide
                     global_mask |= (reach[one][:, :, None] & wide[:, None, :]).any(axis=0)
-            for order, leaf in enumerate(SPLINE_LEAVES):
+            for leaf, (order, curves) in self._spline_items():
                 if order and leaf in touched:
-                    cross_mask[span, :, :, arc] |= alive[:, None]
+                    cross_mask[span, :, curves, arc] |= alive[:, None]
                     global_mask[arc, arc] = True
         half_rows = np.broadcast_to(columns[:, :, None, :, None], half_mask.shape)
         half_columns = np.broadcast_to(columns[:, None, :, None, :], half_mask.shape)
         globals_ = self.layout.control_point_count + np.arange(tail)
         cross_rows = np.broadcast_to(columns[:, :, :, None], cross_mask.shape)
         cross_columns = np.broadcast_to(globals_, cross_mask.shape)
-        rows = [half_rows, cross_rows, np.broadcast_to(globals_[:, None], (tail, tail))]
-        cols = [half_columns, cross_columns, np.broadcast_to(globals_, (tail, tail))]
-        masks = [half_mask, cross_mask, np.tril(global_mask | global_mask.T)]
-        flat = [np.concatenate([part.ravel() for part in group]) for group in (rows, cols, masks)]
-        return flat[0], flat[1], flat[2]
+        parts = (
+            (half_rows, cross_rows, np.broadcast_to(globals_[:, None], (tail, tail))),
+            (half_columns, cross_columns, np.broadcast_to(globals_, (tail, tail))),
+            (half_mask, cross_mask, np.tril(global_mask | global_mask.T)),
+        )
+        row, column, mask = (np.concatenate([part.ravel() for part in group]) for group in parts)
+        return row, column, mask
 
     def _half_hessian(self, inverse: Array, second: Pairs) -> Array:
         """sum_k B_l[k, i] B_m[k, i'] T^-(l+m) H_lm[k, j, j'], l <= m, half if l = m: (spans, i, i', j, j')"""
-        pairs = [pair for pair in second if pair[0] in SPLINE_LEAVES and pair[1] in SPLINE_LEAVES]
-        spans, width, n = self._spans.count, self.width, self.n
-        if not pairs:
-            return np.zeros((spans, width, width, n, n))
-        weights, blocks = [], []
-        for first, other in pairs:
-            low, high = SPLINE_LEAVES.index(first), SPLINE_LEAVES.index(other)
-            factor = inverse ** (low + high) * (0.5 if low == high else 1.0)
-            basis = self.nodes.basis
-            weights.append((factor[:, None] * basis[low])[:, :, None] * basis[high][:, None, :])
-            blocks.append(second[first, other])
-        stacked_weights = np.stack(weights, axis=1).reshape(-1, len(pairs), width * width)
-        stacked_blocks = np.stack(blocks, axis=1).reshape(-1, len(pairs), n * n)
-        left = self._spans.gather(stacked_weights).reshape(spans, -1, width * width)
-        right = self._spans.gather(stacked_blocks).reshape(spans, -1, n * n)
-        product = np.matmul(left.transpose(0, 2, 1), right)
-        return product.reshape(spans, width, width, n, n)
+        spans, width, basis = self._spans.count, self.width, self.nodes.basis
+        half = np.zeros((spans, width, width, self.curves, self.curves))
+        for (rows, across), pairs in self._pairs_by_curves(second).items():
+            weights = []
+            for first, other in pairs:
+                low, high = self.spline[first].order, self.spline[other].order
+                factor = inverse ** (low + high) * (0.5 if first == other else 1.0)
+                weights.append((factor[:, None] * basis[low])[:, :, None] * basis[high][:, None, :])
+            size = (self.nodes.count, len(pairs), -1)
+            blocks = np.stack([second[pair] for pair in pairs], axis=1)
+            left = self._spans.gather(np.stack(weights, axis=1).reshape(size))
+            right = self._spans.gather(blocks.reshape(size))
+            left, right = left.reshape(spans, -1, width * width), right.reshape(spans, -1, right.shape[-1])
+            product = np.matmul(left.transpose(0, 2, 1), right)
+            shape = (spans, width, width, *blocks.shape[2:])
+            half[:, :, :, slice(*rows), slice(*across)] += product.reshape(shape)
+        return half
 
     def _cross_hessian(self, inverse: Array, bar: Values, products: Values) -> Array:
         """Control points against durations and parameters: (spans, i, j, globals)."""
-        nodes = self.nodes
-        result = np.zeros((nodes.count, self.width, self.n * self.layout.global_count))
-        for order, leaf in enumerate(SPLINE_LEAVES):
+        nodes, tail = self.nodes, self.layout.global_count
+        result = np.zeros((nodes.count, self.width, self.curves, tail))
+        for leaf, (order, curves) in self._spline_items():
             if leaf not in products and not (order and leaf in bar):
                 continue
-            shape = (nodes.count, self.n, self.layout.global_count)
+            shape = (nodes.count, curves.stop - curves.start, tail)
             along = products[leaf].copy() if leaf in products else np.zeros(shape)
             if order and leaf in bar:
                 along[self._every_node, :, nodes.arc] -= order * inverse[:, None] * bar[leaf]
             basis = nodes.basis[order] * inverse[:, None] ** order
-            result += basis[:, :, None] * along.reshape(nodes.count, 1, -1)
+            result[:, :, curves] += basis[:, :, None, None] * along[:, None]
         return self._spans.sum(result)
 
     def _global_hessian(
@@ -232,18 +245,40 @@ class Projection:
         total = np.zeros((tail, tail))
         for leaf, product in products.items():
             total += slopes[leaf].reshape(-1, tail).T @ product.reshape(-1, tail)
-        for order, leaf in enumerate(SPLINE_LEAVES):
+        for leaf, (order, _) in self._spline_items():
             if order and leaf in bar:
                 bend = order * (order + 1) * inverse**2 * (bar[leaf] * z[leaf]).sum(axis=1)
                 np.add.at(total, (self.nodes.arc, self.nodes.arc), bend)
         return np.tril(total) - 0.5 * np.diag(np.diag(total))
 
+    def _spline_items(self) -> Iterator[tuple[str, tuple[int, slice]]]:
+        for leaf, spline in self.spline.items():
+            yield leaf, (spline.order, spline.curves)
+
+    def _by_curves(self, leaves: Iterable[str]) -> dict[tuple[int, int], list[str]]:
+        """The spline leaves among `leaves`, grouped by the curves that they are derivatives of."""
+        groups: dict[tuple[int, int], list[str]] = {}
+        for leaf in leaves:
+            if leaf in self.spline:
+                curves = self.spline[leaf].curves
+                groups.setdefault((curves.start, curves.stop), []).append(leaf)
+        return groups
+
+    def _pairs_by_curves(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple, list[tuple[str, str]]]:
+        groups: dict[tuple, list[tuple[str, str]]] = {}
+        for first, other in pairs:
+            if first in self.spline and other in self.spline:
+                rows, across = self.spline[first].curves, self.spline[other].curves
+                key = ((rows.start, rows.stop), (across.start, across.stop))
+                groups.setdefault(key, []).append((first, other))
+        return groups
+
     def _by_globals(self, leaf: str, inverse: Array, z: Values) -> Array:
         """d leaf / d (durations, parameters) at every node, (K, width, globals)."""
         if leaf in self._clock:
             return self._clock[leaf]
-        order = SPLINE_LEAVES.index(leaf)
-        jacobian = np.zeros((self.nodes.count, self.n, self.layout.global_count))
+        order, curves = self.spline[leaf].order, self.spline[leaf].curves
+        jacobian = np.zeros((self.nodes.count, curves.stop - curves.start, self.layout.global_count))
         if order:
             jacobian[self._every_node, :, self.nodes.arc] = -order * inverse[:, None] * z[leaf]
         return jacobian
@@ -252,8 +287,8 @@ class Projection:
         """Structure of `_by_globals` on the nodes of one span: leaf -> (width, globals)."""
         reach = {leaf: (jacobian[nodes] != 0.0).any(axis=0) for leaf, jacobian in self._clock.items()}
         arc = self.nodes.arc[nodes[0]]
-        for order, leaf in enumerate(SPLINE_LEAVES):
-            reach[leaf] = np.zeros((self.n, self.layout.global_count), dtype=bool)
+        for leaf, (order, curves) in self._spline_items():
+            reach[leaf] = np.zeros((curves.stop - curves.start, self.layout.global_count), dtype=bool)
             reach[leaf][:, arc] = order > 0
         return reach
 

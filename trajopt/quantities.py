@@ -8,7 +8,7 @@ from typing import Any
 from trajopt.block import Block, Renamed, TimesDuration
 from trajopt.errors import GraphCycleError
 from trajopt.graph import Graph
-from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES, parameter_leaf
+from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
 from trajopt.problem import Problem
 from trajopt.terms import INVERSE_DYNAMICS
 
@@ -18,7 +18,10 @@ LOAD = "load:"  # the inputs of a dynamics block that carry loads
 
 def leaf_widths(problem: Problem) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
-    widths = {leaf: problem.dynamics.n for leaf in SPLINE_LEAVES} | {leaf: 1 for leaf in CLOCK_LEAVES}
+    extras = {name: extra.lower.size for name, extra in problem.extras.items()}
+    splines = spline_leaves(problem.dynamics.n, extras)
+    widths = {leaf: spline.curves.stop - spline.curves.start for leaf, spline in splines.items()}
+    widths |= {leaf: 1 for leaf in CLOCK_LEAVES}
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
 
 

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt import terms
 from trajopt.block import Values
+from trajopt.bspline import HIGHEST_DERIVATIVE
 from trajopt.curve import Curve
 from trajopt.graph import Graph
-from trajopt.layout import CLOCK_LEAVES, parameter_leaf
+from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
 from trajopt.problem import Problem, Recipe
 from trajopt.quantities import graph_of
 from trajopt.solver import Result, Status
@@ -63,9 +64,9 @@ class Solution:
         from trajopt.kkt import kkt_residuals
 
         x = nlp.elimination.expand(result.y)
-        layout, n = nlp.projection.layout, problem.dynamics.n
+        layout, curves = nlp.projection.layout, nlp.projection.curves
         points = tuple(
-            x[offset : offset + arc.basis.count * n].reshape(-1, n)
+            x[offset : offset + arc.basis.count * curves].reshape(-1, curves)
             for offset, arc in zip(layout.offsets, problem.trajectory.arcs, strict=True)
         )
         curve = Curve(tuple(arc.basis for arc in problem.trajectory.arcs), points, x[layout.durations])
@@ -102,6 +103,10 @@ class Solution:
         return self.status.converged
 
     @property
+    def _n(self) -> int:
+        return len(self.joint_names)
+
+    @property
     def duration(self) -> float:
         """Seconds."""
         return self.curve.duration
@@ -112,19 +117,19 @@ class Solution:
 
     def q(self, t: ArrayLike) -> NDArray[np.float64]:
         """Joint positions at t (...,) in [0, duration], (..., n)."""
-        return self.curve(t)
+        return self.curve(t)[..., : self._n]
 
     def v(self, t: ArrayLike) -> NDArray[np.float64]:
         """Joint velocities, (..., n)."""
-        return self.curve(t, 1)
+        return self.curve(t, 1)[..., : self._n]
 
     def a(self, t: ArrayLike) -> NDArray[np.float64]:
         """Joint accelerations, (..., n)."""
-        return self.curve(t, 2)
+        return self.curve(t, 2)[..., : self._n]
 
     def jerk(self, t: ArrayLike) -> NDArray[np.float64]:
         """Third derivatives, (..., n)."""
-        return self.curve(t, 3)
+        return self.curve(t, 3)[..., : self._n]
 
     def tau(self, t: ArrayLike) -> NDArray[np.float64]:
         """Joint torques and forces by inverse dynamics, (..., n) N m or N."""
@@ -144,7 +149,7 @@ class Solution:
         """Several terms at once: quantity -> (..., width)."""
         time = np.asarray(t, dtype=float)
         graph = self._graph(several)
-        flat = graph.values(self._leaves(time.ravel()))
+        flat = graph.values(self.leaves(time.ravel()))
         return {term.quantity: flat[term.quantity].reshape(*time.shape, -1) for term in several}
 
     # -- checks and files ---------------------------------------------------------------------------------
@@ -192,9 +197,14 @@ class Solution:
             known[key] = graph_of(self.problem, several)
         return known[key]
 
-    def _leaves(self, time: NDArray) -> Values:
-        orders = {"q": 0, "v": 1, "a": 2, "jerk": 3}
-        leaves: Values = {name: self.curve(time, order) for name, order in orders.items()}
+    def leaves(self, time: NDArray) -> Values:
+        """The leaves of every graph at times (K,): quantity -> (K, width)."""
+        extras = {name: extra.lower.size for name, extra in self.problem.extras.items()}
+        derivatives = [self.curve(time, order) for order in range(HIGHEST_DERIVATIVE + 1)]
+        leaves: Values = {
+            name: derivatives[leaf.order][:, leaf.curves]
+            for name, leaf in spline_leaves(self._n, extras).items()
+        }
         column = np.ones((time.size, 1))
         clock = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])
         leaves.update(zip(CLOCK_LEAVES, clock, strict=True))

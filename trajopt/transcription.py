@@ -13,7 +13,6 @@ from trajopt.elimination import Elimination, eliminate
 from trajopt.errors import InfeasibleBoundsError, ProblemError
 from trajopt.graph import Graph
 from trajopt.guess import first_guess, guessed_duration
-from trajopt.layout import SPLINE_LEAVES
 from trajopt.linear import (
     continuity_equalities,
     linear_equalities,
@@ -39,8 +38,9 @@ def transcribe(problem: Problem) -> NLP:
         raise ProblemError(
             f"'{problem.name}' minimizes nothing: call problem.minimize(trajopt.duration), say"
         )
-    widths = {name: p.lower.size for name, p in problem.parameters.items()}
-    projection = Projection(problem.trajectory, problem.dynamics.n, widths)
+    parameters = {name: p.lower.size for name, p in problem.parameters.items()}
+    extras = {name: extra.lower.size for name, extra in problem.extras.items()}
+    projection = Projection(problem.trajectory, problem.dynamics.n, parameters, extras)
     equalities, constraints = linear_equalities(problem, projection)
     periodic = periodic_equalities(equalities, problem, projection)
     continuity = continuity_equalities(equalities, problem, projection)
@@ -188,8 +188,7 @@ def _jacobian_entries(graph: Graph, projection: Projection, group: RowGroup) -> 
     nodes = np.unique(group.weights.indices)
     pattern = _leaf_pattern(graph, group.quantity)
     local_mask, wide_mask = projection.jacobian_pattern(pattern)
-    orders = [order for order, leaf in enumerate(SPLINE_LEAVES) if leaf in pattern]
-    alive = (projection.nodes.basis[orders] != 0.0).any(axis=0)[nodes]  # (nodes, width)
+    alive = projection.alive(pattern)[nodes]  # (nodes, width)
     mask = local_mask[None, :, :, None] & alive[:, None, None, :]
     shape = mask.shape
     columns = np.broadcast_to(projection.columns[nodes].transpose(0, 2, 1)[:, None], shape)

@@ -1,0 +1,93 @@
+"""Extra curves: unknowns that are not joints, contact forces above all."""
+
+import numpy as np
+import pytest
+from hand_written import PointMasses
+from scipy import sparse
+
+import trajopt
+from trajopt import errors
+
+
+@trajopt.term
+def work(node):
+    """Couples an extra curve with positions, velocities and the duration."""
+    return [node.extra("force")[0] * node.v[0] * node.q[0], node.extra("force")[1] ** 2 * node.a[0]]
+
+
+@trajopt.term
+def balance(node):
+    return node.tau - node.extra("force")[0]
+
+
+def pushed_mass(arcs=1):
+    """A mass that an extra force drives: tau = force[0], least work and force."""
+    arc = trajopt.Arc(trajopt.SplineBasis.uniform(4, 3), (0.3, 2.0))
+    problem = trajopt.Problem(PointMasses(1, 2.0), trajopt.Trajectory((arc,) * arcs))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    force = problem.extra("force", 2, lower=[-30.0, -1.0], upper=[30.0, 1.0], guess=[1.0, 0.5])
+    problem.subject_to(force, lower=[-np.inf, 0.25], over="start")
+    problem.subject_to(balance, equals=0.0)
+    problem.minimize(force**2, weight=0.01)
+    problem.minimize(work, weight=0.02)
+    problem.minimize(trajopt.duration)
+    return problem
+
+
+@pytest.mark.parametrize("arcs", [1, 2])
+def test_derivatives_by_extra_curves_are_exact(arcs):
+    nlp = trajopt.transcribe(pushed_mass(arcs))
+    rng = np.random.default_rng(0)
+    y = nlp.start + 0.1 * rng.standard_normal(nlp.variable_count)
+    multipliers, h, n = rng.standard_normal(nlp.row_count), 1e-6, nlp.variable_count
+
+    def gradient(point):
+        values = nlp.gradient(point)
+        np.add.at(values, nlp.jacobian_columns, nlp.jacobian(point) * multipliers[nlp.jacobian_rows])
+        return values
+
+    def lagrangian(point):
+        return nlp.objective(point) + multipliers @ nlp.rows(point)
+
+    triplets = (nlp.hessian(y, multipliers, 1.0), (nlp.hessian_rows, nlp.hessian_columns))
+    lower = sparse.coo_array(triplets, shape=(n, n)).toarray()
+    hessian = lower + np.tril(lower, -1).T
+    slopes = [(lagrangian(y + h * e) - lagrangian(y - h * e)) / (2 * h) for e in np.eye(n)]
+    bends = [(gradient(y + h * e) - gradient(y - h * e)) / (2 * h) for e in np.eye(n)]
+    assert np.allclose(gradient(y), slopes, rtol=1e-6, atol=1e-6 * np.abs(slopes).max())
+    assert np.allclose(hessian, bends, rtol=1e-6, atol=1e-6 * np.abs(bends).max())
+
+
+def test_extra_curves_are_found_and_bounded_for_all_times():
+    solution = trajopt.solve(pushed_mass())
+    t = np.linspace(0.0, solution.duration, 501)
+    force = solution.value(trajopt.Quantity("extra:force"), t)
+    assert solution.converged
+    assert np.all(force >= [-30.0 - 1e-8, -1.0 - 1e-8])
+    assert np.all(force <= [30.0 + 1e-8, 1.0 + 1e-8])
+    assert force[0, 1] >= 0.25 - 1e-8
+    assert np.allclose(
+        solution.tau(solution.node_times)[:, 0],
+        solution.value(trajopt.Quantity("extra:force"), solution.node_times)[:, 0],
+        atol=1e-7,
+    )
+    assert solution.q(t).shape == (501, 1)
+
+
+def test_an_extra_curve_survives_a_file(tmp_path):
+    solution = trajopt.solve(pushed_mass())
+    solution.save(tmp_path / "x.npz")
+    again = trajopt.Solution.load(tmp_path / "x.npz", problem=pushed_mass())
+    force = trajopt.Quantity("extra:force")
+    assert np.array_equal(solution.value(force, 0.1), again.value(force, 0.1))
+
+
+def test_bounds_of_the_wrong_shape_or_order_are_refused():
+    problem = pushed_mass()
+    with pytest.raises(errors.ShapeError, match="extra 'lift' has bounds and guess of shapes"):
+        problem.extra("lift", 3, lower=[0.0, 1.0])
+    with pytest.raises(errors.InfeasibleBoundsError, match="extra 'lift' has bounds"):
+        problem.extra("lift", lower=1.0, upper=0.0)
+    with pytest.raises(errors.UnknownNameError, match="did you mean 'extra:force'"):
+        problem.minimize(trajopt.Quantity("extra:forse"))
