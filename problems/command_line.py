@@ -132,7 +132,12 @@ def solve(
 
     solution = trajopt.solve(question, method, progress="auto")
     solution.save(folder / "solution.npz")
-    report = solution.verify()
+    try:
+        report = solution.verify()
+    except KeyboardInterrupt:
+        write_json(folder / "summary.json", summary(solution, None))
+        click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
+        sys.exit(NOT_CONVERGED)
     write_json(folder / "summary.json", summary(solution, report))
     drawn = draw(solution, folder, "png") if plot else []
     click.echo(str(report))

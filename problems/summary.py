@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from trajopt.verify import Report
 
 
-def summary(solution: Solution, report: Report) -> dict[str, Any]:
+def summary(solution: Solution, report: Report | None) -> dict[str, Any]:
     """The keys of `summary.json`: plain values that strict JSON can hold.
 
-    A number that is not finite is null; an infinite parameter is the word "inf", which `--set` reads again.
+    A number that is not finite, or not known because there is no report, is null; an infinite parameter is
+    the word "inf", which `--set` reads again.
     """
     recipe = solution.recipe
+
+    def checked(name: str) -> float | None:
+        return finite(getattr(report, name, None))
+
     return {
         "problem": solution.name if recipe is None else recipe.problem,
         "parameters": {} if recipe is None else words(dict(recipe.parameters)),
@@ -33,10 +38,10 @@ def summary(solution: Solution, report: Report) -> dict[str, Any]:
         "seconds": finite(solution.seconds),
         "n_variables": solution.n_variables,
         "n_constraints": solution.n_constraints,
-        "max_violation_nodes": finite(report.max_violation_nodes),
-        "max_violation_dense": finite(report.max_violation_dense),
-        "kkt_error": finite(report.kkt_error),
-        "simulation_error": finite(report.simulation_error),
+        "max_violation_nodes": checked("max_violation_nodes"),
+        "max_violation_dense": checked("max_violation_dense"),
+        "kkt_error": finite(solution.kkt.error),
+        "simulation_error": checked("simulation_error"),
     }
 
 

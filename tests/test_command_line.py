@@ -230,7 +230,7 @@ def test_the_whole_way_of_an_error_is_shown_on_request(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a single process")
 def test_an_interrupt_keeps_the_best_point_of_the_installed_command(tmp_path):
-    command = [Path(sys.executable).parent / "trajopt", "solve", "two_link_rr", "--set", "intervals=3000"]
+    command = [Path(sys.executable).parent / "trajopt", "solve", "two_link_rr", "--set", "intervals=1000"]
     process = subprocess.Popen(
         [*command, "--out", tmp_path], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -242,6 +242,18 @@ def test_an_interrupt_keeps_the_best_point_of_the_installed_command(tmp_path):
     _, complaints = process.communicate(timeout=120)
     assert process.returncode == 1 and "not converged: interrupted" in complaints
     assert json.loads((tmp_path / "summary.json").read_text())["status"] == "interrupted"
+    assert (tmp_path / "solution.npz").is_file()
+
+
+def test_an_interrupt_of_the_check_keeps_the_solution(tmp_path, monkeypatch):
+    def interrupted(solution):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trajopt.Solution, "verify", interrupted)
+    outcome = run("solve", "two_link_rr", "--set", "intervals=5", "--out", tmp_path)
+    assert outcome.exit_code == 1 and "the check was interrupted: see `trajopt verify" in outcome.stderr
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["converged"] and summary["max_violation_nodes"] is None
     assert (tmp_path / "solution.npz").is_file()
 
 
