@@ -1,0 +1,172 @@
+"""The Coriolis matrix with M and its rate in one composite pass, and its products without any matrix.
+
+For j an ancestor of k, or k itself, with the sums I and B over the subtree of k (Echeandia and Wensing 2021,
+Algorithm 1, in world axes, where carrying a column from k to j needs no transforms):
+    M_jk = S_j . I S_k,   C_jk = S_j . (I Sd_k + B S_k),   C_kj = Sd_j . I S_k + S_j . B' S_k,   Mdot = C + C'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynamics.batch import batch
+from dynamics.errors import DynamicsError
+from dynamics.inertia import (
+    body_factor,
+    body_inertia,
+    factor_times,
+    factor_transposed_times,
+    increase_slots,
+    inertia_times,
+    load_factor,
+    load_inertia,
+    store_factor,
+    store_inertia,
+)
+from dynamics.kernel import kernel, lane
+from dynamics.lanes import (
+    add,
+    add6,
+    cross,
+    dot,
+    dot6,
+    increase,
+    load3,
+    load6,
+    scale,
+    store3,
+    sub,
+)
+from dynamics.packed import ARMATURE, COORDINATE, PARENT
+from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.vector import gather, load, width
+
+if TYPE_CHECKING:
+    from dynamics.model import RigidBodyModel
+
+INERTIA, FACTOR, SKEW = MOVED, MOVED + 10, MOVED + 22  # summed over subtrees
+SLOTS = MOVED + 37
+
+
+@lane
+def sweep_body(work, tree, numbers, body, q, v):
+    """Pose, velocity, axis and its rate, inertia and body factor of one body."""
+    at, parent = body * SLOTS, tree[body, PARENT] * SLOTS
+    frame, origin = place(work, tree, numbers, body, at, parent, q)
+    V = move(work, at, parent, v)
+    I = body_inertia(work, numbers, body, frame, origin)
+    B = body_factor(I, V)
+    store_inertia(work, at + INERTIA, I)
+    store_factor(work, at + FACTOR, B)
+    return V, I, B
+
+
+@lane
+def store_skew(work, at, I, V):
+    """What the plain body factor (V x*) I has more than B: a skew-symmetric matrix [[d^, -D'], [D, m w^]].
+
+    D = m v^ - h^ w^ and d = tr(J) w / 2 + h x v. Columns of D first, then d, then m w.
+    """
+    (w, v), (m, h, J) = V, I
+    x, y, z = scale(m, v)
+    along = dot(h, w)
+    store3(work, at, (along - w[0] * h[0], z - w[1] * h[0], -y - w[2] * h[0]))
+    store3(work, at + 3, (-z - w[0] * h[1], along - w[1] * h[1], x - w[2] * h[1]))
+    store3(work, at + 6, (y - w[0] * h[2], -x - w[1] * h[2], along - w[2] * h[2]))
+    store3(work, at + 9, add(scale(0.5 * (J[0] + J[3] + J[5]), w), cross(h, v)))
+    store3(work, at + 12, scale(m, w))
+
+
+@lane
+def skew_times(work, at, S):
+    """The sum of these matrices times a twist."""
+    x, y, z, d = load3(work, at), load3(work, at + 3), load3(work, at + 6), load3(work, at + 9)
+    w, v = S
+    lower = add(add(scale(w[0], x), scale(w[1], y)), scale(w[2], z))
+    upper = sub(cross(d, w), (dot(x, v), dot(y, v), dot(z, v)))
+    return upper, add(lower, cross(load3(work, at + 12), v))
+
+
+@lane
+def add_pairs(work, tree, k, plain, out, n, blocks, block):
+    """Entries of C, Mdot and M for all pairs of k with itself and its ancestors."""
+    at, c = k * SLOTS, tree[k, COORDINATE]
+    I, B = load_inertia(work, at + INERTIA), load_factor(work, at + FACTOR)
+    S, Sd = load6(work, at + AXIS), load6(work, at + AXIS_RATE)
+    momentum, turned = inertia_times(I, S), factor_transposed_times(B, S)
+    force = add6(inertia_times(I, Sd), factor_times(B, S))
+    excess = force
+    if plain:
+        excess = skew_times(work, at + SKEW, S)
+    size, j = n * n * blocks, k
+    while j > 0:
+        i, above = tree[j, COORDINATE], j * SLOTS
+        S, Sd = load6(work, above + AXIS), load6(work, above + AXIS_RATE)
+        C_jk, C_kj, M_jk = dot6(S, force), dot6(Sd, momentum) + dot(S[0], turned), dot6(S, momentum)
+        rate = C_jk + C_kj
+        if plain:
+            e = dot6(S, excess)
+            C_jk, C_kj = C_jk + e, C_kj - e
+        upper, lower = (i * n + c) * blocks + block, (c * n + i) * blocks + block
+        increase(out, upper, C_jk)
+        increase(out, upper + size, rate)
+        increase(out, upper + 2 * size, M_jk)
+        if j != k:
+            increase(out, lower, C_kj)
+            increase(out, lower + size, rate)
+            increase(out, lower + 2 * size, M_jk)
+        j = tree[j, PARENT]
+
+
+@kernel
+def _coriolis_matrix(tree, numbers, q, v, plain, out):
+    bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
+    work = np.empty((bodies * SLOTS, width(q)), q.dtype)
+    for block in range(blocks):
+        node = block * width(q)
+        clear_pose(work, SLOTS)
+        for body in range(1, bodies):
+            i = tree[body, COORDINATE]
+            V, I, _ = sweep_body(work, tree, numbers, body, gather(q, node, i), gather(v, node, i))
+            if plain:
+                store_skew(work, body * SLOTS + SKEW, I, V)
+            inertial = ((2 * n + i) * n + i) * blocks + block
+            increase(out, inertial, load(out, inertial) * 0.0 + numbers[body, ARMATURE])
+        for k in range(bodies - 1, 0, -1):
+            add_pairs(work, tree, k, plain, out, n, blocks, block)
+            count = SLOTS - INERTIA if plain else SKEW - INERTIA
+            increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, k * SLOTS + INERTIA, count)
+
+
+@dataclass(frozen=True, eq=False)
+class CoriolisMatrices:
+    """C, Mdot and M at one time, each (..., n, n)."""
+
+    C: np.ndarray
+    Mdot: np.ndarray
+    M: np.ndarray
+
+
+def coriolis_matrix(
+    model: RigidBodyModel, q: Any, v: Any, body_factor: Literal["christoffel", "plain"] = "christoffel"
+) -> CoriolisMatrices:
+    """C(q, v), dM/dt along v, and M(q): tau = M a + C v + g(q), Mdot = C + C'.
+
+    q, v : (..., n) rad or m, and their rates
+    body_factor : "christoffel" gives C_ij = sum over k of Gamma_ijk v_k, the only choice with
+        d(C v)/dv = 2 C; "plain" uses (V x*) I for each body, which has the same C v and C + C'
+    Exactly zero between coordinates on different branches. Strided views, node axis last in memory.
+    Raises ShapeError, DynamicsError for another body factor.
+    Source: Echeandia and Wensing (2021), Algorithm 1, eqs. 11 and 12.
+    """
+    if body_factor not in ("christoffel", "plain"):
+        raise DynamicsError(f'body_factor is {body_factor!r}; choose "christoffel" or "plain"')
+    packed = model.packed
+    nodes = batch(packed, q=q, v=v)
+    out = nodes.slots(3, packed.n, packed.n)
+    _coriolis_matrix(packed.tree, packed.numbers, *nodes.arrays, body_factor == "plain", out)
+    C, Mdot, M = (nodes.unblock(plane) for plane in out)
+    return CoriolisMatrices(C, Mdot, M)
