@@ -1,0 +1,60 @@
+"""What the README promises holds: its code runs, its commands and files exist."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_python_example_solves_what_it_says(capsys):
+    (code,) = blocks("python")
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    solution = names["solution"]
+    power = solution.tau(solution.node_times) * solution.v(solution.node_times)
+    assert solution.converged and power.max() == pytest.approx(40.0, abs=1e-4)
+    # The bound on the power costs time: the arm alone needs 0.3931 s on the same 20 intervals.
+    assert solution.duration > 0.3931
+    assert np.allclose(solution.q(solution.duration), [1.0, -1.0])
+    assert "actuator power, 1" in capsys.readouterr().out
+
+
+def test_links_and_pictures_exist():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_named_scripts_and_files_exist():
+    for name in re.findall(r"`python (scripts/\w+\.py)`", README):
+        assert (ROOT / name).is_file(), name
+
+
+def test_the_test_command_is_the_one_that_ci_runs():
+    commands = [line for block in blocks("sh") for line in block.splitlines() if "'.[test]'" in line]
+    assert len(commands) == 1 and commands[0].endswith(".venv/bin/pytest -n 2")
+    assert '"' + "'.[test]'" + '" README.md' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_commands_shown_are_commands_that_exist():
+    from problems.command_line import main
+
+    shown = {
+        line.split()[1]
+        for block in blocks("sh")
+        for line in block.splitlines()
+        if line.startswith("trajopt ")
+    }
+    assert shown == {"list", "solve", "verify", "plot"} and shown <= set(main.commands)
+
+
+def test_the_supported_pythons_are_those_of_the_package():
+    package = (ROOT / "pyproject.toml").read_text(encoding="utf-8")  # tomllib came with Python 3.11
+    assert 'requires-python = ">=3.10,<3.14"' in package and "Python 3.10 to 3.13" in README
