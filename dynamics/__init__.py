@@ -36,6 +36,13 @@ _HOME = {
     "from_modified_dh": "dh",
     "load_urdf": "urdf",
     "aba": "aba",
+    "AbaDerivatives": "aba_derivatives",
+    "aba_derivatives": "aba_derivatives",
+    "christoffel_symbols": "christoffel",
+    "coriolis_product": "coriolis_product",
+    "coriolis_transposed_product": "coriolis_product",
+    "ExternalDerivatives": "external_derivatives",
+    "external_derivatives": "external_derivatives",
     "crba": "crba",
     "Poses": "kinematics",
     "centre_of_mass": "kinematics",
@@ -57,6 +64,7 @@ _HOME = {
     "rnea_second_derivatives": "rnea_second_derivatives",
     "CoriolisMatrices": "coriolis",
     "coriolis_matrix": "coriolis",
+    "christoffel_symbols": "christoffel",
     "christoffel_symbols_serial": "papers.safeea",
 }
 

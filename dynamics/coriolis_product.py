@@ -1,0 +1,95 @@
+"""Products of the Coriolis matrix with a vector, without the matrix, in O(bodies).
+
+With W_b = sum of S_k w_k and Z_b = sum of Sd_k w_k along the path to b,
+    C w = sum over b of J_b' (I_b Z_b + B_b W_b),   C' w = sum over b of Jdot_b' I_b W_b + J_b' B_b' W_b.
+C(q, v) q_r serves passivity-based control, C(q, v)' v momentum observers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.batch import Batch, batch
+from dynamics.inertia import (
+    body_factor,
+    body_inertia,
+    factor_times,
+    factor_transposed_times,
+    increase_slots,
+    inertia_times,
+)
+from dynamics.kernel import kernel
+from dynamics.lanes import add6, add_scaled6, dot, dot6, increase, load3, load6, store3, store6, zero3
+from dynamics.packed import COORDINATE, PARENT
+from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.vector import gather, load, scatter, store, width
+
+if TYPE_CHECKING:
+    from dynamics.model import RigidBodyModel
+
+TWIST, TWIST_RATE = MOVED, MOVED + 6  # W, Z
+FORCE, CARRIED, MOMENT = MOVED + 12, MOVED + 18, MOVED + 24  # sums of I Z + B W, I W, B' W
+SLOTS = MOVED + 27
+
+
+@kernel
+def _coriolis_products(tree, numbers, q, v, w, product, transposed):
+    bodies, n = tree.shape[0], q.shape[1]
+    work = np.empty((bodies * SLOTS + 2 * n, width(q)), q.dtype)
+    for node in range(0, q.shape[0], width(q)):
+        clear_pose(work, SLOTS)
+        for i in range(2 * n):
+            store(work, bodies * SLOTS + i, zero3(work)[0])
+        for body in range(1, bodies):
+            at, parent = body * SLOTS, tree[body, PARENT] * SLOTS
+            i, weight = tree[body, COORDINATE], gather(w, node, tree[body, COORDINATE])
+            frame, origin = place(work, tree, numbers, body, at, parent, gather(q, node, i))
+            V = move(work, at, parent, gather(v, node, i))
+            W = add_scaled6(load6(work, parent + TWIST), weight, load6(work, at + AXIS))
+            Z = add_scaled6(load6(work, parent + TWIST_RATE), weight, load6(work, at + AXIS_RATE))
+            I = body_inertia(work, numbers, body, frame, origin)
+            B = body_factor(I, V)
+            store6(work, at + TWIST, W)
+            store6(work, at + TWIST_RATE, Z)
+            store6(work, at + FORCE, add6(inertia_times(I, Z), factor_times(B, W)))
+            store6(work, at + CARRIED, inertia_times(I, W))
+            store3(work, at + MOMENT, factor_transposed_times(B, W))
+        for k in range(bodies - 1, 0, -1):
+            at, i = k * SLOTS, bodies * SLOTS + tree[k, COORDINATE]
+            S, Sd = load6(work, at + AXIS), load6(work, at + AXIS_RATE)
+            increase(work, i, dot6(S, load6(work, at + FORCE)))
+            lower = dot6(Sd, load6(work, at + CARRIED)) + dot(S[0], load3(work, at + MOMENT))
+            increase(work, i + n, lower)
+            increase_slots(work, tree[k, PARENT] * SLOTS + FORCE, at + FORCE, SLOTS - FORCE)
+        for i in range(n):
+            scatter(product, node, i, load(work, bodies * SLOTS + i))
+            scatter(transposed, node, i, load(work, bodies * SLOTS + n + i))
+
+
+def coriolis_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
+    """C(q, v) w with the Christoffel-consistent C, (..., n) N m or N; symmetric in v and w.
+
+    q, v, w : (..., n), leading axes broadcast. Raises ShapeError. Source: the article's remark 2.
+    """
+    nodes, product, _ = products(model, q, v, w)
+    return nodes.unfold(product, model.packed.n)
+
+
+def coriolis_transposed_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
+    """C(q, v)' w, (..., n); with w = v it is Mdot v - C v, which momentum observers integrate.
+
+    Arguments and errors as in `coriolis_product`.
+    """
+    nodes, _, transposed = products(model, q, v, w)
+    return nodes.unfold(transposed, model.packed.n)
+
+
+def products(model: RigidBodyModel, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
+    """Both products as rows of nodes."""
+    packed = model.packed
+    nodes = batch(packed, q=q, v=v, w=w)
+    product, transposed = nodes.rows(packed.n), nodes.rows(packed.n)
+    _coriolis_products(packed.tree, packed.numbers, *nodes.arrays, product, transposed)
+    return nodes, product, transposed
