@@ -33,6 +33,9 @@ _STATUSES = {
 }
 
 
+_RUNAWAY = 1e12  # scaled unknowns are of order one; so large, they only grow
+
+
 @dataclass(frozen=True)
 class Slsqp:
     """The settings of one SLSQP run.
@@ -87,6 +90,8 @@ class Slsqp:
         )
 
     def _judge(self, status: Status, nlp: NLP, answer: WarmStart) -> Status:
+        if status is Status.STEP_FAILED and np.abs(answer.y).max(initial=0.0) > _RUNAWAY:
+            return Status.DIVERGING  # SciPy before 1.16 runs into its own rank test first
         if status is not Status.STEP_TOO_SMALL:
             return status
         error = kkt_residuals(nlp, answer).error
