@@ -110,3 +110,25 @@ def test_lbfgs_reaches_the_same_optimum_as_the_exact_hessian():
     exact = trajopt.solve(two_link_minimum_time(10))
     approximate = trajopt.solve(two_link_minimum_time(10), trajopt.Ipopt(hessian="lbfgs"))
     assert approximate.converged and np.isclose(exact.duration, approximate.duration, rtol=1e-6)
+
+
+def test_periodicity_swaps_sides_and_shifts():
+    """A step: left and right change places while the whole moves on by 0.6."""
+    problem = trajopt.Problem(PointMasses(3), trajopt.Trajectory.uniform(6, 3, duration=1.0))
+    problem.subject_to_periodic(trajopt.q, order=[0, 2, 1], offset=[0.6, 0.0, 0.0])
+    problem.subject_to_periodic(trajopt.v, order=[0, 2, 1])
+    problem.subject_to(trajopt.q, equals=[0.0, 0.3, -0.2], over="start")
+    problem.subject_to_periodic(trajopt.tau, signs=[1.0, 0.0, 0.0], name="equal forces")
+    problem.minimize(trajopt.a**2)
+    solution = trajopt.solve(problem)
+    assert solution.converged
+    assert np.allclose(solution.q(1.0), [0.6, -0.2, 0.3], atol=1e-9)
+    assert np.allclose(solution.v(1.0), solution.v(0.0)[[0, 2, 1]], atol=1e-9)
+    assert np.allclose(solution.tau(1.0), solution.tau(0.0) * [1.0, 0.0, 0.0], atol=1e-7)
+
+
+def test_components_without_a_limit_are_no_rows():
+    problem = two_link_minimum_time(5)
+    free = trajopt.transcribe(problem).row_count
+    problem.subject_to(trajopt.tau, [-np.inf, -8.0], [np.inf, np.inf], name="elbow only")
+    assert trajopt.transcribe(problem).row_count == free + problem.trajectory.nodes.count

@@ -55,6 +55,12 @@ def arm(intervals=5, **trajectory):
         (lambda p: trajopt.tau**3, errors.OptionError, "only 2 is built in"),
         (lambda p: p.guess(np.zeros((4, 3))), errors.ShapeError, r"needs \(samples, 2\)"),
         (lambda p: p.guess(np.full((4, 2), np.nan)), errors.NotFiniteError, "guess contains NaN"),
+        (
+            lambda p: p.subject_to_periodic(trajopt.q, order=[0, 0]),
+            errors.ShapeError,
+            r"each of 0 \.\. 1 once",
+        ),
+        (lambda p: p.subject_to_periodic(trajopt.tau, order=[1, 0]), errors.OptionError, "reorder inside"),
         (lambda p: p.guess(duration=-1.0), errors.NotFiniteError, "guessed duration is -1.0"),
         (lambda p: p.parameter("payload", 2.0, 1.0), errors.InfeasibleBoundsError, "parameter 'payload'"),
     ],
@@ -75,7 +81,7 @@ def test_a_problem_without_an_objective_is_refused():
 
 
 def test_something_that_is_no_problem_is_refused():
-    with pytest.raises(errors.ShapeError, match="takes a trajopt.Problem, not dict"):
+    with pytest.raises(errors.ShapeError, match=r"takes a trajopt\.Problem, not dict"):
         trajopt.solve({})
 
 
@@ -83,7 +89,7 @@ def test_boundary_values_outside_the_limits_name_the_joint():
     problem = two_link_minimum_time(5)
     problem.subject_to(trajopt.q, [-1.0, -1.5], [2.0, 2.0], hold="hull")
     with pytest.raises(
-        errors.InfeasibleBoundsError, match="of elbow in arc 0 is fixed at -2 .* limits are \\[-1.5"
+        errors.InfeasibleBoundsError, match=r"of elbow in arc 0 is fixed at -2 .* limits are \[-1\.5"
     ):
         trajopt.solve(problem)
 

@@ -72,15 +72,17 @@ def periodic_equalities(rows: LinearRows, problem: Problem, projection: Projecti
     last, basis = projection.nodes.count - 1, projection.nodes.basis
     for use in problem.periodicities:
         leaf = projection.spline.get(use.term.quantity)
-        if leaf is None or (leaf.order > 0 and len(problem.trajectory.arcs) > 1):
+        shifted = leaf is not None and leaf.order > 0 and bool(np.any(use.offset))
+        if leaf is None or shifted or (leaf.order > 0 and len(problem.trajectory.arcs) > 1):
             rest.append(use)
             continue
         labels = problem.component_names(use.term.quantity, len(use.signs))
         for component, sign in enumerate(use.signs):
-            j = leaf.curves.start + component
-            columns = np.concatenate([projection.columns[last, :, j], projection.columns[0, :, j]])
+            j, k = leaf.curves.start + component, leaf.curves.start + use.order[component]
+            columns = np.concatenate([projection.columns[last, :, j], projection.columns[0, :, k]])
             values = np.concatenate([basis[leaf.order, last], -sign * basis[leaf.order, 0]])
-            rows.add(columns, values, 0.0, 0.0, f"{use.name}, {labels[component]}")
+            rhs = use.offset[component]
+            rows.add(columns, values, rhs, rhs, f"{use.name}, {labels[component]}")
     return rest
 
 

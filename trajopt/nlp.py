@@ -111,8 +111,12 @@ class NLP:
 
     @cached_property
     def _row_bounds(self) -> tuple[Array, Array]:
-        lower = np.concatenate([self.linear.lower, *(group.lower.ravel() for group in self.groups)])
-        upper = np.concatenate([self.linear.upper, *(group.upper.ravel() for group in self.groups)])
+        lower = np.concatenate(
+            [self.linear.lower, *(group.lower.ravel()[group.kept] for group in self.groups)]
+        )
+        upper = np.concatenate(
+            [self.linear.upper, *(group.upper.ravel()[group.kept] for group in self.groups)]
+        )
         return self.row_scale * lower, self.row_scale * upper
 
     @cached_property
@@ -152,7 +156,7 @@ class NLP:
         """g(y), scaled, (row_count,)."""
         values = self.at(y).values
         linear = self.linear.A @ y + self.linear.b
-        nonlinear = [np.ravel(group.weights @ values[group.quantity]) for group in self.groups]
+        nonlinear = [np.ravel(g.weights @ values[g.quantity])[g.kept] for g in self.groups]
         return self.row_scale * np.concatenate([linear, *nonlinear])
 
     def gradient(self, y: Array) -> Array:
@@ -183,7 +187,7 @@ class NLP:
         named: dict[str, Array] = {}
         cursor = self.linear.b.size
         for group in self.groups:
-            mine = unscaled[cursor : cursor + group.count].reshape(group.lower.shape)
+            mine = group.spread(unscaled[cursor : cursor + group.count])
             cursor += group.count
             named[group.name] = np.concatenate([named[group.name], mine]) if group.name in named else mine
         return named
@@ -222,7 +226,7 @@ class NLP:
     def _add_row_adjoints(self, adjoints: Values, multipliers: Array) -> None:
         cursor = self.linear.b.size
         for group, transposed in zip(self.groups, self._weights_transposed, strict=True):
-            mine = multipliers[cursor : cursor + group.count].reshape(group.lower.shape)
+            mine = group.spread(multipliers[cursor : cursor + group.count])
             cursor += group.count
             part = transposed @ mine
             name = group.quantity

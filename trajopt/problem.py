@@ -63,10 +63,12 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Periodicity:
-    """term(end) = signs * term(start)."""
+    """term(end)_i = signs_i * term(start)_order(i) + offset_i."""
 
     term: Any
     signs: NDArray[np.float64]
+    order: NDArray[np.int64]
+    offset: NDArray[np.float64]
     name: str
 
 
@@ -196,11 +198,33 @@ class Problem:
         if torque and _any_finite(limits.torque_lower, limits.torque_upper):
             self.subject_to(terms.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
 
-    def subject_to_periodic(self, term: Any, signs: ArrayLike = 1.0, name: str | None = None) -> None:
-        """Add term(T) = signs * term(0); q and v are eliminated, other terms become rows."""
+    def subject_to_periodic(
+        self,
+        term: Any,
+        signs: ArrayLike = 1.0,
+        *,
+        order: ArrayLike | None = None,
+        offset: ArrayLike = 0.0,
+        name: str | None = None,
+    ) -> None:
+        """Add term(T)_i = signs_i * term(0)_order(i) + offset_i, a swap of left and right for instance.
+
+        q, v and extra curves are eliminated, other terms become rows and keep their order.
+        """
         label = name or f"{term.name} periodic"
         width = self.width_of_term(term)
-        self.periodicities.append(Periodicity(term, _bound(signs, 1.0, width, label, ()), label))
+        places = np.arange(width) if order is None else np.asarray(order, dtype=np.int64)
+        if sorted(places.tolist()) != list(range(width)):
+            raise ShapeError(
+                f"the order of '{label}' is {places.tolist()}: give each of 0 .. {width - 1} once"
+            )
+        mixed = bool(np.any(places != np.arange(width)))
+        if mixed and term.quantity not in SPLINE_LEAVES and not term.quantity.startswith("extra:"):
+            raise OptionError(
+                f"'{label}' reorders components, which only q, v and extra curves can: reorder inside"
+            )
+        parts = (_bound(signs, 1.0, width, label, ()), places, _bound(offset, 0.0, width, label, ()))
+        self.periodicities.append(Periodicity(term, *parts, label))
 
     def load(self, link: str, term: Any) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
@@ -346,7 +370,9 @@ def _unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDA
     size = max(width, *(part.size for part in parts))
     if any(part.ndim > 1 or part.size not in (1, size) for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
-        raise ShapeError(f"{kind} '{name}' has bounds and guess of shapes {shapes}: give numbers or ({size},)")
+        raise ShapeError(
+            f"{kind} '{name}' has bounds and guess of shapes {shapes}: give numbers or ({size},)"
+        )
     low, high, start = (np.broadcast_to(part, (size,)).copy() for part in parts)
     if guess is None:
         bounded = np.isfinite(low) & np.isfinite(high)

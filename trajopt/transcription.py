@@ -89,8 +89,9 @@ def _row_groups(problem: Problem, graph: Graph, constraints, periodic, continuit
         width = graph.width[use.term.quantity]
         for component, sign in enumerate(np.broadcast_to(use.signs, (width,))):
             rows = difference(nodes, nodes.count - 1, 0, float(sign))
-            free = np.where(np.arange(width) == component, 0.0, np.inf)[None, :]
-            groups.append(RowGroup(use.name, use.term.quantity, rows, -free, free))
+            lower, upper = np.full((1, width), -np.inf), np.full((1, width), np.inf)
+            lower[0, component] = upper[0, component] = use.offset[component]
+            groups.append(RowGroup(use.name, use.term.quantity, rows, lower, upper))
     for arc, quantity in continuity:
         left = int(np.flatnonzero(nodes.arc == arc)[-1])
         zero = np.zeros((1, problem.dynamics.n))
@@ -208,7 +209,10 @@ def _jacobian_entries(graph: Graph, projection: Projection, group: RowGroup) -> 
     origin = np.repeat(np.arange(kept.size), counts)
     within = np.arange(origin.size) - np.repeat(np.cumsum(counts) - counts, counts)
     entry = np.repeat(weights.indptr[flat_place], counts) + within
-    rows = weights.indices[entry] * shape[1] + flat_component[origin]
+    places = weights.indices[entry] * shape[1] + flat_component[origin]
+    bounded = group.kept[places]
+    origin, entry = origin[bounded], entry[bounded]
+    rows = np.cumsum(group.kept)[places[bounded]] - 1
     return RawEntries(kept[origin], rows, flat_columns[origin], weights.data[entry]), flat_mask.size
 
 

@@ -7,6 +7,7 @@ differences compare two nodes. A use adds no curvature.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -22,10 +23,10 @@ WINDOW_TOLERANCE = 1e-9  # of normalised time: how closely a window's end must m
 
 @dataclass(frozen=True)
 class ArcNodes:
-    """The nodes of one arc: its "start", its "end", or the ones "inside"."""
+    """The nodes of one arc: its "start", its "end", the ones "inside", or the "extra" ones among these."""
 
     arc: int
-    part: Literal["start", "inside", "end"] = "inside"
+    part: Literal["start", "inside", "end", "extra"] = "inside"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,20 @@ class RowGroup:
     lower: Array  # (rows, width)
     upper: Array  # (rows, width)
 
+    @cached_property
+    def kept(self) -> Array:
+        """Which entries of (rows, width), flattened, have a finite bound; others are no rows of the NLP."""
+        return np.ravel(np.isfinite(self.lower) | np.isfinite(self.upper))
+
     @property
     def count(self) -> int:
-        return self.lower.size
+        return int(self.kept.sum())
+
+    def spread(self, values: Array) -> Array:
+        """One value per row of the NLP as (rows, width), zero where there is none."""
+        full = np.zeros(self.lower.size, dtype=values.dtype)
+        full[self.kept] = values
+        return full.reshape(self.lower.shape)
 
     @property
     def node(self) -> Array:
@@ -69,6 +81,8 @@ def selected_nodes(trajectory: Trajectory, over) -> Array:
     nodes = trajectory.nodes
     if isinstance(over, ArcNodes):
         mine = np.flatnonzero(nodes.arc == over.arc)
+        if over.part == "extra":
+            return mine[1:-1][nodes.weight[mine[1:-1]] == 0.0]
         return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:]}[over.part]
     if over == "path":
         return np.arange(nodes.count)
