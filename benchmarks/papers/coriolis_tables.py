@@ -47,6 +47,7 @@ def error_section() -> str:
     """Thesis table 3.1 and the errors of the article's chapter 5."""
     sizes = (5, 10, 15, 20, 30)
     ours = {n: largest_errors(n, TRIALS) for n in sizes}
+    units = [ours[n][0] / np.spacing(ours[n][3]) for n in (5, 30)]
     thesis = {
         "C v - tau of RNEA, N m": ("5.7e-14", "7.3e-12", "2.9e-11"),
         "Mdot - C - C', N m s": ("3.6e-15", "5.7e-14", "2.3e-13"),
@@ -73,8 +74,8 @@ def error_section() -> str:
         "All are rounding errors and depend on masses, lengths and axes that neither text gives (here: "
         "tubes of 1 m and 1 kg, each axis perpendicular to the last), so that only their order can agree. "
         f"The largest torque is {ours[5][3]:.1e} N m at N = 5 and {ours[30][3]:.1e} N m at N = 30: ours are "
-        "a few units in its last place. They compare the NumPy forms of Algorithms 1 and 2 with Barman's "
-        f"recursion; {TRIALS} random states for each N.",
+        f"{units[0]:.0f} and {units[1]:.0f} units in its last place. They compare the NumPy forms of "
+        f"Algorithms 1 and 2 with Barman's recursion; {TRIALS} random states for each N.",
     )
 
 

@@ -13,18 +13,18 @@ NODES = 64
 
 
 class KernelTime(NamedTuple):
-    """Seconds of one call with one node, and seconds per node when NODES nodes are evaluated together."""
+    """Seconds of one call with one node, and seconds per node when many nodes are evaluated together."""
 
     call: float
     node: float
 
 
-def kernel_time(name: str, model, inputs: int) -> KernelTime:
+def kernel_time(name: str, model, inputs: int, nodes: int = NODES) -> KernelTime:
     """Of `dynamics.NAME(model, ...)` with `inputs` random (..., n) arrays."""
     function = getattr(dynamics, name)
-    batch = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, (inputs, NODES, model.n))
+    batch = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, (inputs, nodes, model.n))
     single = [x[0] for x in batch]
     return KernelTime(
         time_of(lambda: function(model, *single), 0.05),
-        time_of(lambda: function(model, *batch), 0.05) / NODES,
+        time_of(lambda: function(model, *batch), 0.05) / nodes,
     )

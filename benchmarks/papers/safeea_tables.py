@@ -117,7 +117,7 @@ def sections() -> list[str]:
         "recursion (MATLAB)",
         "ours: Lagrangian in CasADi",
         "recursion in NumPy",
-        "production (Algorithm 2's sums)",
+        "production `christoffel_symbols`",
     ]
     first = section(
         "Safeea, table I: Christoffel symbols of a chain of 5",
