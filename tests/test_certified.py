@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
-from hand_written import PointMasses, two_link_minimum_time
+from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt import errors
+from trajopt.arcs import arc_problem
+from trajopt.detection import detect
 from trajopt.excess import largest_excesses
-from trajopt.switching import Saturation, Structure, detect
+from trajopt.structure_search import Attempt, Search
+from trajopt.switching import Saturation, Structure
 
 TWO_LINK_OPTIMUM = 0.3918545395  # seconds, known to its last digit
 TWO_LINK_SWITCHES = [0.045709, 0.195927, 0.235300]
@@ -47,20 +50,67 @@ def test_multipliers_have_the_sign_of_the_torques(certified):
     assert np.all(multipliers * np.sign(tau[inside]) > -1e-7)
 
 
-def test_where_nothing_is_saturated_nodes_are_added_until_limits_hold():
-    """Least effort with a limit that binds at one point only: a structure would be of no use."""
-    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(5, 4, duration=1.0))
+def least_effort(intervals: int = 5):
+    """One metre in one second, rest to rest, at least effort."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(intervals, 4, duration=1.0))
     problem.start_at(q=0.0, v=0.0)
     problem.end_at(q=1.0, v=0.0)
-    problem.subject_to(trajopt.v, upper=1.45, name="speed limit")
     problem.minimize(trajopt.a**2)
+    return problem
+
+
+def test_least_effort_under_a_speed_limit_reaches_its_closed_form():
+    """a falls linearly to zero at t1 = 3/2 (1 - 1/V), so J = 8 V^2 / (3 t1)."""
+    problem, fastest = least_effort(), 1.45
+    problem.subject_to(trajopt.v, upper=fastest, name="speed limit")
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-8))
+    first = 1.5 * (1.0 - 1.0 / fastest)
+    assert solution.certificate.method == "switching arcs" and solution.certificate.holds
+    assert np.allclose(solution.certificate.structure.times[1:-1], [first, 1.0 - first], atol=1e-7)
+    assert np.isclose(solution.objective, 8.0 * fastest**2 / (3.0 * first), rtol=1e-9)
+
+
+def test_a_limit_that_no_arc_can_hold_is_met_by_added_nodes():
+    @trajopt.term
+    def speed_and_place(node):
+        return node.v + 0.2 * node.q
+
+    problem = least_effort()
+    problem.subject_to(speed_and_place, upper=1.5)
     plain = trajopt.solve(problem)
     assert max(e.value for e in largest_excesses(plain)) > 1e-5
     refined = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-7))
     assert refined.certificate.method == "added nodes" and refined.certificate.holds
     t = np.linspace(0.0, 1.0, 20_001)
-    assert refined.v(t).max() <= 1.45 + 1e-7
+    assert refined.value(speed_and_place, t).max() <= 1.5 + 1e-7
     assert refined.objective >= plain.objective
+    assert "no switching structure" in str(refined.certificate)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda p: None, "bounds nothing"),
+        (lambda p: p.subject_to(trajopt.v, upper=9.0, over=(0.0, 0.5)), "window of normalised time"),
+    ],
+)
+def test_problems_without_arcs_say_why(change, reason):
+    problem = least_effort()
+    change(problem)
+    if reason != "bounds nothing":
+        problem.subject_to(trajopt.a, upper=1e3)
+    certificate = trajopt.solve(problem, refine=trajopt.Certified()).certificate
+    assert certificate.method == "added nodes" and certificate.holds and reason in certificate.reason
+
+
+def test_a_path_that_is_prescribed_has_no_arcs():
+    trajectory = trajopt.Trajectory.uniform(4, duration=(0.5, 2.0))
+    problem = trajopt.Problem(PointMasses(1, 1.0, 5.0), trajectory)
+    problem.subject_to(trajopt.q, equals=0.0, over="path")
+    problem.subject_to_joint_limits()
+    problem.minimize(trajopt.duration)
+    certificate = trajopt.solve(problem, refine=trajopt.Certified()).certificate
+    assert certificate.holds and "equality over the whole path" in certificate.reason
 
 
 def test_limits_of_the_convex_hull_say_so():
@@ -90,16 +140,90 @@ def test_the_sliding_mass_is_certified_to_its_closed_form():
     assert np.allclose(solution.certificate.structure.times, [0.0, 0.2, 0.4], atol=1e-8)
 
 
+def fastest(dynamics, start, end, intervals=20, **limits):
+    """Rest to rest in minimum time."""
+    for name, value in limits.items():
+        setattr(dynamics.limits, name, np.full(dynamics.n, value))
+    problem = trajopt.Problem(dynamics, trajopt.Trajectory.uniform(intervals, duration=(0.05, 10.0)))
+    problem.start_at(q=start, v=0.0)
+    problem.end_at(q=end, v=0.0)
+    problem.subject_to_joint_limits()
+    problem.minimize(trajopt.duration)
+    return problem
+
+
+def test_a_mass_cruises_at_its_speed_limit():
+    """Force to speed to force: T = distance / speed + speed / acceleration."""
+    problem = fastest(PointMasses(1, 2.0, 50.0), 0.0, 1.0, velocity=3.0)
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
+    assert solution.certificate.method == "switching arcs" and solution.certificate.holds
+    assert np.isclose(solution.duration, 1.0 / 3.0 + 3.0 / 25.0, rtol=1e-8)
+    assert np.allclose(solution.certificate.structure.times[1:-1], [0.12, 1.0 / 3.0], atol=1e-7)
+    assert "v of slider 0 = +3" in str(solution.certificate)
+
+
+def test_velocity_limits_of_the_arm_are_reached_left_and_touched():
+    """The elbow touches its lower speed limit for five milliseconds: only an excess betrays that arc."""
+    problem = fastest(TwoLinkArm(), [0.0, -2.0], [1.0, -1.0], velocity=4.0)
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
+    certificate = solution.certificate
+    assert certificate.method == "switching arcs" and certificate.holds
+    assert certificate.structure.arc_count == 7 and certificate.signs.wrong < 1e-4
+    t = np.linspace(0.0, solution.duration, 20_001)
+    assert np.abs(solution.v(t)).max() <= 4.0 + 1e-6 and np.abs(solution.tau(t)).max() <= 10.0 + 1e-6
+    assert solution.duration < trajopt.solve(problem).duration
+
+
+def test_joints_that_the_optimum_leaves_free_move_with_least_effort():
+    problem = fastest(PointMasses(2, 2.0, 50.0), 0.0, [1.0, 0.5])
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
+    certificate = solution.certificate
+    assert np.isclose(solution.duration, 0.4, rtol=1e-9) and certificate.holds
+    assert np.isclose(certificate.signs.free, 0.4) and "one motion among many" in str(certificate)
+    assert np.abs(solution.tau(np.linspace(0.0, solution.duration, 999))[:, 1]).max() < 40.0
+
+
 def test_a_perturbed_structure_still_finds_the_optimum():
     """The equalities fix the motion: durations wrong by tens of percent are corrected in a few iterations."""
-    from trajopt.certified import arc_problem
-
     uniform = trajopt.solve(two_link_minimum_time(10))
     structure = detect(uniform)
     rng = np.random.default_rng(1)
     wrong = structure.with_times(structure.durations * rng.uniform(0.8, 1.25, structure.arc_count))
     solution = trajopt.solve(arc_problem(uniform.problem, wrong, uniform, 10))
     assert solution.converged and np.isclose(solution.duration, TWO_LINK_OPTIMUM, rtol=1e-9)
+
+
+def attempt_from(structure_of, intervals=20):
+    """An attempt on the two-link arm that starts from a spoilt structure."""
+    uniform = trajopt.solve(two_link_minimum_time(intervals))
+    search = Search(trajopt.Certified(), trajopt.Ipopt(), uniform)
+    attempt = Attempt(search, uniform, structure_of(detect(uniform)), False, 12)
+    return search, attempt.run()
+
+
+def test_an_arc_too_many_is_found_by_its_multipliers_or_collapses():
+    def with_a_needless_arc(structure):
+        state = structure.saturated[1]
+        flipped = frozenset(s.flipped if s.component == 1 else s for s in state)
+        return structure.replaced(1, 0.10, 0.12, flipped)
+
+    search, reason = attempt_from(with_a_needless_arc)
+    assert not reason and search.solves > 1
+    assert search.found.certificate.structure.arc_count == 4
+    assert np.isclose(search.found.duration, TWO_LINK_OPTIMUM, rtol=1e-8)
+
+
+def test_a_structure_that_cannot_be_right_is_refused():
+    search, reason = attempt_from(lambda structure: structure.without(3).without(2))
+    assert search.found is None and reason
+
+
+def test_the_page_says_everything_that_a_reviewer_asks_for(certified):
+    page = str(certified.certificate)
+    for line in ("certificate: holds", "largest excess", "tau of elbow = -10", "KKT residuals", "Pontryagin"):
+        assert line in page
+    assert "end to end" in page and certified.certificate.simulation.end_to_end < 1e-8
+    assert certified.certificate.summary()["switches"] == 3
 
 
 def test_a_collapsed_arc_is_dropped_and_equal_neighbours_merge():

@@ -35,6 +35,7 @@ _HOME = {
     "Status": "solver",
     "Solution": "solution",
     "Certified": "certified",
+    "Refined": "refinement",
     "TrajoptError": "errors",
 }
 

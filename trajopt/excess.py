@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem import Constraint
+from trajopt.problem import Constraint, Problem
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 SAMPLES_PER_INTERVAL = 8  # between neighbouring nodes
+HULL = 1e-9  # in units of the limit: by how much control points may leave it through rounding
 ROUNDS, POINTS = 4, 9  # every round narrows a bracket four-fold: 1/8 of an interval to 1/2000 of it
 
 
@@ -33,9 +35,13 @@ class Excess:
 
 
 def path_limits(solution: Solution) -> list[Constraint]:
+    """The inequality constraints that a solution's problem means for the whole motion."""
+    return path_limits_of(solution.problem)
+
+
+def path_limits_of(problem: Problem) -> list[Constraint]:
     """The inequality constraints that a problem means for the whole motion."""
-    constraints = solution.problem.constraints
-    return [c for c in constraints if c.over == "path" and not np.all(c.lower == c.upper)]
+    return [c for c in problem.constraints if c.over == "path" and not np.all(c.lower == c.upper)]
 
 
 def largest_excesses(solution: Solution) -> list[Excess]:
@@ -56,8 +62,24 @@ def largest_excesses(solution: Solution) -> list[Excess]:
         labels = solution.problem.component_names(limit.term.quantity, excess.shape[1])
         for component, label in enumerate(labels):
             value, time = _refined(solution, limit, component, times, excess[:, component])
-            found.append(Excess(limit.name, label, value, time, limit.hold == "hull" and value <= 1e-9))
+            found.append(Excess(limit.name, label, value, time, _holds_by_hull(solution, limit, component)))
     return found
+
+
+def relative_excesses(solution: Solution, excesses: Sequence[Excess]) -> list[float]:
+    """Excesses as parts of the range of their limit, in the order of `largest_excesses`."""
+    if not excesses:
+        return []
+    ranges = np.concatenate([_range(limit) for limit in path_limits(solution)])
+    return [float(excess.value / width) for excess, width in zip(excesses, ranges, strict=True)]
+
+
+def _range(limit: Constraint) -> NDArray:
+    """Distance between the two sides; of a one-sided limit, the bound itself; one where that is zero."""
+    width = limit.upper - limit.lower
+    one = np.where(np.isfinite(limit.upper), np.abs(limit.upper), np.abs(limit.lower))
+    width = np.where(np.isfinite(width), width, one)
+    return np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
 
 
 def local_maxima(solution: Solution, limit: Constraint, component: int) -> tuple[NDArray, NDArray]:
@@ -97,6 +119,23 @@ def _narrowed(solution, limit, component, times, excess) -> tuple[NDArray, NDArr
 
 def _excess(limit: Constraint, values: NDArray) -> NDArray:
     return np.maximum(limit.lower - values, values - limit.upper)
+
+
+def _holds_by_hull(solution: Solution, limit: Constraint, component: int) -> bool:
+    """Whether the control points of q, or of v, themselves lie within the limit."""
+    if limit.hold != "hull":
+        return False
+    order = ("q", "v").index(limit.term.quantity)
+    for basis, points, duration in zip(
+        solution.curve.bases, solution.curve.control_points, solution.curve.durations, strict=True
+    ):
+        values = points[:, component]
+        if order:
+            widths = basis.knots[basis.degree + 1 : -1] - basis.knots[1 : -basis.degree - 1]
+            values = basis.degree * np.diff(values) / (widths * duration)
+        if np.any(values > limit.upper[component] + HULL) or np.any(values < limit.lower[component] - HULL):
+            return False
+    return True
 
 
 def _samples(solution: Solution) -> NDArray:

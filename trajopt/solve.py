@@ -13,13 +13,14 @@ from trajopt.transcription import transcribe
 
 if TYPE_CHECKING:
     from trajopt.certified import Certified
+    from trajopt.refinement import Refined
 
 
 def solve(
     problem: Problem,
     solver: Solver | None = None,
     *,
-    refine: Certified | None = None,
+    refine: Certified | Refined | None = None,
     progress: Literal["auto", "silent"] | Callable[..., Any] = "silent",
 ) -> Solution:
     """Minimize the problem's costs; the answer says whether it converged.

@@ -1,36 +1,40 @@
-"""The switching structure of a time-optimal motion, read off a cheap uniform solve.
+"""The switching structure of an optimal motion: what is saturated when, and how it is corrected.
 
-Between two switches every limit is either saturated, at one side, or slack. A `Structure` lists the switch
-times and which limits are saturated on each of the arcs between them.
+Between two switches every component of every limit is either saturated, at one side, or slack. A `Structure`
+lists the switch times and what is saturated on each of the arcs between them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.excess import path_limits
-from trajopt.problem import Constraint
 
-if TYPE_CHECKING:
-    from trajopt.solution import Solution
-
-SATURATED = 0.12  # of the range between limits: a cubic spline ripples this far below a bang
-SHORTEST_RUN = 1.6  # knot intervals; a shorter slack run between two bangs is the slope of a switch
-SAMPLES_PER_KNOT_INTERVAL = 24
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Saturation:
     """One component of one limit held at its upper (side = 1) or lower (side = -1) bound."""
 
     limit: int  # among the path limits of the problem
     component: int
     side: int
+
+    @property
+    def flipped(self) -> Saturation:
+        """The same component at its other bound."""
+        return Saturation(self.limit, self.component, -self.side)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A saturation and the seconds during which it lasts."""
+
+    saturation: Saturation
+    start: float
+    end: float
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,18 @@ class Structure:
 
     times: tuple[float, ...]
     saturated: tuple[frozenset[Saturation], ...]
+
+    @staticmethod
+    def of(runs: Iterable[Run], duration: float, gap: float) -> Structure:
+        """The arcs between the ends of runs; ends nearer to each other than `gap` seconds are one switch."""
+        runs = list(runs)
+        ends = [time for run in runs for time in (run.start, run.end)]
+        borders = _distinct([0.0, *ends, duration], gap)
+        saturated = []
+        for left, right in pairwise(borders):
+            middle = 0.5 * (left + right)
+            saturated.append(frozenset(run.saturation for run in runs if run.start < middle < run.end))
+        return Structure(tuple(borders), tuple(saturated)).merged()
 
     @property
     def arc_count(self) -> int:
@@ -61,6 +77,19 @@ class Structure:
         saturated = self.saturated[:arc] + self.saturated[arc + 1 :]
         return Structure(tuple(times), saturated).merged()
 
+    def replaced(self, arc: int, start: float, end: float, saturated: frozenset[Saturation]) -> Structure:
+        """Other saturations between two times within one arc, which is split where need be."""
+        left, right = self.times[arc], self.times[arc + 1]
+        inner = [
+            (left, start, self.saturated[arc]),
+            (start, end, saturated),
+            (end, right, self.saturated[arc]),
+        ]
+        pieces = [piece for piece in inner if piece[1] > piece[0]]
+        times = (*self.times[:arc], *(piece[0] for piece in pieces), *self.times[arc + 1 :])
+        states = (*self.saturated[:arc], *(piece[2] for piece in pieces), *self.saturated[arc + 1 :])
+        return Structure(times, states).merged()
+
     def merged(self) -> Structure:
         """Neighbouring arcs with the same saturations made one."""
         times, saturated = [self.times[0]], []
@@ -74,70 +103,18 @@ class Structure:
 
     def with_times(self, durations: NDArray) -> Structure:
         """The same saturations on arcs of other durations."""
-        return Structure(tuple(np.concatenate([[0.0], np.cumsum(durations)])), self.saturated)
-
-
-def detect(solution: Solution) -> Structure:
-    """Runs of saturation of every component, switches placed midway through the slope between two runs."""
-    interval = float(np.diff(solution.knot_times).mean())
-    count = SAMPLES_PER_KNOT_INTERVAL * (solution.knot_times.size - 1) + 1
-    times = np.linspace(0.0, solution.duration, count)
-    runs: list[tuple[Saturation | None, float, float]] = []
-    for index, limit in enumerate(path_limits(solution)):
-        values = solution.value(limit.term, times)
-        for component in range(values.shape[1]):
-            for side, start, end in _runs(limit, component, values[:, component], times, interval):
-                if side:
-                    runs.append((Saturation(index, component, side), start, end))
-    borders = _distinct([0.0, solution.duration, *(e for _, s, t in runs for e in (s, t))], 0.25 * interval)
-    saturated = []
-    for left, right in pairwise(borders):
-        middle = 0.5 * (left + right)
-        saturated.append(frozenset(r for r, start, end in runs if r is not None and start < middle < end))
-    return Structure(tuple(borders), tuple(saturated)).merged()
-
-
-def _runs(limit: Constraint, component: int, values: NDArray, times: NDArray, interval: float):
-    """(side, start, end) of one component; side 0 where the limit is slack."""
-    lower, upper = limit.lower[component], limit.upper[component]
-    if not (np.isfinite(lower) or np.isfinite(upper)):
-        return [(0, times[0], times[-1])]
-    both = np.isfinite(lower) and np.isfinite(upper)
-    margin = SATURATED * (upper - lower if both else max(abs(values).max(), 1e-12))
-    state = np.where(values >= upper - margin, 1, np.where(values <= lower + margin, -1, 0))
-    edges = np.flatnonzero(np.diff(state)) + 1
-    starts, ends = np.concatenate([[0], edges]), np.concatenate([edges, [state.size]])
-    pieces = [
-        [int(state[s]), times[s], times[min(e, times.size - 1)]] for s, e in zip(starts, ends, strict=True)
-    ]
-    return _closed(pieces, SHORTEST_RUN * interval)
-
-
-def _closed(pieces: list[list], shortest: float) -> list[tuple[int, float, float]]:
-    """Give every short slack piece to its neighbours, half to each."""
-    kept: list[list] = []
-    for index, (side, start, end) in enumerate(pieces):
-        if side == 0 and end - start < shortest and len(pieces) > 1:
-            middle = 0.5 * (start + end)
-            if index == 0:
-                pieces[1][1] = start
-            elif index == len(pieces) - 1:
-                kept[-1][2] = end
-            else:
-                kept[-1][2], pieces[index + 1][1] = middle, middle
-        elif kept and kept[-1][0] == side:
-            kept[-1][2] = end
-        else:
-            kept.append([side, start, end])
-    return [(int(side), float(start), float(end)) for side, start, end in kept]
+        return Structure(tuple(np.concatenate([[0.0], np.cumsum(durations)]).tolist()), self.saturated)
 
 
 def _distinct(values: list[float], gap: float) -> list[float]:
-    """Sorted, near ones made one; the first and the last stay where they are."""
+    """Sorted, each group of near values at its mean; the first and the last stay where they are."""
     ordered = sorted(values)
-    result = [ordered[0]]
+    groups = [[ordered[0]]]
     for value in ordered[1:]:
-        if value - result[-1] > gap:
-            result.append(value)
-    result[-1] = ordered[-1] if len(result) > 1 else result[-1]
+        if value - groups[-1][0] > gap:
+            groups.append([value])
+        else:
+            groups[-1].append(value)
+    result = [sum(group) / len(group) for group in groups]
+    result[0], result[-1] = ordered[0], ordered[-1] if len(result) > 1 else result[-1]
     return result

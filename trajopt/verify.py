@@ -162,7 +162,7 @@ def _where(solution: Solution, problem: Problem, constraint: Constraint, times: 
     starts = solution.curve.starts
     if isinstance(constraint.over, ArcNodes):
         arc, part = constraint.over.arc, constraint.over.part
-        if part == "inside":
+        if part in ("inside", "extra"):
             return (times > starts[arc]) & (times < starts[arc + 1])
         mask[np.argmin(np.abs(times - starts[arc + (part == "end")]))] = True
     elif constraint.over == "path":

@@ -1,0 +1,241 @@
+"""The problem on one arc of high degree per switching interval.
+
+Saturated limits are equalities at Gauss points (inequalities on arcs of free duration run into other local
+optima), slack ones stay inequalities. With degree d an arc has d - 1 coefficients per joint left once its
+start is continuous in position and velocity, and d - 1 Gauss points:
+
+* order 2 (torques, accelerations): the limit's value at the Gauss points determines a saturated joint;
+* order 1 (velocities): a = 0 at the Gauss points and v = limit at the arc's start. Both v = limit at the
+  Gauss points and continuity of v would be one condition too many;
+* order 0 (positions): a = 0 at the Gauss points, v = 0 and q = limit at the start.
+
+Where controls are continuous ("regular" problems: an effort is minimized), the value of a slack limit meets
+the bound at the border to the arc where it is saturated. Without this equation the objective is cubic in the
+switch time, and no second-order method finds it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt import terms
+from trajopt.bspline import SplineBasis
+from trajopt.detection import limit_order
+from trajopt.excess import path_limits_of
+from trajopt.problem import Constraint, Problem
+from trajopt.switching import Saturation, Structure
+from trajopt.trajectory import Arc, Trajectory
+from trajopt.use import ArcNodes
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+SHORTEST_ARC = 1e-4  # of the whole duration, lower bound of an arc while its structure is being tested
+SETTLING_WEIGHT, SETTLING = 1e-2, "settling of joints that the optimum leaves free"
+BETWEEN = "between Gauss points"
+AT_BORDER, AT_START, HELD = "at a border", "held at the start", "held"  # ends of the names of added rows
+
+
+def arc_problem(
+    problem: Problem,
+    structure: Structure,
+    motion: Solution,
+    degree: int,
+    margins: Sequence[NDArray] = (),
+    regular: bool = False,
+) -> Problem:
+    """The problem on the arcs of a structure, started from a motion whose times the structure refers to.
+
+    margins, (width,) for every path limit, are taken off its bounds, in its own unit.
+    """
+    free = is_free(structure, problem.dynamics.n, regular)
+    arcs = with_trajectory(
+        problem, _arc_trajectory(problem, structure, motion, degree, free), keep_path=False
+    )
+    for index, limit in enumerate(path_limits_of(problem)):
+        margin = margins[index] if len(margins) else np.zeros(limit.lower.size)
+        _add_limit(arcs, structure, index, limit, margin, regular)
+    if free:
+        _settle(arcs, motion)
+    _fix_duration(arcs, problem)
+    scale = motion.duration / structure.times[-1]
+    arcs.guess(_along(motion, structure), duration=structure.durations * scale)
+    return arcs
+
+
+def read_back(trial: Solution, problem: Problem, structure: Structure) -> Solution:
+    """A solution on arcs as one of the problem that was asked, multipliers at every Gauss point."""
+    points = trial.problem.trajectory.arcs[0].basis.degree - 1
+    multipliers = dict(trial.multipliers)
+    for index, limit in enumerate(path_limits_of(problem)):
+        parts = [
+            multipliers.pop(_of_arc(index, number), np.zeros((points, limit.lower.size)))
+            for number in range(structure.arc_count)
+        ]
+        multipliers[limit.name] = np.concatenate(parts)
+    asked = with_trajectory(problem, trial.problem.trajectory)
+    costs = {name: value for name, value in trial.cost_terms.items() if name != SETTLING}
+    return replace(
+        trial,
+        known_problem=asked,
+        multipliers=multipliers,
+        cost_terms=costs,
+        objective=sum(costs.values()),
+    )
+
+
+def _of_arc(limit: int, arc: int) -> str:
+    """The name of a limit's rows on one arc, unlike any other constraint's."""
+    return f"limit {limit} on arc {arc}"
+
+
+def with_trajectory(problem: Problem, trajectory: Trajectory, keep_path: bool = True) -> Problem:
+    """The same problem on another trajectory; its limits over the path are left out on request."""
+    other = copy.copy(problem)
+    other.trajectory = trajectory
+    other.guessed_curve = other.guessed_durations = None
+    limits = path_limits_of(problem)
+    other.constraints = [c for c in problem.constraints if keep_path or c not in limits]
+    return other
+
+
+def _arc_trajectory(
+    problem: Problem, structure: Structure, motion: Solution, degree: int, free: bool
+) -> Trajectory:
+    """Arcs with degree - 1 Gauss points; on free ones these are extra nodes amid twice as many."""
+    shortest = SHORTEST_ARC * motion.duration
+    longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
+    basis, count = SplineBasis.uniform(1, degree), degree - 1
+    points = tuple(gauss_points(count).tolist())
+    arc = Arc(basis, (shortest, longest), nodes_per_span=2 * count if free else count, rule="gauss")
+    extra = (points,) * structure.arc_count if free else ()
+    return Trajectory((arc,) * structure.arc_count, continuity=1, extra_points=extra)
+
+
+def is_free(structure: Structure, n: int, regular: bool) -> bool:
+    """Whether some arc has fewer saturated limits than there are joints, and no effort decides the rest."""
+    return not regular and any(len(saturated) < n for saturated in structure.saturated)
+
+
+def gauss_points(count: int) -> NDArray:
+    """Roots of the Legendre polynomial, on (0, 1)."""
+    return 0.5 * (np.polynomial.legendre.leggauss(count)[0] + 1.0)
+
+
+def _settle(arcs: Problem, motion: Solution) -> None:
+    """Choose the motion of joints that the optimum leaves free: the one of least effort.
+
+    Else polynomials would use that freedom between Gauss points. Where the optimum is attained on a set of
+    motions, it is not moved: the weight is far below the objective's own slope.
+    """
+    arcs.costs = list(arcs.costs)
+    for limit in path_limits_of(motion.problem):
+        if limit_order(motion.problem, limit) == 2:
+            bounds = np.concatenate([limit.lower, limit.upper])
+            size = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=1.0))
+            weight = SETTLING_WEIGHT * abs(motion.objective) / (motion.duration * size**2)
+            arcs.minimize(limit.term**2, weight=weight, name=SETTLING)
+
+
+def _fix_duration(arcs: Problem, problem: Problem) -> None:
+    """Arcs have durations of their own; what the problem says of their sum becomes a row."""
+    shortest = sum(arc.duration_bounds[0] for arc in problem.trajectory.arcs)
+    longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
+    if shortest == longest:
+        arcs.subject_to(terms.duration, equals=shortest, over="end", name="the fixed duration")
+    else:
+        arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
+
+
+def _add_limit(
+    arcs: Problem, structure: Structure, index: int, limit: Constraint, margin: NDArray, regular: bool
+) -> None:
+    order = limit_order(arcs, limit)
+    free = any(arcs.trajectory.extra_points)
+    where = "extra" if free else "inside"
+    low, high = limit.lower + margin, limit.upper - margin
+    for number, saturated in enumerate(structure.saturated):
+        held = {s.component: s.side for s in saturated if s.limit == index}
+        bound = {c: high[c] if side > 0 else low[c] for c, side in held.items()}
+        lower, upper = low.copy(), high.copy()
+        if (
+            len(saturated) >= arcs.dynamics.n
+        ):  # nothing is left to choose: an excess asks for another structure
+            lower[:], upper[:] = -np.inf, np.inf
+        for component, value in bound.items():
+            if order == 2:
+                lower[component] = upper[component] = value
+            else:  # it follows from the rows below, and would repeat them
+                lower[component], upper[component] = -np.inf, np.inf
+        arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number, where), name=_of_arc(index, number))
+        if free and len(saturated) < arcs.dynamics.n:
+            for component in held:
+                lower[component], upper[component] = -np.inf, np.inf
+            arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number), name=f"{limit.name} {BETWEEN}")
+        if order != 2 and held:
+            fresh = {c: v for c, v in bound.items() if not _carried(arcs, structure, number, index, c)}
+            _equal(arcs, terms.a, dict.fromkeys(held, 0.0), ArcNodes(number, where), f"{limit.name} {HELD}")
+            _equal(arcs, limit.term, fresh, ArcNodes(number, "start"), f"{limit.name} {AT_START}")
+            if order == 0:
+                still = dict.fromkeys(fresh, 0.0)
+                _equal(arcs, terms.v, still, ArcNodes(number, "start"), f"{limit.name} {AT_START}, v")
+    if regular:
+        for border, place in _borders(structure, index):
+            value = {s.component: high[s.component] if s.side > 0 else low[s.component] for s in border}
+            if order == 2:
+                _equal(arcs, limit.term, value, place, f"{limit.name} {AT_BORDER}")
+            else:
+                _equal(arcs, terms.a, dict.fromkeys(value, 0.0), place, f"{limit.name} {AT_BORDER}")
+
+
+def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation], ArcNodes]]:
+    """What meets its bound at the end, or the start, of an arc where it is slack."""
+    for number, (before, after) in enumerate(
+        zip(structure.saturated[:-1], structure.saturated[1:], strict=True)
+    ):
+        for left, right, where in (
+            (before, after, ArcNodes(number, "end")),
+            (after, before, ArcNodes(number + 1, "start")),
+        ):
+            slack = {(s.limit, s.component) for s in left}
+            meets = [s for s in right if s.limit == index and (s.limit, s.component) not in slack]
+            if meets:
+                yield meets, where
+
+
+def _carried(arcs: Problem, structure: Structure, number: int, index: int, component: int) -> bool:
+    """Whether a held velocity or position already holds where an arc starts."""
+    if number:
+        return any(s.limit == index and s.component == component for s in structure.saturated[number - 1])
+    return any(
+        c.over == "start" and c.term.quantity in ("q", "v") and np.all(c.lower == c.upper)
+        for c in arcs.constraints
+    )
+
+
+def _equal(problem: Problem, term: Any, values: dict[int, float], over: ArcNodes, name: str) -> None:
+    """term = value for some components, nothing for the others."""
+    if not values:
+        return
+    width = problem.width_of_term(term)
+    lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
+    for component, value in values.items():
+        lower[component] = upper[component] = value
+    problem.subject_to(term, lower, upper, over=over, name=name)
+
+
+def _along(motion: Solution, structure: Structure):
+    """q of a motion at the progress of a structure's arcs."""
+    times = np.array(structure.times) * (motion.duration / structure.times[-1])
+
+    def curve(progress: Any) -> NDArray:
+        along = np.asarray(progress, dtype=float) * structure.arc_count
+        return motion.q(np.interp(along, np.arange(structure.arc_count + 1), times))
+
+    return curve

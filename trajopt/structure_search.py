@@ -1,0 +1,236 @@
+"""The search for a switching structure that all checks confirm.
+
+A structure is read off the uniform solve (`detection.py`), solved on its arcs (`arcs.py`), and corrected by
+what that solve says (`correction.py`); where this leads nowhere, it is read again with switches taken for
+shorter, and from a uniform solve on twice the intervals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.arcs import arc_problem, is_free, read_back
+from trajopt.certificate import Certificate, signs_of
+from trajopt.correction import (
+    COLLAPSED,
+    CONTRADICTED,
+    SETTLED,
+    Contradiction,
+    active_slack,
+    contradictions,
+    corrected_excess,
+    corrected_signs,
+    without_collapsed,
+    without_idle,
+)
+from trajopt.detection import LONGEST_SWITCH, SAME_RUN, Reading, detect, is_regular
+from trajopt.errors import TrajoptError
+from trajopt.excess import Excess, largest_excesses, path_limits, relative_excesses
+from trajopt.problem import Problem
+from trajopt.refinement import doubled
+from trajopt.solution import Solution
+from trajopt.solver import Solver
+from trajopt.switching import Structure
+
+if TYPE_CHECKING:
+    from trajopt.certified import Certified
+
+HIGHEST_DEGREE = 16  # beyond it the monomials behind the basis lose more digits than the degree gains
+UNCONFIRMED = 1e-2  # of the range between limits: a larger excess means a wrong structure, not a low degree
+MOST_ITERATIONS = 150  # of one solve on arcs: with the right structure it takes 3 to 60
+SHORT, MOST_DROPPED = 0.06, 2  # of the whole: arcs dropped, and how many, where a solve does not converge
+DOUBLINGS = 2  # of the uniform intervals, while no structure is confirmed
+MOST_INTERVALS = 160
+
+
+def solved(problem: Problem, solver: Solver) -> Solution:
+    """Transcribe and solve."""
+    from trajopt.transcription import transcribe
+
+    nlp = transcribe(problem)
+    return Solution.of(problem, nlp, solver.solve(nlp))
+
+
+@dataclass
+class Search:
+    """Attempts from one reading after the other; `found` is the certified solution, if there is one."""
+
+    how: Certified
+    solver: Solver
+    uniform: Solution
+    found: Solution | None = None
+    iterations: int = 0
+    solves: int = 0
+
+    def run(self) -> str:
+        """Set `found`, or say why not."""
+        regular = is_regular(self.uniform)
+        reason, read = f"the uniform solve did not converge ({self.uniform.status.value})", None
+        for motion in self._uniform_solves():
+            for longest in (LONGEST_SWITCH,) if regular else (LONGEST_SWITCH, SAME_RUN):
+                structure = detect(motion, Reading(regular, longest))
+                if structure == read:
+                    continue
+                read = structure
+                attempt = Attempt(self, motion, structure, regular, self.how.degree)
+                try:
+                    reason = attempt.run()
+                except TrajoptError as error:
+                    reason = str(error)
+                if self.found is not None:
+                    return ""
+        return reason
+
+    def solved(self, problem: Problem) -> Solution:
+        """Solve on arcs, with few iterations: a wrong structure takes hundreds."""
+        answer = solved(problem, self._brief)
+        self.iterations, self.solves = self.iterations + answer.iterations, self.solves + 1
+        return answer
+
+    @cached_property
+    def _brief(self) -> Any:
+        allowed = getattr(self.solver, "max_iterations", None)
+        if allowed is None:
+            return self.solver
+        return replace(self.solver, max_iterations=min(allowed, MOST_ITERATIONS))  # type: ignore[type-var]
+
+    def _uniform_solves(self) -> Iterator[Solution]:
+        motion = self.uniform
+        for count in range(DOUBLINGS + 1):
+            if not motion.converged:
+                return
+            yield motion
+            if count == DOUBLINGS or motion.knot_times.size > MOST_INTERVALS:
+                return
+            motion = solved(doubled(motion), self.solver)
+            self.iterations += motion.iterations
+
+
+@dataclass
+class Attempt:
+    """One structure, corrected until all checks confirm it or something stands against it."""
+
+    search: Search
+    motion: Solution
+    structure: Structure
+    regular: bool
+    degree: int
+    margins: list[np.ndarray] = field(default_factory=list)
+    reason: str = ""
+    dropped: int = 0
+
+    def run(self) -> str:
+        """Nothing where `search.found` is set, else what stands against the structure."""
+        self.margins = [np.zeros(limit.lower.size) for limit in path_limits(self.motion)]
+        visits: Counter = Counter()
+        for _ in range(self.search.how.rounds):
+            visits[(self.structure.saturated, self.degree, *map(bytes, self.margins))] += 1
+            if max(visits.values()) > 2:
+                return f"{self.reason}; corrections go in circles"
+            verdict = self._round()
+            if verdict is not None:
+                return verdict
+        return f"{self.reason} after {self.search.how.rounds} rounds"
+
+    def _round(self) -> str | None:
+        """Solve and correct; a verdict ends the attempt, None asks for another round."""
+        asked = self.search.uniform.problem
+        trial = self.search.solved(
+            arc_problem(asked, self.structure, self.motion, self.degree, self.margins, self.regular)
+        )
+        now = self.structure.with_times(trial.curve.durations)
+        fewer = without_collapsed(now, trial.duration, COLLAPSED if trial.converged else 10 * COLLAPSED)
+        if fewer is not now:
+            self.structure, self.reason = fewer, "arcs collapse"
+            self.motion = trial if trial.converged else self.motion
+            return None
+        if not trial.converged and self.dropped < MOST_DROPPED:
+            fewer = without_collapsed(self.structure, self.structure.times[-1], SHORT)
+            if fewer is not self.structure:
+                self.structure, self.dropped, self.reason = fewer, self.dropped + 1, "a short arc was dropped"
+                return None
+        if not trial.converged:
+            before = f"{self.reason}, then " if self.reason else ""
+            return f"{before}the arcs did not converge ({trial.status.value})"
+        self.structure, self.motion = now, read_back(trial, asked, now)
+        wrong = contradictions(self.motion, now)
+        if self._corrected_by_multipliers(wrong):
+            return None
+        return self._judged(tuple(largest_excesses(self.motion)), wrong)
+
+    def _corrected_by_multipliers(self, wrong: tuple[Contradiction, ...]) -> bool:
+        free = is_free(self.structure, self.motion.curve.n, self.regular)
+        if wrong and wrong[0].impulse > (SETTLED if free else CONTRADICTED):
+            self.reason = f"multipliers contradict the structure (relative impulse {wrong[0].impulse:.1e})"
+            self.structure = corrected_signs(self.structure, wrong[0], self.regular)
+            return True
+        busy = without_idle(self.motion, self.structure)
+        if busy is not self.structure:
+            self.structure, self.reason = busy, "saturated limits hold nothing back"
+            return True
+        return False
+
+    def _judged(self, excesses: tuple[Excess, ...], wrong: tuple[Contradiction, ...]) -> str | None:
+        """Confirm what holds; split an arc, raise the degree, or take a small excess off the limits."""
+        if not excesses or max(excess.value for excess in excesses) <= self.search.how.tol:
+            return self._confirmed(excesses, wrong)
+        relative = relative_excesses(self.motion, excesses)
+        worst = excesses[int(np.argmax(relative))]
+        self.reason = f"the arcs overstep {worst.name} of {worst.component} by {worst.value:.3g}"
+        if max(relative) > UNCONFIRMED:
+            split = corrected_excess(self.motion, self.structure, worst)
+            if split is None:
+                return self.reason
+            self.structure = split
+        elif self.degree + 2 <= HIGHEST_DEGREE:
+            self.degree += 2
+        else:
+            self.margins = _tightened(self.margins, excesses)
+        return None
+
+    def _confirmed(self, excesses: tuple[Excess, ...], wrong: tuple[Contradiction, ...]) -> str:
+        search, motion = self.search, self.motion
+        uniform = search.uniform.objective
+        bound = uniform + 1e-6 * abs(uniform) + 1e-12
+        if motion.objective > bound and motion.objective > bound + _bought(search.uniform):
+            return f"the arcs reach {motion.objective:.8g}, the uniform solve {uniform:.8g}"
+        active = active_slack(motion, self.structure)
+        if active and not is_free(self.structure, motion.curve.n, self.regular):
+            return active
+        certificate = Certificate(
+            tolerance=search.how.tol,
+            excesses=excesses,
+            method="switching arcs",
+            structure=self.structure,
+            rounds=search.solves,
+            reason="",
+            signs=signs_of(motion, self.structure, wrong, self.regular),
+            margins=tuple(float(margin.max()) for margin in self.margins),
+            motion=motion,
+        )
+        search.found = replace(
+            motion,
+            certificate=certificate,
+            recipe=search.uniform.recipe,
+            iterations=search.uniform.iterations + search.iterations,
+        )
+        return ""
+
+
+def _bought(solution: Solution) -> float:
+    """What a solution may have gained in objective by overstepping limits between its nodes."""
+    over = max(relative_excesses(solution, largest_excesses(solution)), default=0.0)
+    return max(over, 0.0) * abs(solution.objective)
+
+
+def _tightened(margins: list[np.ndarray], excesses: tuple[Excess, ...]) -> list[np.ndarray]:
+    """Every component's margin grown by its own measured excess, so that what holds already stays exact."""
+    over = np.array([max(0.0, 1.2 * excess.value) for excess in excesses])
+    parts = np.split(over, np.cumsum([margin.size for margin in margins])[:-1])
+    return [margin + part for margin, part in zip(margins, parts, strict=True)]
