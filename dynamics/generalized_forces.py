@@ -1,0 +1,126 @@
+"""Friction and springs as generalized forces: what acts on the coordinates besides motors and gravity.
+
+All are right-hand sides: tau + force = M a + C v + g, so the motors supply `rnea(...) - force`, and a
+conservative force is -dU/dq (in Savin's (22) with this sign, not that of his (24)). Each comes with its
+exact derivatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.batch import batch
+from dynamics.errors import DynamicsError, ShapeError
+
+if TYPE_CHECKING:
+    from dynamics.model import RigidBodyModel
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedForce:
+    """force (..., n) N m or N, dq[..., i, j] = d force_i / d q_j and dv, each (..., n, n)."""
+
+    force: np.ndarray
+    dq: np.ndarray
+    dv: np.ndarray
+
+
+def friction(model: RigidBodyModel, v: Any, smoothing: float = 0.01) -> GeneralizedForce:
+    """Viscous and smoothed Coulomb friction of all joints, mimic joints included.
+
+    force_i = - sum over joints of coordinate i: ratio (damping w + friction tanh(w / smoothing)),
+    w = ratio v_i the rate of the joint
+
+    v : (..., n); smoothing : rad/s or m/s, > 0, the rate at which 76 % of Coulomb friction is reached
+    Raises ShapeError, and DynamicsError for a smoothing that is not positive.
+    """
+    if not smoothing > 0.0:
+        raise DynamicsError(f"smoothing is {smoothing}; it is a rate in rad/s or m/s and must be positive")
+    nodes = batch(model.packed, v=v)
+    rates = nodes.arrays[0]
+    force, slope = np.zeros_like(rates), np.zeros_like(rates)
+    for joint, i in zip(model.joints, model.coordinate, strict=True):
+        w = joint.ratio * rates[:, i]
+        smooth = np.tanh(w / smoothing)
+        force[:, i] -= joint.ratio * (joint.damping * w + joint.friction * smooth)
+        steepness = joint.damping + joint.friction * (1.0 - smooth**2) / smoothing
+        slope[:, i] -= joint.ratio**2 * steepness
+    diagonal = slope[:, :, None] * np.eye(model.n)
+    square = (model.n, model.n)
+    return GeneralizedForce(
+        nodes.unfold(force, model.n),
+        nodes.unfold(np.zeros_like(diagonal), *square),
+        nodes.unfold(diagonal, *square),
+    )
+
+
+def joint_springs(model: RigidBodyModel, q: Any, stiffness: Any, rest: Any = 0.0) -> GeneralizedForce:
+    """force = -stiffness (q - rest), that of U = sum stiffness (q - rest)^2 / 2.
+
+    q : (..., n); stiffness : number or (n,) N m/rad or N/m; rest : number or (n,) rad or m
+    Raises ShapeError.
+    """
+    nodes = batch(model.packed, q=q)
+    k, q_rest = coordinate_numbers(model, "stiffness", stiffness), coordinate_numbers(model, "rest", rest)
+    slope = np.broadcast_to(-np.diag(k), (nodes.nodes, model.n, model.n)).astype(nodes.dtype)
+    square = (model.n, model.n)
+    return GeneralizedForce(
+        nodes.unfold(-k * (nodes.arrays[0] - q_rest), model.n),
+        nodes.unfold(slope, *square),
+        nodes.unfold(np.zeros_like(slope), *square),
+    )
+
+
+def point_spring(
+    model: RigidBodyModel, q: Any, start: str, end: str, stiffness: float, length: float = 0.0
+) -> GeneralizedForce:
+    """A spring between the origins of two frames, U = stiffness (|d| - length)^2 / 2, d = p_end - p_start.
+
+    With the tension t = dU/dd: force = -(dd/dq)' t and dq = -(dd/dq)' (dt/dd) dd/dq - d2 (t . d)/dq2.
+
+    q : (..., n); start, end : links or frames; stiffness : N/m; length : m, unstretched; with length > 0
+    the ends must not meet, where the force has no direction and NaN results.
+    Raises ShapeError, UnknownNameError.
+    """
+    block = model.block((f"position:{start}", f"position:{end}"))
+    nodes = batch(model.packed, q=q)
+    u = {"q": nodes.arrays[0]}
+    values, partials = block.value(u), block.partials(u)
+    d = values[f"position:{end}"] - values[f"position:{start}"]
+    slope = sum(
+        sign * partials.get((f"position:{name}", "q"), 0.0) for sign, name in ((-1.0, start), (1.0, end))
+    )
+    tension, stretch = spring_tension(d, stiffness, length)
+    adjoints = {f"position:{start}": -tension, f"position:{end}": tension}
+    bent = block.curvature(u, adjoints)["q", "q"]
+    force = -np.einsum("kri,kr->ki", slope, tension)
+    by_q = -np.swapaxes(slope, -1, -2) @ stretch @ slope - bent
+    square = (model.n, model.n)
+    return GeneralizedForce(
+        nodes.unfold(force, model.n),
+        nodes.unfold(by_q, *square),
+        nodes.unfold(np.zeros_like(by_q), *square),
+    )
+
+
+def spring_tension(d: np.ndarray, stiffness: float, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """t = dU/dd (nodes, 3) and dt/dd (nodes, 3, 3); exact and finite at d = 0 when length is 0."""
+    unit = np.eye(3)
+    if length == 0.0:
+        return stiffness * d, np.broadcast_to(stiffness * unit, (len(d), 3, 3))
+    distance = np.sqrt((d * d).sum(axis=-1))[:, None]
+    direction = d / distance
+    along = direction[:, :, None] * direction[:, None, :]
+    slack = (length / distance)[:, :, None]
+    return stiffness * (distance - length) * direction, stiffness * (unit - slack * (unit - along))
+
+
+def coordinate_numbers(model: RigidBodyModel, name: str, value: Any) -> np.ndarray:
+    """`value` as (n,) numbers."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (model.n,)):
+        raise ShapeError(f"{name} has shape {array.shape}; give one number or (n,) = ({model.n},) of them")
+    return np.broadcast_to(array, (model.n,))
