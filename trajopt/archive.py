@@ -15,8 +15,9 @@ import numpy as np
 from trajopt.bspline import SplineBasis
 from trajopt.curve import Curve
 from trajopt.errors import SolutionFileError
-from trajopt.problem import Problem, Recipe
+from trajopt.problem import Problem
 from trajopt.solver import Status
+from trajopt.statements import Recipe
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution

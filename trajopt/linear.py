@@ -13,8 +13,9 @@ from scipy import sparse
 
 from trajopt.block import Array
 from trajopt.layout import SPLINE_LEAVES, extra_leaf
-from trajopt.problem import Constraint, Problem
+from trajopt.problem import Problem
 from trajopt.projection import Projection
+from trajopt.statements import Constraint
 from trajopt.use import selected_nodes
 
 

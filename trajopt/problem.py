@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt import terms
 from trajopt.block import Block, Dynamics
+from trajopt.bounds import bound_of, checked_over, unknown
 from trajopt.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
@@ -20,76 +20,10 @@ from trajopt.errors import (
     near_matches,
 )
 from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES
+from trajopt.statements import Constraint, Cost, Extra, Over, Parameter, Periodicity, Recipe
 from trajopt.trajectory import Trajectory
-from trajopt.use import ArcNodes
 
-Over = str | tuple[float, float] | ArcNodes  # "path", "start", "end", a window of normalised time, an arc
 JOINT_QUANTITIES = (*SPLINE_LEAVES, "tau")
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a library problem is built again: its name and every parameter."""
-
-    problem: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """weight * (integral over the path, or value at an end) of the sum of a term's components."""
-
-    term: Any
-    weight: float
-    over: Over
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class Constraint:
-    """lower <= term <= upper over a part of the motion.
-
-    `hold` says in which sense: "nodes", at the nodes only (see `Solution.verify` for what happens between
-    them), or "hull", for all t because the control points of the curve are bounded (sufficient, for q and v).
-    """
-
-    term: Any
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    over: Over
-    name: str
-    hold: Literal["nodes", "hull"] = "nodes"
-
-
-@dataclass(frozen=True, eq=False)
-class Periodicity:
-    """term(end)_i = signs_i * term(start)_order(i) + offset_i."""
-
-    term: Any
-    signs: NDArray[np.float64]
-    order: NDArray[np.int64]
-    offset: NDArray[np.float64]
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class Parameter:
-    """A constant unknown with bounds and a first guess, all (width,)."""
-
-    name: str
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    guess: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Extra:
-    """Curves beyond the joints', contact forces say, with bounds and a constant first guess, (width,)."""
-
-    name: str
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    guess: NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -132,7 +66,7 @@ class Problem:
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
         where = over if over is not None else ("end" if constant else "path")
-        self.costs.append(Cost(term, weight, _checked_over(where), name or term.name))
+        self.costs.append(Cost(term, weight, checked_over(where), name or term.name))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -154,8 +88,8 @@ class Problem:
                 raise OptionError(f"'{label}' has both equals and bounds: give one of them")
             lower = upper = equals
         width = self.width_of_term(term)
-        low = _bound(lower, -np.inf, width, label, self._labels(term.quantity))
-        high = _bound(upper, np.inf, width, label, self._labels(term.quantity))
+        low = bound_of(lower, -np.inf, width, label, self._labels(term.quantity))
+        high = bound_of(upper, np.inf, width, label, self._labels(term.quantity))
         if np.any(low > high):
             worst = int(np.argmax(low > high))
             raise InfeasibleBoundsError(
@@ -168,7 +102,7 @@ class Problem:
             raise OptionError(
                 f"'{label}': hold='hull' bounds control points, which q and v over the path have"
             )
-        self.constraints.append(Constraint(term, low, high, _checked_over(over), label, hold))
+        self.constraints.append(Constraint(term, low, high, checked_over(over), label, hold))
 
     def start_at(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
@@ -223,7 +157,7 @@ class Problem:
             raise OptionError(
                 f"'{label}' reorders components, which only q, v and extra curves can: reorder inside"
             )
-        parts = (_bound(signs, 1.0, width, label, ()), places, _bound(offset, 0.0, width, label, ()))
+        parts = (bound_of(signs, 1.0, width, label, ()), places, bound_of(offset, 0.0, width, label, ()))
         self.periodicities.append(Periodicity(term, *parts, label))
 
     def load(self, link: str, term: Any) -> None:
@@ -245,7 +179,7 @@ class Problem:
         self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None
     ) -> terms.Quantity:
         """Add a constant unknown and return it as a term."""
-        self.parameters[name] = Parameter(name, *_unknown("parameter", name, lower, upper, guess, 1))
+        self.parameters[name] = Parameter(name, *unknown("parameter", name, lower, upper, guess, 1))
         return terms.parameter(name)
 
     def extra(
@@ -260,7 +194,7 @@ class Problem:
 
         The bounds hold for all t, as the control points are bounded.
         """
-        self.extras[name] = Extra(name, *_unknown("extra", name, lower, upper, guess, width))
+        self.extras[name] = Extra(name, *unknown("extra", name, lower, upper, guess, width))
         return terms.Quantity(f"extra:{name}")
 
     def guess(self, q: Any = None, duration: ArrayLike | None = None) -> None:
@@ -350,51 +284,6 @@ class Problem:
                         f"{name} is {array}: give finite numbers, leave free joints to bounds"
                     )
                 self.subject_to(term, equals=array, over=place, name=name)
-
-
-def _bound(value: ArrayLike | None, absent: float, width: int, label: str, joints: tuple) -> NDArray:
-    array = np.asarray(absent if value is None else value, dtype=float)
-    if np.any(np.isnan(array)):
-        raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
-    if array.ndim > 1 or (array.ndim == 1 and array.size != width):
-        whose = f" ({', '.join(joints)})" if joints else ""
-        raise ShapeError(
-            f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
-        )
-    return np.broadcast_to(array, (width,)).copy()
-
-
-def _unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds."""
-    parts = [np.asarray(part, dtype=float) for part in (lower, upper, 0.0 if guess is None else guess)]
-    size = max(width, *(part.size for part in parts))
-    if any(part.ndim > 1 or part.size not in (1, size) for part in parts):
-        shapes = ", ".join(str(part.shape) for part in parts)
-        raise ShapeError(
-            f"{kind} '{name}' has bounds and guess of shapes {shapes}: give numbers or ({size},)"
-        )
-    low, high, start = (np.broadcast_to(part, (size,)).copy() for part in parts)
-    if guess is None:
-        bounded = np.isfinite(low) & np.isfinite(high)
-        start = np.clip(0.0, low, high)
-        start[bounded] = 0.5 * (low[bounded] + high[bounded])
-    if not np.all(low <= high) or not np.all(np.isfinite(start)):
-        raise InfeasibleBoundsError(
-            f"{kind} '{name}' has bounds [{low}, {high}] and guess {start}: order the bounds, guess a number"
-        )
-    return low, high, start
-
-
-def _checked_over(over: Over) -> Over:
-    if isinstance(over, ArcNodes):
-        return over
-    if isinstance(over, tuple):
-        if len(over) == 2 and 0.0 <= over[0] < over[1] <= 1.0:
-            return (float(over[0]), float(over[1]))
-        raise OptionError(f"over is {over!r}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
-    if over not in ("path", "start", "end"):
-        raise OptionError(f"over is {over!r}: use 'path', 'start', 'end' or a window (s0, s1)")
-    return over
 
 
 def _any_finite(*arrays: NDArray) -> bool:

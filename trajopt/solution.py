@@ -17,9 +17,10 @@ from trajopt.bspline import HIGHEST_DERIVATIVE
 from trajopt.curve import Curve
 from trajopt.graph import Graph
 from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
-from trajopt.problem import Problem, Recipe
+from trajopt.problem import Problem
 from trajopt.quantities import graph_of
 from trajopt.solver import Result, Status
+from trajopt.statements import Recipe
 
 if TYPE_CHECKING:
     from trajopt.certified import Certificate

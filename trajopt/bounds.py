@@ -1,0 +1,55 @@
+"""Bounds, windows and unknowns as users write them, checked and brought to full size."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+from trajopt.statements import Over
+from trajopt.use import ArcNodes
+
+
+def bound_of(value: ArrayLike | None, absent: float, width: int, label: str, joints: tuple) -> NDArray:
+    array = np.asarray(absent if value is None else value, dtype=float)
+    if np.any(np.isnan(array)):
+        raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
+    if array.ndim > 1 or (array.ndim == 1 and array.size != width):
+        whose = f" ({', '.join(joints)})" if joints else ""
+        raise ShapeError(
+            f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
+        )
+    return np.broadcast_to(array, (width,)).copy()
+
+
+def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds."""
+    parts = [np.asarray(part, dtype=float) for part in (lower, upper, 0.0 if guess is None else guess)]
+    size = max(width, *(part.size for part in parts))
+    if any(part.ndim > 1 or part.size not in (1, size) for part in parts):
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise ShapeError(
+            f"{kind} '{name}' has bounds and guess of shapes {shapes}: give numbers or ({size},)"
+        )
+    low, high, start = (np.broadcast_to(part, (size,)).copy() for part in parts)
+    if guess is None:
+        bounded = np.isfinite(low) & np.isfinite(high)
+        start = np.clip(0.0, low, high)
+        start[bounded] = 0.5 * (low[bounded] + high[bounded])
+    if not np.all(low <= high) or not np.all(np.isfinite(start)):
+        raise InfeasibleBoundsError(
+            f"{kind} '{name}' has bounds [{low}, {high}] and guess {start}: order the bounds, guess a number"
+        )
+    return low, high, start
+
+
+def checked_over(over: Over) -> Over:
+    if isinstance(over, ArcNodes):
+        return over
+    if isinstance(over, tuple):
+        if len(over) == 2 and 0.0 <= over[0] < over[1] <= 1.0:
+            return (float(over[0]), float(over[1]))
+        raise OptionError(f"over is {over!r}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
+    if over not in ("path", "start", "end"):
+        raise OptionError(f"over is {over!r}: use 'path', 'start', 'end' or a window (s0, s1)")
+    return over
