@@ -112,7 +112,9 @@ class Projection:
         local = np.zeros((at.size, rows, self.curves, self.width), dtype=x.dtype)
         for curves, leaves in self._by_curves(derivative).items():
             orders = [self.spline[leaf].order for leaf in leaves]
-            stacked = np.stack([derivative[leaf][at] for leaf in leaves], axis=-1)  # (nodes, m, curves, orders)
+            stacked = np.stack(
+                [derivative[leaf][at] for leaf in leaves], axis=-1
+            )  # (nodes, m, curves, orders)
             basis = np.stack([self.nodes.basis[o][at] * inverse[:, None] ** o for o in orders], axis=1)
             product = np.matmul(stacked.reshape(at.size, -1, len(orders)), basis)
             local[:, :, slice(*curves)] = product.reshape(at.size, rows, -1, self.width)
@@ -181,7 +183,7 @@ class Projection:
                     half_mask[span][:, :, rows, across] |= (alive[:, None] & alive)[:, :, None, None] & part
             for pair, part in pattern.items():
                 for (one, two), block in ((pair, part), (pair[::-1], part.T)):
-                    wide = (block[:, :, None] & reach[two]).any(axis=1)  # (width of one, globals)
+                    wide = np.asarray((block[:, :, None] & reach[two]).any(axis=1))  # (width of one, globals)
                     if one in self.spline:
                         cross_mask[span][:, self.spline[one].curves] |= alive[:, None, None] & wide
                     global_mask |= (reach[one][:, :, None] & wide[:, None, :]).any(axis=0)
@@ -285,7 +287,7 @@ class Projection:
 
     def _reach(self, nodes: Array) -> dict[str, Array]:
         """Structure of `_by_globals` on the nodes of one span: leaf -> (width, globals)."""
-        reach = {leaf: (jacobian[nodes] != 0.0).any(axis=0) for leaf, jacobian in self._clock.items()}
+        reach = {leaf: np.any(jacobian[nodes] != 0.0, axis=0) for leaf, jacobian in self._clock.items()}
         arc = self.nodes.arc[nodes[0]]
         for leaf, (order, curves) in self._spline_items():
             reach[leaf] = np.zeros((curves.stop - curves.start, self.layout.global_count), dtype=bool)
