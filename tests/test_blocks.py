@@ -1,0 +1,149 @@
+"""Blocks of a robot: values, first and contracted second derivatives, and what structure promises."""
+
+import numpy as np
+import pytest
+from random_trees import STEP, random_tree
+
+import dynamics
+
+INVERSE = [
+    (("tau",), ()),
+    (("tau", "base_wrench", "wrench:joint2", "wrench:joint0"), ("link1", "link2")),
+    (("wrench:joint1",), ("link2",)),
+    (("base_wrench",), ()),
+]
+KINEMATIC = [
+    ("position:tool",),
+    ("orientation:link2",),
+    ("velocity:tool",),
+    ("centre_of_mass",),
+    ("momentum",),
+    ("kinetic_energy",),
+    ("potential_energy",),
+    ("velocity:link1", "position:tool", "orientation:tool", "momentum", "centre_of_mass", "kinetic_energy"),
+]
+CASES = [*INVERSE, *((outputs, ()) for outputs in KINEMATIC)]
+
+
+@pytest.fixture(params=[(2, "exact"), (3, "none"), (4, "armature")], ids=str)
+def model(request):
+    return random_tree(request.param[0], rotors=True).with_rotors(request.param[1])
+
+
+@pytest.fixture(params=CASES, ids=lambda case: "+".join(case[0]))
+def block(request, model):
+    return model.block(*request.param)
+
+
+def inputs(block, nodes=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(size=(nodes, width)) for name, width in block.inputs.items()}
+
+
+def adjoints(block, nodes=5, seed=1):
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(size=(nodes, width)) for name, width in block.outputs.items()}
+
+
+def moved(u, name, column):
+    found = {key: value.astype(complex) for key, value in u.items()}
+    found[name][:, column] += 1j * STEP
+    return found
+
+
+def test_partials_are_exact_and_within_their_pattern(block):
+    u = inputs(block)
+    partials, pattern = block.partials(u), block.pattern()
+    assert set(partials) == set(pattern)
+    for name, width in block.inputs.items():
+        for column in range(width):
+            stepped = block.value(moved(u, name, column))
+            for output in block.outputs:
+                expected = stepped[output].imag / STEP
+                found = partials[output, name][:, :, column] if (output, name) in partials else 0.0 * expected
+                scale = max(1.0, np.abs(partials.get((output, name), 0.0)).max())
+                assert np.abs(found - expected).max() < 1e-11 * scale
+                if (output, name) in pattern:
+                    assert not found[:, ~pattern[output, name][:, column]].any()
+
+
+def test_curvature_is_exact_and_within_its_pattern(block):
+    u, y = inputs(block), adjoints(block)
+    curvature, pattern = block.curvature(u, y), block.curvature_pattern()
+    assert set(curvature) == set(pattern)
+    scale = max(1.0, *(np.abs(part).max() for part in curvature.values()))
+    for pair, part in curvature.items():
+        assert not part[:, ~pattern[pair]].any()
+    for name, width in block.inputs.items():
+        for column in range(width):
+            partials = block.partials(moved(u, name, column))
+            for other in block.inputs:
+                expected = contracted(partials, y, other, u)
+                found = 0.0 * expected
+                if (name, other) in curvature:
+                    found = curvature[name, other][:, column, :]
+                elif (other, name) in curvature:
+                    found = curvature[other, name][:, :, column]
+                assert np.abs(found - expected).max() < 1e-11 * scale
+
+
+def contracted(partials, y, name, u):
+    total = np.zeros(u[name].shape)
+    for output in y:
+        if (output, name) in partials:
+            total += np.einsum("ki,kij->kj", y[output], partials[output, name].imag) / STEP
+    return total
+
+
+def test_patterns_are_true_where_values_can_be_nonzero_and_tight_on_random_robots(block):
+    u = inputs(block, nodes=3)
+    for pair, part in block.partials(u).items():
+        mask = block.pattern()[pair]
+        assert mask.shape == part.shape[1:]
+        assert not np.abs(part[:, ~mask]).any()
+
+
+def test_adjoints_that_are_left_out_count_as_zero(model):
+    block = model.block(("tau", "base_wrench"))
+    u, y = inputs(block), adjoints(block)
+    some = block.curvature(u, {"tau": y["tau"]})
+    full = block.curvature(u, {"tau": y["tau"], "base_wrench": np.zeros((5, 6))})
+    for pair in full:
+        np.testing.assert_allclose(some[pair], full[pair], rtol=0.0, atol=1e-12)
+    for part in model.block(("momentum", "position:tool")).curvature(inputs(block), {}).values():
+        assert not part.any()
+
+
+def test_loads_act_as_external_wrenches(model):
+    block = model.block(("tau", "base_wrench"), ("link1",))
+    u = inputs(block)
+    W = np.zeros((5, model.link_count, 6))
+    W[:, 1] = u["load:link1"]
+    found = block.value(u)
+    motion = (u["q"], u["v"], u["a"])
+    np.testing.assert_array_equal(found["tau"], dynamics.rnea(model, *motion, W))
+    np.testing.assert_array_equal(found["base_wrench"], dynamics.base_wrench(model, *motion, W))
+
+
+def test_names_a_model_does_not_have_are_refused_with_what_it_has(model):
+    with pytest.raises(
+        dynamics.UnknownNameError, match=r"kinematics has no output 'height'; it has position"
+    ):
+        model.block(("height",))
+    with pytest.raises(dynamics.UnknownNameError, match=r"inverse dynamics has no output 'momentum'"):
+        model.block(("tau", "momentum"))
+    with pytest.raises(dynamics.UnknownNameError, match="no joint 'joint99'"):
+        model.block(("wrench:joint99",))
+    with pytest.raises(dynamics.UnknownNameError, match="no link 'hand'"):
+        model.block(("tau",), ("hand",))
+
+
+def test_skeleton_joins_origins_of_joints_tools_and_tips(model):
+    q = np.zeros((2, model.n))
+    lines, poses = model.skeleton(q), dynamics.forward_kinematics(model, q)
+    assert lines.shape[0] == 2
+    assert lines.shape[2:] == (2, 3)
+    starts = {tuple(np.round(p, 9)) for p in poses.position[0]}
+    assert all(tuple(np.round(p, 9)) in starts for p in lines[0, :, 0])
+    tool = dynamics.forward_kinematics(model, q, "tool").position[0, 0]
+    assert np.abs(lines[0, :, 1] - tool).sum(axis=-1).min() < 1e-12
