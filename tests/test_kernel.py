@@ -1,0 +1,71 @@
+"""Where compiled code is kept, and that nobody else's numba is disturbed."""
+
+import subprocess
+import sys
+
+import pytest
+from numba.core import config
+
+from dynamics import kernel
+from dynamics.sincos import sincos
+
+
+def fresh(**environment):
+    """Run a small piece of the dynamics in a new process; its printed words."""
+    code = (
+        "import dynamics, numba, sys; from dynamics.kernel import cache_folder;"
+        "from numba.core import config; before = config.CACHE_DIR;"
+        "model = dynamics.RigidBodyModel((dynamics.Body('b', dynamics.Joint('j', 'prismatic'), mass=2.0),));"
+        "force = dynamics.momentum(model, [0.0], [1.0])[5];"
+        "print(force, before == config.CACHE_DIR, cache_folder())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+@pytest.fixture
+def search_path(monkeypatch):
+    return {"PYTHONPATH": ":".join(filter(None, sys.path)), "PATH": "/usr/bin:/bin"}
+
+
+def test_importing_the_package_does_not_import_numba(search_path):
+    code = "import sys, dynamics; dynamics.Joint; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env=search_path).returncode == 0
+
+
+def test_code_is_cached_under_a_digest_of_the_sources_and_the_setting_of_numba_is_left_as_found(
+    search_path, tmp_path
+):
+    found = fresh(HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"), **search_path)
+    assert found[:2] == ["2.0", "True"]
+    assert kernel.source_digest() in found[2]
+    assert found[2].startswith(str(tmp_path))
+    assert list(tmp_path.rglob("*.nbi"))
+
+
+def test_a_home_that_cannot_be_written_is_replaced_by_a_temporary_folder(search_path, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    found = fresh(HOME=str(blocked), XDG_CACHE_HOME=str(blocked), TMPDIR=str(tmp_path), **search_path)
+    assert found[:2] == ["2.0", "True"]
+    assert found[2].startswith(str(tmp_path / "trajopt-"))
+
+
+def test_without_any_writable_folder_kernels_are_compiled_and_not_kept(monkeypatch):
+    monkeypatch.setattr(kernel, "cache_folder", lambda: None)
+    before = config.CACHE_DIR
+    assert kernel.kernel(lambda x: x + 1.0)(2.0) == 3.0
+    assert before == config.CACHE_DIR
+
+
+def test_no_folder_is_writable_means_none(monkeypatch):
+    monkeypatch.setattr(kernel, "is_writable", lambda folder: False)
+    kernel.cache_folder.cache_clear()
+    assert kernel.cache_folder() is None
+    kernel.cache_folder.cache_clear()
+
+
+def test_sincos_of_a_complex_number_is_that_of_the_library():
+    s, c = sincos(0.3 + 0.1j)
+    assert s**2 + c**2 == pytest.approx(1.0)
