@@ -1,0 +1,126 @@
+"""Tables of the human model, read from the package and checked column by column."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from types import MappingProxyType
+
+import numpy as np
+
+from trajopt.errors import ProblemError
+
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class Freedom:
+    """One degree of freedom: parent None = ground, axis and offset (fractions of H) in the parent's axes.
+
+    limits are radians, or metres for H = 1.75 m; torques N m; body is what the last axis of a joint carries.
+    """
+
+    name: str
+    parent: str | None
+    kind: str
+    axis: np.ndarray
+    offset: np.ndarray
+    limits: tuple[float, float]
+    torques: tuple[float, float]
+    frozen: bool
+    rule: str
+    body: str
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One body: fraction of the mass, centre (fractions of H), inertia in kg m^2 for 1.75 m and 75 kg."""
+
+    fraction: float
+    centre: np.ndarray
+    inertia: np.ndarray
+
+
+@functools.cache
+def freedoms() -> Mapping[str, Freedom]:
+    """The 55 degrees of freedom by name, parents first."""
+    columns = (
+        "name parent_dof type limit_lo_deg_or_m limit_hi_deg_or_m torque_lo_Nm torque_hi_Nm status "
+        "symmetry_rule body_carried axis_x axis_y axis_z"
+    ).split() + [f"offset_{axis}_frac_H" for axis in AXES]
+    return MappingProxyType({row["name"]: _freedom(row) for row in rows("model55_joints.csv", columns)})
+
+
+@functools.cache
+def segments() -> Mapping[str, Segment]:
+    """The 23 bodies by name."""
+    inertia = [f"I{axis}{axis}_kgm2_about_com" for axis in AXES]
+    centre = [f"com_{axis}_frac_H" for axis in AXES]
+    found = {}
+    for row in rows("model55_bodies.csv", ["body", "mass_fraction", *centre, *inertia]):
+        fraction = float(row["mass_fraction"])
+        found[row["body"]] = Segment(fraction, vector(row, centre), np.diag(vector(row, inertia)))
+    return MappingProxyType(found)
+
+
+@functools.cache
+def contact_points() -> Mapping[str, tuple[str, np.ndarray]]:
+    """Point -> (body, position in fractions of H from the origin of the body)."""
+    position = [f"{axis}_frac_H" for axis in AXES]
+    found = rows("model55_contact_points.csv", ["point", "body", *position])
+    return MappingProxyType({row["point"]: (row["body"], vector(row, position)) for row in found})
+
+
+@functools.cache
+def guessed_control_points() -> Mapping[str, np.ndarray]:
+    """Curve -> six control points in rad or m: a measured walk, A the leading leg and B the trailing one."""
+    points = [f"cp{i}" for i in range(1, 7)]
+    found = {}
+    for row in rows("initial_guess_control_points.csv", ["dof", "unit", *points]):
+        values = vector(row, points)
+        found[row["dof"]] = np.deg2rad(values) if row["unit"] == "deg" else values
+    return MappingProxyType(found)
+
+
+def rows(name: str, columns: list[str]) -> list[dict[str, str]]:
+    """The rows of a table; ProblemError where a column or a value is missing."""
+    text = files("problems.human").joinpath("data", name).read_text(encoding="utf-8")
+    return checked_rows(text, name, columns)
+
+
+def checked_rows(text: str, name: str, columns: list[str]) -> list[dict[str, str]]:
+    """The rows of CSV text with at least these columns; ProblemError naming table, row and column."""
+    reader = csv.DictReader(text.splitlines())
+    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    if missing:
+        raise ProblemError(f"table {name} has no column {', '.join(missing)}: its first row must name them")
+    found = list(reader)
+    for number, row in enumerate(found, start=2):
+        short = [column for column in columns if row[column] is None]
+        if short:
+            raise ProblemError(f"line {number} of table {name} ends before column {short[0]}: complete it")
+    return found
+
+
+def vector(row: Mapping[str, str], columns: list[str]) -> np.ndarray:
+    """Columns of a row as numbers."""
+    return np.array([float(row[column]) for column in columns])
+
+
+def _freedom(row: Mapping[str, str]) -> Freedom:
+    unit = 1.0 if row["type"] == "prismatic" else np.pi / 180.0
+    return Freedom(
+        name=row["name"],
+        parent=None if row["parent_dof"] == "ground" else row["parent_dof"],
+        kind=row["type"],
+        axis=vector(row, [f"axis_{axis}" for axis in AXES]),
+        offset=vector(row, [f"offset_{axis}_frac_H" for axis in AXES]),
+        limits=(unit * float(row["limit_lo_deg_or_m"]), unit * float(row["limit_hi_deg_or_m"])),
+        torques=(float(row["torque_lo_Nm"]), float(row["torque_hi_Nm"])),
+        frozen=row["status"] == "frozen",
+        rule=row["symmetry_rule"],
+        body=row["body_carried"],
+    )
