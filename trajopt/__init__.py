@@ -18,6 +18,7 @@ _HOME = {
     "SplineBasis": "bspline",
     "term": "terms",
     "Quantity": "terms",
+    "block_term": "block_term",
     "t": "terms",
     "duration": "terms",
     "q": "terms",

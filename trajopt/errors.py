@@ -10,6 +10,7 @@ TrajoptError (a ValueError)
 │   ├── DegreesOfFreedomError  more conditions on a trajectory than it has coefficients
 │   └── GraphCycleError        quantities that need each other
 ├── EvaluationError            a term or one of its derivatives that is NaN or infinite
+├── DerivativeError            a block whose derivatives are not those of its values
 └── SolutionFileError          a file that is not a saved solution, or one of another problem or version
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "DegreesOfFreedomError",
+    "DerivativeError",
     "EvaluationError",
     "GraphCycleError",
     "InfeasibleBoundsError",
@@ -72,6 +74,10 @@ class GraphCycleError(ProblemError):
 
 class EvaluationError(TrajoptError):
     """A term, or one of its derivatives, is NaN or infinite at a point where it was evaluated."""
+
+
+class DerivativeError(TrajoptError):
+    """A block of the user's own has derivatives that its values do not have."""
 
 
 class SolutionFileError(TrajoptError):

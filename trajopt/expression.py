@@ -133,6 +133,10 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
     """
     import casadi
 
+    # Recent CasADi warns when NumPy's own functions meet its symbols; -1 means: as before, silently.
+    quiet = getattr(casadi.GlobalOptions, "setNumpyMode", None)
+    if quiet is not None:
+        quiet(-1)
     node = NodeSymbols(width_of)
     try:
         returned = function(node)

@@ -193,7 +193,9 @@ class Monitor:
         if self.reason is not None or self.failure is not None:
             raise self._refusal
         if not np.isfinite(value).all():
-            self._not_finite[kind] = f"{_name_entries(kind, value)} not finite"
+            self._not_finite[kind] = (
+                f"{_name_entries(kind, value)} not finite{_cause(self.nlp, arguments[0])}"
+            )
             if not (self._shorten and kind in ("objective", "rows")):
                 self.stop(Status.EVALUATION_ERROR)
             raise self._refusal
@@ -233,9 +235,17 @@ class Monitor:
             value = getattr(nlp, kind)(y)
             if not np.isfinite(value).all():
                 raise EvaluationError(
-                    f"{_name_entries(kind, value)} not finite at the starting point: start elsewhere, "
+                    f"{_name_entries(kind, value)} not finite at the starting point"
+                    f"{_cause(self.nlp, y)}: start elsewhere, "
                     "or bound the variables away from where the term is undefined"
                 )
+
+
+def _cause(nlp: NLP, y: np.ndarray) -> str:
+    """The term behind an entry that is not finite, where the problem can tell."""
+    culprit = getattr(nlp, "culprit", None)
+    named = culprit(y) if culprit is not None else ""
+    return f" ({named})" if named else ""
 
 
 def _name_entries(kind: str, value: Any) -> str:

@@ -78,6 +78,7 @@ class NLP:
     row_scale: Array
     objective_scale: float
     needed: frozenset[str]
+    joint_names: tuple[str, ...] = ()
 
     # -- sizes and structure ------------------------------------------------------------------------------
 
@@ -140,6 +141,18 @@ class NLP:
     @property
     def hessian_columns(self) -> Array:
         return self.hessian_map.columns
+
+    def component_names(self, quantity: str, width: int) -> list[str]:
+        """What messages call the components of a quantity: joints where there is one per joint."""
+        from trajopt.quantity_names import joints_or_numbers
+
+        return joints_or_numbers(quantity, width, self.joint_names)
+
+    def culprit(self, y: Array) -> str:
+        """Which term, node and joint is not finite at y; nothing when all is."""
+        from trajopt.finiteness import culprit
+
+        return culprit(self, y)
 
     # -- functions ----------------------------------------------------------------------------------------
 

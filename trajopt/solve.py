@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from trajopt.derivative_check import check_problem
 from trajopt.errors import ShapeError
 from trajopt.problem import Problem
 from trajopt.solution import Solution
@@ -26,9 +27,12 @@ def solve(
     """Minimize the problem's costs; the answer says whether it converged.
 
     refine, `Certified(tol=1e-6)`, makes the limits hold for all t and, where the switching structure can be
-    confirmed, finds the true optimum; the solution then has a `certificate`. progress is "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function of every
-    `Iteration`. Raises ProblemError when the problem contradicts itself and EvaluationError when a term is
-    not finite at the start; not converging is a status of the answer.
+    confirmed, finds the true optimum; the solution then has a `certificate`. progress is "auto" (a live line
+    on a terminal, plain lines elsewhere), "silent", or a function of every `Iteration`. The derivatives of
+    the user's own blocks are checked before the first solve.
+
+    Raises ProblemError when the problem contradicts itself, EvaluationError when a term is not finite at the
+    start, DerivativeError when a block's derivatives are wrong; not converging is a status of the answer.
     """
     if not isinstance(problem, Problem):
         raise ShapeError(f"solve takes a trajopt.Problem, not {type(problem).__name__}: call build() first")
@@ -36,6 +40,7 @@ def solve(
         from trajopt.ipopt import Ipopt
 
         solver = Ipopt()
+    check_problem(problem)
     nlp = transcribe(problem)
     if callable(progress):
         result = solver.solve(nlp, progress)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from trajopt.arithmetic import Arithmetic
 from trajopt.block import Block, Square
 
 
@@ -26,7 +27,7 @@ class Term(Protocol):
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Quantity(Arithmetic):
     """A leaf, or an output of the dynamics, taken as it is."""
 
     quantity: str
@@ -38,12 +39,9 @@ class Quantity:
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         return ()
 
-    def __pow__(self, exponent: int) -> Squared:
-        return squared(self, exponent)
-
 
 @dataclass(frozen=True)
-class Squared:
+class Squared(Arithmetic):
     """The squares of a term's components."""
 
     base: Any
@@ -67,7 +65,7 @@ class Squared:
 
 
 @dataclass(frozen=True)
-class ExpressionTerm:
+class ExpressionTerm(Arithmetic):
     """A user's function of node quantities, traced once into CasADi; see `trajopt.term`."""
 
     function: Callable[[Any], Any]
@@ -81,9 +79,6 @@ class ExpressionTerm:
         from trajopt.expression import trace
 
         return (trace(self.function, self.quantity, width_of),)
-
-    def __pow__(self, exponent: int) -> Squared:
-        return squared(self, exponent)
 
 
 def term(function: Callable[[Any], Any]) -> ExpressionTerm:

@@ -1,0 +1,183 @@
+"""Blocks that users write: what is wrong with them is said before the first solve, with the entry's name."""
+
+import re
+
+import numpy as np
+import pytest
+from hand_written import CubicSpringBlock, PointMasses, two_link_minimum_time
+
+import trajopt
+from trajopt import errors
+from trajopt.monitor import Monitor, Refusal
+from trajopt.solver import Status
+
+
+class Work:
+    """tau . v of two joints, with every part a test may spoil."""
+
+    inputs = {"tau": 2, "v": 2}  # noqa: RUF012
+    outputs = {"work": 1}  # noqa: RUF012
+
+    def value(self, u):
+        return {"work": (u["tau"] * u["v"]).sum(axis=1, keepdims=True)}
+
+    def partials(self, u):
+        return {("work", "tau"): u["v"][:, None, :].copy(), ("work", "v"): u["tau"][:, None, :].copy()}
+
+
+class CurvedWork(Work):
+    def curvature(self, u, adjoints):
+        return {("tau", "v"): adjoints["work"][:, :, None] * np.eye(2)}
+
+
+def spoiled(kind=Work, **parts):
+    return type("Spoiled", (kind,), parts)()
+
+
+def arm_with(block, **options):
+    problem = two_link_minimum_time(5)
+    problem.subject_to(trajopt.block_term(block, **options), upper=40.0)
+    return problem
+
+
+def wrong_partials(self, u):
+    found = Work.partials(self, u)
+    found["work", "v"][:, 0, 1] *= 1.001
+    return found
+
+
+def real_parts_only(self, u):
+    return {"work": np.sum(u["tau"].real * u["v"].real, axis=1, keepdims=True)}
+
+
+def test_a_wrong_partial_is_named_with_what_came_and_what_was_expected():
+    with pytest.raises(
+        errors.DerivativeError,
+        match=r"derivative of term 'work' by 'v', component elbow is .*, but complex step of its own values",
+    ):
+        trajopt.solve(arm_with(spoiled(partials=wrong_partials)))
+
+
+def test_values_that_refuse_complex_numbers_are_checked_by_central_differences():
+    trajopt.solve(arm_with(spoiled(value=real_parts_only)))
+    with pytest.raises(errors.DerivativeError, match="but central differences of its own values give"):
+        trajopt.solve(arm_with(spoiled(value=real_parts_only, partials=wrong_partials)))
+
+
+def test_a_wrong_curvature_is_named():
+    minus = -np.ones((1, 2, 2))
+    block = spoiled(CurvedWork, curvature=lambda self, u, adjoints: {("tau", "v"): minus})
+    with pytest.raises(
+        errors.DerivativeError, match="second derivative of term 'work' by 'v', component shoulder and 'tau'"
+    ):
+        trajopt.solve(arm_with(block))
+
+
+def test_a_pattern_that_misses_an_entry_is_named():
+    pattern = {("work", "tau"): np.ones((1, 2), bool), ("work", "v"): np.array([[True, False]])}
+    with pytest.raises(
+        errors.DerivativeError,
+        match="term 'work' depends on 'v', component elbow, which its pattern calls zero",
+    ):
+        trajopt.solve(arm_with(spoiled(pattern=lambda self: pattern)))
+    with pytest.raises(errors.ShapeError, match=r"pattern of term 'work' by 'tau' has shape \(2, 2\)"):
+        trajopt.solve(arm_with(spoiled(pattern=lambda self: {("work", "tau"): np.ones((2, 2), bool)})))
+
+
+def test_outputs_and_derivatives_of_the_wrong_shape_are_named():
+    with pytest.raises(
+        errors.ShapeError, match=r"term 'work' gave shape \(2,\) at 16 nodes: expected \(16, 1\)"
+    ):
+        trajopt.solve(arm_with(spoiled(value=lambda self, u: {"work": np.zeros(2)})))
+    with pytest.raises(errors.ShapeError, match=r"derivative of term 'work' by 'tau' has shape \(1, 2\)"):
+        trajopt.solve(arm_with(spoiled(partials=lambda self, u: {("work", "tau"): u["v"]})))
+
+
+def test_a_value_that_is_not_a_number_is_named_with_node_time_and_joint():
+    class Logarithm:
+        inputs = {"q": 2}  # noqa: RUF012
+        outputs = {"logarithm": 2}  # noqa: RUF012
+
+        def value(self, u):
+            with np.errstate(all="ignore"):
+                return {"logarithm": np.log(u["q"])}
+
+        def partials(self, u):
+            return {("logarithm", "q"): np.eye(2) / u["q"][:, None, :]}
+
+    with pytest.raises(
+        errors.EvaluationError,
+        match=r"term 'logarithm', component shoulder is -inf at the first guess, at t = 0 s .node 0 of 16.",
+    ):
+        trajopt.solve(arm_with(Logarithm()))
+
+
+def test_a_term_that_is_undefined_elsewhere_is_named_with_its_node():
+    @trajopt.term
+    def root(node):
+        return (0.51 - node.q) ** 0.5
+
+    problem = trajopt.Problem(PointMasses(2), trajopt.Trajectory.uniform(4, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=[0.5, 0.5], v=0.0)
+    problem.minimize(root)
+    nlp = trajopt.transcribe(problem)
+    assert nlp.culprit(nlp.start) == ""
+    y = nlp.start + 0.0
+    y[1] += 10.0
+    assert re.match(r"term 'root', component slider 1, is nan at t = 0.\d+ s .node \d+.", nlp.culprit(y))
+    monitor = Monitor(nlp, None, feasibility=1e-6, time_limit=None, callback=None)
+    with pytest.raises(Refusal):
+        monitor.objective(y)
+    result = monitor.result(Status.EVALUATION_ERROR, None, 0, "")
+    assert "the objective is not finite (term 'root', component slider 1, is nan" in result.detail
+
+
+def test_a_gradient_that_is_infinite_at_the_start_is_named():
+    @trajopt.term
+    def length(node):
+        return (node.v.T @ node.v) ** 0.5
+
+    problem = trajopt.Problem(PointMasses(2), trajopt.Trajectory.uniform(4, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=0.0, v=0.0)
+    problem.minimize(length)
+    with pytest.raises(
+        errors.EvaluationError,
+        match=r"derivative of term 'length' by 'v', component slider 0, is nan at t = 0 s",
+    ):
+        trajopt.solve(problem)
+
+
+def masses_with(term):
+    problem = trajopt.Problem(PointMasses(2, 2.0), trajopt.Trajectory.uniform(4, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=[1.0, 0.5], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    problem.minimize(term**2, weight=0.1)
+    return problem
+
+
+def test_a_block_without_curvature_solves_with_lbfgs_to_the_same_optimum(caplog):
+    first = trajopt.solve(masses_with(trajopt.block_term(Work())))
+    assert "no second derivatives: IPOPT uses L-BFGS instead" in caplog.text
+    second = trajopt.solve(masses_with(trajopt.block_term(CurvedWork())))
+    assert first.converged and second.converged
+    assert first.objective == pytest.approx(second.objective, rel=1e-7)
+
+
+def test_a_block_with_patterns_and_curvature_keeps_the_exact_hessian():
+    problem = masses_with(trajopt.block_term(CubicSpringBlock(), name="spring"))
+    assert trajopt.transcribe(problem).has_hessian and trajopt.solve(problem).converged
+
+
+def test_incomplete_blocks_are_refused():
+    with pytest.raises(errors.OptionError, match="object has no `inputs`"):
+        trajopt.block_term(object())
+    two = spoiled(outputs={"a": 1, "b": 1})
+    with pytest.raises(errors.OptionError, match="has the outputs a, b: choose one"):
+        trajopt.block_term(two)
+    with pytest.raises(errors.OptionError, match="has no output 'c': it has a, b"):
+        trajopt.block_term(two, "c")
+    with pytest.raises(errors.ShapeError, match="takes 'v' with 3 components, the problem has 2"):
+        arm_with(spoiled(inputs={"v": 3}))

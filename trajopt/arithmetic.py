@@ -1,0 +1,129 @@
+"""Sums, differences and multiples of terms, which are terms again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.block import Array, Block, Pairs, Values
+from trajopt.errors import OptionError, ShapeError
+
+
+class Arithmetic:
+    """What makes a class a term that can be added, scaled and squared."""
+
+    __array_ufunc__ = None  # NumPy numbers leave the multiplication to the term
+
+    def __pow__(self, exponent: int) -> Any:
+        from trajopt.terms import squared
+
+        return squared(self, exponent)
+
+    def __mul__(self, factor: Any) -> Combination:
+        return Combination(((_factor(factor), self),))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Combination:
+        values = np.asarray(_factor(divisor))
+        if np.any(values == 0.0):
+            raise OptionError(f"a term was divided by {divisor}: give numbers other than zero")
+        return self * (1.0 / values)
+
+    def __neg__(self) -> Combination:
+        return self * -1.0
+
+    def __add__(self, other: Any) -> Combination:
+        return Combination((*_parts(self), *_parts(other)))
+
+    def __sub__(self, other: Any) -> Combination:
+        return self + other * -1.0
+
+
+@dataclass(frozen=True)
+class Combination(Arithmetic):
+    """sum_i factor_i * term_i, factors being numbers or one number per component."""
+
+    parts: tuple[tuple[float | tuple[float, ...], Any], ...]
+
+    @property
+    def name(self) -> str:
+        return " + ".join(f"{_spelled(factor)}{term.name}" for factor, term in self.parts)
+
+    @property
+    def quantity(self) -> str:
+        return "+".join(f"{factor}*({term.quantity})" for factor, term in self.parts)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        inner: dict[str, Block] = {}
+        sources: dict[str, Array] = {}
+        for factor, term in self.parts:
+            for block in term.blocks(width_of):
+                inner.setdefault(next(iter(block.outputs)), block)
+            offered = {name: size for block in inner.values() for name, size in block.outputs.items()}
+            width = offered[term.quantity] if term.quantity in offered else width_of(term.quantity)
+            values = np.asarray(factor, dtype=float)
+            if values.ndim and values.size != width:
+                raise ShapeError(
+                    f"'{term.name}' has {width} components but was multiplied by {values.size} numbers"
+                )
+            sources[term.quantity] = sources.get(term.quantity, 0.0) + np.broadcast_to(values, (width,))
+        widths = {name: factors.size for name, factors in sources.items()}
+        if len(set(widths.values())) > 1:
+            told = ", ".join(f"'{name}' {width}" for name, width in widths.items())
+            raise ShapeError(f"terms of different widths were added: {told} components")
+        return (*inner.values(), WeightedSum(sources, self.quantity))
+
+
+class WeightedSum:
+    """y = sum_u c_u * u, component by component."""
+
+    derivatives_are_tested = True
+
+    def __init__(self, factors: Mapping[str, Array], target: str) -> None:
+        self.target = target
+        self.inputs = {name: int(values.size) for name, values in factors.items()}
+        self.outputs = {target: next(iter(self.inputs.values()))}
+        self._diagonal = {name: np.diag(values) for name, values in factors.items()}
+        self._factors = dict(factors)
+
+    def value(self, u: Mapping[str, Array]) -> Values:
+        return {self.target: sum(values * u[name] for name, values in self._factors.items())}  # type: ignore[dict-item]
+
+    def partials(self, u: Mapping[str, Array]) -> Pairs:
+        count = next(iter(u[name] for name in self.inputs)).shape[0]
+        return {
+            (self.target, name): np.broadcast_to(matrix, (count, *matrix.shape))
+            for name, matrix in self._diagonal.items()
+        }
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        return {}
+
+    def pattern(self) -> Pairs:
+        return {(self.target, name): matrix != 0.0 for name, matrix in self._diagonal.items()}
+
+    def curvature_pattern(self) -> Pairs:
+        return {}
+
+
+def _parts(term: Any) -> tuple:
+    return term.parts if isinstance(term, Combination) else ((1.0, term),)
+
+
+def _factor(factor: Any) -> float | tuple[float, ...]:
+    if hasattr(factor, "quantity"):
+        raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
+    values = np.asarray(factor, dtype=float)
+    if values.ndim > 1 or not np.all(np.isfinite(values)):
+        raise OptionError(f"a term was multiplied by {factor!r}: give a finite number, or one per component")
+    return float(values) if values.ndim == 0 else tuple(values.tolist())
+
+
+def _spelled(factor: float | tuple[float, ...]) -> str:
+    if isinstance(factor, tuple):
+        return f"({', '.join(f'{value:g}' for value in factor)}) "
+    return "" if factor == 1.0 else f"{factor:g} "

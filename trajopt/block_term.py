@@ -1,0 +1,131 @@
+"""A NumPy class as a term: for what plain expressions cannot say, or say too slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.arithmetic import Arithmetic
+from trajopt.block import Array, Block, Pairs, Values
+from trajopt.errors import OptionError, ShapeError
+
+
+@dataclass(frozen=True)
+class BlockTerm(Arithmetic):
+    """One output of a block of one's own; see `block_term`."""
+
+    block: Any
+    output: str
+    name: str
+
+    @property
+    def quantity(self) -> str:
+        return f"term:{self.name}"
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        for quantity, width in self.block.inputs.items():
+            if width_of(quantity) != width:
+                raise ShapeError(
+                    f"term '{self.name}' takes '{quantity}' with {width} components, "
+                    f"the problem has {width_of(quantity)}: correct the block's inputs"
+                )
+        if self.block.curvature is None:
+            return (FirstOrder(self.block, self.output, self.quantity),)
+        return (SecondOrder(self.block, self.output, self.quantity),)
+
+
+def block_term(block: Any, output: str | None = None, name: str | None = None) -> BlockTerm:
+    """Make a term of a block: an object with inputs, outputs, value, partials and, if it can, the rest.
+
+        inputs, outputs    quantity -> width; outputs may have names of one's own
+        value(u)           {output: (K, m)} from u[input] (K, width), K nodes at once
+        partials(u)        {(output, input): (K, m, width)}; a pair left out is zero
+        curvature(u, w)    {(input, input'): (K, width, width')} of sum w . output, each unordered pair once;
+                           without it a solve falls back to L-BFGS, and says so
+        pattern(), curvature_pattern()    where derivatives may differ from zero; full when left out
+
+    All of it is checked by differences before the first solve. Raises OptionError for a block that lacks a
+    part, or has several outputs of which none is chosen.
+    """
+    for part in ("inputs", "outputs", "value", "partials"):
+        if not hasattr(block, part):
+            raise OptionError(
+                f"{type(block).__name__} has no `{part}`: a block needs inputs, outputs, value, partials"
+            )
+    names = list(block.outputs)
+    if output is None and len(names) != 1:
+        raise OptionError(
+            f"{type(block).__name__} has the outputs {', '.join(names)}: choose one, output=..."
+        )
+    chosen = names[0] if output is None else output
+    if chosen not in names:
+        raise OptionError(f"{type(block).__name__} has no output '{chosen}': it has {', '.join(names)}")
+    return BlockTerm(_Complete(block), chosen, name or chosen)
+
+
+class _Complete:
+    """A user's block with what it may leave out."""
+
+    def __init__(self, block: Any) -> None:
+        self.inputs: Mapping[str, int] = dict(block.inputs)
+        self.outputs: Mapping[str, int] = dict(block.outputs)
+        self.value, self.partials = block.value, block.partials
+        self.curvature = getattr(block, "curvature", None)
+        self.pattern = getattr(block, "pattern", self._full_pattern)
+        self.curvature_pattern = getattr(block, "curvature_pattern", self._full_curvature)
+
+    def _full_pattern(self) -> Pairs:
+        return {
+            (output, name): np.ones((m, width), dtype=bool)
+            for output, m in self.outputs.items()
+            for name, width in self.inputs.items()
+        }
+
+    def _full_curvature(self) -> Pairs:
+        pairs = list(self.inputs.items())
+        return {
+            (first, second): np.ones((rows, columns), dtype=bool)
+            for i, (first, rows) in enumerate(pairs)
+            for second, columns in pairs[i:]
+        }
+
+
+class FirstOrder:
+    """One output of a block under the term's name, so that two blocks never collide."""
+
+    curvature: Any = None
+
+    def __init__(self, block: Any, output: str, target: str) -> None:
+        self.block, self.output, self.target = block, output, target
+        self.inputs = dict(block.inputs)
+        self.outputs = {target: block.outputs[output]}
+
+    def value(self, u: Mapping[str, Array]) -> Values:
+        return {self.target: self.block.value(u)[self.output]}
+
+    def partials(self, u: Mapping[str, Array]) -> Pairs:
+        return self._renamed(self.block.partials(u))
+
+    def pattern(self) -> Pairs:
+        return self._renamed(self.block.pattern())
+
+    def curvature_pattern(self) -> Pairs:
+        return {} if self.curvature is None else self.block.curvature_pattern()
+
+    def _renamed(self, pairs: Pairs) -> Pairs:
+        return {(self.target, name): part for (output, name), part in pairs.items() if output == self.output}
+
+
+class SecondOrder(FirstOrder):
+    """The same with curvature; the outputs that are not used get zero adjoints."""
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        mine = adjoints[self.target]
+        filled = {
+            name: mine if name == self.output else np.zeros((mine.shape[0], width))
+            for name, width in self.block.outputs.items()
+        }
+        return self.block.curvature(u, filled)

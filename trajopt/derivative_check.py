@@ -1,0 +1,275 @@
+"""The derivatives that users wrote, against differences of the values they wrote, before the first solve.
+
+At a random point near the guess, with direct inputs u and outputs y of a block,
+
+    d y_i / d u_j           against  Im y_i(u + i h e_j) / h          where the block accepts complex numbers
+                                     (y_i(u + h e_j) - y_i(u - h e_j)) / 2h   elsewhere
+    d (w . dy/du) / d u_j   against the same steps of the partials, for random weights w
+
+All steps of one block are nodes of one call, so a check costs a few evaluations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.block import Array, Block
+from trajopt.errors import DerivativeError, EvaluationError, ShapeError
+from trajopt.quantity_names import entry, joints_or_numbers, term_of
+
+if TYPE_CHECKING:
+    from trajopt.graph import Graph
+    from trajopt.problem import Problem
+
+Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
+COMPLEX_STEP = 1e-30
+DIFFERENCE_STEP = 6e-6  # near the cube root of the rounding error, where central differences are best
+COMPLEX_TOLERANCE = 1e-9  # relative to the size of the block's partials and values
+DIFFERENCE_TOLERANCE = 3e-5
+DISTANCE = 0.1  # of the random point from the guess, relative to 1 + |u|
+
+
+def check_problem(problem: Problem) -> None:
+    """Check every block of a problem that is not known to be tested, once in its life.
+
+    A block whose attribute `derivatives_are_tested` is true vouches for itself (those of `dynamics` do).
+    Raises ShapeError for an output of the wrong shape, EvaluationError for one that is not finite at the
+    guess, DerivativeError for a partial or a curvature that differs from the slope of the values.
+    """
+    from trajopt.guess import first_guess
+    from trajopt.projection import Projection
+    from trajopt.quantities import graph_of
+
+    several = [use.term for use in (*problem.costs, *problem.constraints, *problem.periodicities)]
+    graph = graph_of(problem, several)
+    lasting = {block for blocks in problem._blocks.values() for block in blocks}
+    # Blocks of the dynamics are made anew for every graph; what they compute identifies them.
+    key = {block: block if block in lasting else tuple(block.outputs) for block in graph.blocks}
+    checked: set[Any] = problem.__dict__.setdefault("_checked_blocks", set())
+    fresh = [block for block in graph.blocks if not _is_tested(block) and key[block] not in checked]
+    if not fresh:
+        return
+    widths = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
+    extras = {name: extra.lower.size for name, extra in problem.extras.items()}
+    projection = Projection(problem.trajectory, problem.dynamics.n, widths, extras)
+    x = first_guess(problem, projection)
+    z = projection.leaf_values(x, set(graph.leaves))
+    joints = tuple(problem.dynamics.joint_names)
+
+    def components(quantity: str, width: int) -> list[str]:
+        return joints_or_numbers(quantity, width, joints)
+
+    values = _values_at_guess(graph, z, components)
+    for number, block in enumerate(fresh):
+        check_block(block, values, components, np.random.default_rng(number))
+        checked.add(key[block])
+
+
+def check_block(
+    block: Block,
+    values: Mapping[str, Array],
+    components: Components,
+    rng: np.random.Generator,
+) -> None:
+    """Check partials, patterns and curvature of one block at a point near one of the nodes of `values`."""
+    u = _random_point(block, values, rng)
+    point = _Point(block, u, components)
+    point.check_partials()
+    if getattr(block, "curvature", None) is not None:
+        point.check_curvature(rng)
+
+
+def _is_tested(block: Block) -> bool:
+    from trajopt.block import Renamed, Square, TimesDuration
+
+    return isinstance(block, (Square, Renamed, TimesDuration)) or getattr(
+        block, "derivatives_are_tested", False
+    )
+
+
+def _values_at_guess(graph: Graph, z: Mapping[str, Array], components: Components) -> dict[str, Array]:
+    """Every quantity at every node of the guess, shapes and finiteness checked block by block."""
+    u = dict(z)
+    times, count = z["t"][:, 0], z["t"].shape[0]
+    for block in graph.blocks:
+        found = block.value(u)
+        for name, width in block.outputs.items():
+            shape = np.shape(found.get(name))
+            if shape != (count, width):
+                raise ShapeError(
+                    f"{term_of(name)} gave shape {shape} at {count} nodes: expected ({count}, {width}), "
+                    "one row per node"
+                )
+            bad = np.argwhere(~np.isfinite(found[name]))
+            if bad.size:
+                node, component = bad[0]
+                label = entry(name, int(component), width, components)
+                raise EvaluationError(
+                    f"{label} is {found[name][node, component]} at the first guess, at t = "
+                    f"{times[node]:.4g} s (node {node} of {count}): keep it finite there, or guess elsewhere"
+                )
+        u.update(found)
+    return u
+
+
+def _random_point(block: Block, values: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
+    """One node moved a little, (1, width) each; the node itself where the block is not finite beside it."""
+    count = next(iter(values.values())).shape[0]
+    node = int(rng.integers(count))
+    at = {name: np.array(values[name][node : node + 1], dtype=float) for name in block.inputs}
+    moved = {
+        name: part + DISTANCE * (1.0 + np.abs(part)) * rng.uniform(-1.0, 1.0, part.shape)
+        for name, part in at.items()
+    }
+    with np.errstate(all="ignore"):
+        finite = all(np.isfinite(part).all() for part in block.value(moved).values())
+    return moved if finite else at
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A block at one point, and how it changes when each input component is stepped."""
+
+    block: Block
+    u: dict[str, Array]
+    components: Components
+
+    @property
+    def columns(self) -> list[tuple[str, int]]:
+        return [(name, j) for name, width in self.block.inputs.items() for j in range(width)]
+
+    def stepped(self, size: complex) -> dict[str, Array]:
+        """One node per input component, which is stepped by size * (1 + |u|), or by a complex size itself."""
+        columns = self.columns
+        moved = {
+            name: np.repeat(part, len(columns), axis=0).astype(type(size)) for name, part in self.u.items()
+        }
+        for row, (name, j) in enumerate(columns):
+            moved[name][row, j] += size if isinstance(size, complex) else self._step(name, j, size)
+        return moved
+
+    def _step(self, name: str, j: int, size: float) -> float:
+        return size * (1.0 + abs(float(self.u[name][0, j])))
+
+    def slopes(self, function: Callable[[dict[str, Array]], dict[Any, Array]]) -> tuple[dict, dict]:
+        """Slopes of a function's outputs, (columns, ...), by differences and, if it can, by complex step."""
+        ahead, behind = function(self.stepped(DIFFERENCE_STEP)), function(self.stepped(-DIFFERENCE_STEP))
+        width = np.array([2.0 * self._step(name, j, DIFFERENCE_STEP) for name, j in self.columns])
+        by_difference = {
+            key: (ahead[key] - behind[key]) / width.reshape(-1, *[1] * (ahead[key].ndim - 1)) for key in ahead
+        }
+        return by_difference, self._complex_slopes(function, by_difference)
+
+    def _complex_slopes(self, function, by_difference: dict) -> dict:
+        """Those of outputs that accept complex numbers, which agreement with differences shows."""
+        import warnings
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = function(self.stepped(complex(0.0, COMPLEX_STEP)))
+        except Exception:  # a block may refuse complex numbers in any way it likes
+            return {}
+        slopes = {key: part.imag / COMPLEX_STEP for key, part in found.items() if np.iscomplexobj(part)}
+        scale = {key: 1.0 + np.abs(by_difference[key]).max(initial=0.0) for key in slopes}
+        return {
+            key: part
+            for key, part in slopes.items()
+            if np.allclose(part, by_difference[key], rtol=1e-3, atol=1e-3 * scale[key])
+        }
+
+    def check_partials(self) -> None:
+        partials, pattern = self.block.partials(self.u), self.block.pattern()
+        by_difference, by_complex = self.slopes(self.block.value)
+        at = self.block.value(self.u)
+        for output, width in self.block.outputs.items():
+            exact = output in by_complex
+            expected = (by_complex if exact else by_difference)[output].T  # (m, columns)
+            size = 1.0 + max(np.abs(expected).max(initial=0.0), 1e-3 * np.abs(at[output]).max(initial=0.0))
+            start = 0
+            for name, inputs in self.block.inputs.items():
+                got = np.zeros((width, inputs))
+                if (output, name) in partials:
+                    got = self._shaped(partials[output, name], (1, width, inputs), output, name)[0]
+                want = expected[:, start : start + inputs]
+                start += inputs
+                self._compare(got, want, exact, size, output, name)
+                self._check_pattern(pattern.get((output, name)), want, got, size, output, name)
+
+    def check_curvature(self, rng: np.random.Generator) -> None:
+        weights = {name: rng.uniform(0.5, 1.5, (1, width)) for name, width in self.block.outputs.items()}
+
+        def gradient(u: dict[str, Array]) -> dict[str, Array]:
+            nodes = next(iter(u.values())).shape[0]
+            kind = np.result_type(*u.values(), float)
+            total = {name: np.zeros((nodes, width), kind) for name, width in self.block.inputs.items()}
+            for (output, name), part in self.block.partials(u).items():
+                total[name] = total[name] + np.matmul(weights[output][:, None, :], part)[:, 0, :]
+            return total
+
+        curvature = self.block.curvature(self.u, weights)
+        by_difference, by_complex = self.slopes(gradient)
+        at = gradient(self.u)
+        start = 0
+        for second, width in self.block.inputs.items():
+            for first, rows in self.block.inputs.items():
+                exact = first in by_complex
+                expected = (by_complex if exact else by_difference)[first][start : start + width].T
+                got = np.zeros((rows, width))
+                if (first, second) in curvature:
+                    got = self._shaped(curvature[first, second], (1, rows, width), first, second)[0]
+                elif (second, first) in curvature:
+                    got = self._shaped(curvature[second, first], (1, width, rows), second, first)[0].T
+                size = 1.0 + max(np.abs(expected).max(initial=0.0), 1e-3 * np.abs(at[first]).max(initial=0.0))
+                self._compare(got, expected, exact, size, first, second, curvature=True)
+            start += width
+
+    def _shaped(self, part: Array, shape: tuple[int, ...], output: str, name: str) -> Array:
+        if np.shape(part) != shape:
+            raise ShapeError(
+                f"the derivative of {term_of(output)} by '{name}' has shape {np.shape(part)} at one node: "
+                f"expected {shape}"
+            )
+        return np.asarray(part)
+
+    def _compare(
+        self, got, want, exact: bool, size: float, output: str, name: str, curvature: bool = False
+    ) -> None:
+        tolerance = (COMPLEX_TOLERANCE if exact else DIFFERENCE_TOLERANCE) * size
+        wrong = ~(np.abs(got - want) <= tolerance)
+        if not wrong.any():
+            return
+        distance = np.where(np.isfinite(got), np.abs(got - want), np.inf)
+        i, j = np.unravel_index(int(np.argmax(distance)), distance.shape)
+        by = entry(name, int(j), self.block.inputs[name], self.components)
+        how = "complex step" if exact else "central differences"
+        if curvature:
+            whose = term_of(next(iter(self.block.outputs)))
+            of = entry(output, int(i), self.block.inputs[output], self.components)
+            what = f"the second derivative of {whose} by {of} and {by}"
+        else:
+            what = f"the derivative of {entry(output, int(i), got.shape[0], self.components)} by {by}"
+        raise DerivativeError(
+            f"{what} is {got[i, j]:.9g}, but {how} of its own "
+            f"{'partials' if curvature else 'values'} give {want[i, j]:.9g}: correct "
+            f"{'curvature' if curvature else 'partials'}, or the value"
+        )
+
+    def _check_pattern(self, allowed, want, got, size: float, output: str, name: str) -> None:
+        mask = np.zeros(want.shape, bool) if allowed is None else np.asarray(allowed, bool)
+        if mask.shape != want.shape:
+            raise ShapeError(
+                f"the pattern of {term_of(output)} by '{name}' has shape {mask.shape}: expected {want.shape}"
+            )
+        missed = ((np.abs(want) > DIFFERENCE_TOLERANCE * size) | (got != 0.0)) & ~mask
+        if missed.any():
+            i, j = np.argwhere(missed)[0]
+            raise DerivativeError(
+                f"{entry(output, int(i), want.shape[0], self.components)} depends on "
+                f"{entry(name, int(j), want.shape[1], self.components)}, which its pattern calls zero: "
+                "mark the entry in pattern"
+            )
