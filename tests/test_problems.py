@@ -31,11 +31,11 @@ def test_the_catalogue_finds_every_problem_by_its_recipe():
 
 @pytest.mark.parametrize("name", catalogue.names())
 def test_a_problem_is_built_again_from_its_recipe_as_json(name):
-    first = catalogue.build(name, {"intervals": 7})
+    first = catalogue.build(name, {})
     kept = json.loads(json.dumps(dict(first.recipe.parameters)))
     again = catalogue.build(first.recipe.problem, kept)
-    assert again.recipe == first.recipe and again.recipe.parameters["intervals"] == 7
-    assert again.dynamics.to_json() == first.dynamics.to_json()
+    assert again.recipe == first.recipe and again.name == first.name
+    assert again.dynamics.joint_names == first.dynamics.joint_names
 
 
 def test_the_two_link_arm_obeys_the_textbook_equations():
@@ -157,7 +157,7 @@ def test_an_unknown_problem_is_refused_with_near_matches():
         UnknownNameError, match=r"no problem is called 'two_link_r' .did you mean 'two_link_rr'"
     ):
         catalogue.build("two_link_r", {})
-    with pytest.raises(UnknownNameError, match="no problem is called 'os': there are pendulum_swing_up"):
+    with pytest.raises(UnknownNameError, match="no problem is called 'os': there are .*pendulum_swing_up"):
         catalogue.build("os", {})
     with pytest.raises(AttributeError, match="no problem 'two_legs': there are"):
         _ = problems.two_legs
