@@ -7,9 +7,8 @@ NaN passes and propagates, as in NumPy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +17,11 @@ from dynamics.errors import ShapeError
 if TYPE_CHECKING:
     from dynamics.packed import PackedModel
 
+FLOAT = np.dtype(np.float64)
 LANES = 8  # repeated from vector.py, which would import numba
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(NamedTuple):
     """Arrays brought to (nodes, width) and the leading axes to give back."""
 
     arrays: tuple[np.ndarray, ...]
@@ -36,7 +35,7 @@ class Batch:
     @property
     def width(self) -> int:
         """Nodes per slot of the kernels' arrays."""
-        return LANES if self.dtype == np.float64 else 1
+        return LANES if self.dtype == FLOAT else 1
 
     @property
     def blocks(self) -> int:
@@ -53,6 +52,10 @@ class Batch:
     def slots(self, *widths: int) -> np.ndarray:
         """A zero (*widths, blocks, width) array for results whose node axis is last in memory."""
         return np.zeros((*widths, self.blocks, self.width), self.dtype)
+
+    def unset_slots(self, *widths: int) -> np.ndarray:
+        """As `slots`, not cleared: for kernels that write every entry."""
+        return np.empty((*widths, self.blocks, self.width), self.dtype)
 
     def spread(self, nodes_last: np.ndarray) -> np.ndarray:
         """(*widths, nodes) -> (..., *widths), a strided view where there is one leading axis."""
@@ -71,7 +74,18 @@ class Batch:
 
 def batch(packed: PackedModel, **arrays: Any) -> Batch:
     """Coordinate arrays, each (..., n), by name; ShapeError names the array and the joints."""
+    given = tuple(arrays.values())
+    shape = getattr(given[0], "shape", ())
+    if shape[-1:] == (packed.n,) and all(is_ready(array, shape) for array in given):
+        rows = (prod(shape[:-1]), packed.n)
+        return Batch(tuple(array.reshape(rows) for array in given), shape[:-1], FLOAT)
     return _batch(arrays, dict.fromkeys(arrays, (packed.n,)), packed)
+
+
+def is_ready(array: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a kernel can have this array as it is: the common case, decided quickly."""
+    plain = type(array) is np.ndarray and array.dtype == FLOAT
+    return plain and array.shape == shape and array.flags.carray
 
 
 def batch_with(packed: PackedModel, extra: dict[str, tuple[Any, tuple[int, ...]]], **arrays: Any) -> Batch:
@@ -85,13 +99,13 @@ def batch_with(packed: PackedModel, extra: dict[str, tuple[Any, tuple[int, ...]]
 def _batch(arrays: dict[str, Any], trailing: dict[str, tuple[int, ...]], packed: PackedModel) -> Batch:
     found = [number_array(name, array) for name, array in arrays.items()]
     leading = []
-    dtype = np.dtype(np.float64)
+    dtype = FLOAT
     for array, (name, tail) in zip(found, trailing.items(), strict=True):
         cut = array.ndim - len(tail)
         if cut < 0 or array.shape[cut:] != tail:
             raise ShapeError(shape_message(name, array.shape, tail, packed))
         leading.append(array.shape[:cut])
-        if array.dtype != np.float64:
+        if array.dtype != FLOAT:
             dtype = array.dtype
     shape = leading[0]
     if any(other != shape for other in leading):
@@ -107,7 +121,7 @@ def _batch(arrays: dict[str, Any], trailing: dict[str, tuple[int, ...]], packed:
 
 def number_array(name: str, array: Any) -> np.ndarray:
     """`array` as float64 or complex128."""
-    if type(array) is np.ndarray and array.dtype == np.float64:
+    if type(array) is np.ndarray and array.dtype == FLOAT:
         return array
     try:
         found = np.asarray(array)

@@ -17,6 +17,7 @@ from dynamics.errors import DynamicsError
 from dynamics.inertia import (
     body_factor,
     body_inertia,
+    clear_entries,
     factor_times,
     factor_transposed_times,
     increase_slots,
@@ -33,16 +34,16 @@ from dynamics.lanes import (
     cross,
     dot,
     dot6,
-    increase,
     load3,
     load6,
+    put,
     scale,
     store3,
     sub,
 )
 from dynamics.packed import ARMATURE, COORDINATE, PARENT
 from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.vector import gather, load, width
+from dynamics.vector import gather, width
 
 if TYPE_CHECKING:
     from dynamics.model import RigidBodyModel
@@ -91,7 +92,7 @@ def skew_times(work, at, S):
 
 
 @lane
-def add_pairs(work, tree, k, plain, out, n, blocks, block):
+def add_pairs(work, tree, numbers, k, plain, adds, out, n, blocks, block):
     """Entries of C, Mdot and M for all pairs of k with itself and its ancestors."""
     at, c = k * SLOTS, tree[k, COORDINATE]
     I, B = load_inertia(work, at + INERTIA), load_factor(work, at + FACTOR)
@@ -111,32 +112,33 @@ def add_pairs(work, tree, k, plain, out, n, blocks, block):
             e = dot6(S, excess)
             C_jk, C_kj = C_jk + e, C_kj - e
         upper, lower = (i * n + c) * blocks + block, (c * n + i) * blocks + block
-        increase(out, upper, C_jk)
-        increase(out, upper + size, rate)
-        increase(out, upper + 2 * size, M_jk)
-        if j != k:
-            increase(out, lower, C_kj)
-            increase(out, lower + size, rate)
-            increase(out, lower + 2 * size, M_jk)
+        if j == k:
+            M_jk = M_jk + numbers[k, ARMATURE]
+        else:
+            put(out, lower, C_kj, adds)
+            put(out, lower + size, rate, adds)
+            put(out, lower + 2 * size, M_jk, adds)
+        put(out, upper, C_jk, adds)
+        put(out, upper + size, rate, adds)
+        put(out, upper + 2 * size, M_jk, adds)
         j = tree[j, PARENT]
 
 
 @kernel
-def _coriolis_matrix(tree, numbers, q, v, plain, out):
+def _coriolis_matrix(tree, numbers, q, v, plain, blank, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
     work = np.empty((bodies * SLOTS, width(q)), q.dtype)
     for block in range(blocks):
         node = block * width(q)
         clear_pose(work, SLOTS)
+        clear_entries(out, 3, blank, block)
         for body in range(1, bodies):
             i = tree[body, COORDINATE]
             V, I, _ = sweep_body(work, tree, numbers, body, gather(q, node, i), gather(v, node, i))
             if plain:
                 store_skew(work, body * SLOTS + SKEW, I, V)
-            inertial = ((2 * n + i) * n + i) * blocks + block
-            increase(out, inertial, load(out, inertial) * 0.0 + numbers[body, ARMATURE])
         for k in range(bodies - 1, 0, -1):
-            add_pairs(work, tree, k, plain, out, n, blocks, block)
+            add_pairs(work, tree, numbers, k, plain, adds, out, n, blocks, block)
             count = SLOTS - INERTIA if plain else SKEW - INERTIA
             increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, k * SLOTS + INERTIA, count)
 
@@ -166,7 +168,7 @@ def coriolis_matrix(
         raise DynamicsError(f'body_factor is {body_factor!r}; choose "christoffel" or "plain"')
     packed = model.packed
     nodes = batch(packed, q=q, v=v)
-    out = nodes.slots(3, packed.n, packed.n)
-    _coriolis_matrix(packed.tree, packed.numbers, *nodes.arrays, body_factor == "plain", out)
+    out, plain = nodes.unset_slots(3, packed.n, packed.n), body_factor == "plain"
+    _coriolis_matrix(packed.tree, packed.numbers, *nodes.arrays, plain, packed.blank, packed.shares, out)
     C, Mdot, M = (nodes.unblock(plane) for plane in out)
     return CoriolisMatrices(C, Mdot, M)

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.batch import batch
-from dynamics.inertia import body_inertia, increase_slots, inertia_times, load_inertia, store_inertia
+from dynamics.inertia import (
+    body_inertia,
+    clear_entries,
+    increase_slots,
+    inertia_times,
+    load_inertia,
+    store_inertia,
+)
 from dynamics.kernel import kernel
-from dynamics.lanes import dot6, load6
+from dynamics.lanes import dot6, load6, put
 from dynamics.packed import ARMATURE, COORDINATE, PARENT
 from dynamics.sweep import AXIS, POSED, clear_pose, place
-from dynamics.vector import gather, load, same, store, width
+from dynamics.vector import gather, width
 
 if TYPE_CHECKING:
     from dynamics.model import RigidBodyModel
@@ -22,18 +29,16 @@ SLOTS = POSED + 10
 
 
 @kernel
-def _crba(tree, numbers, q, out):
+def _crba(tree, numbers, q, blank, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[2]
     work = np.empty((bodies * SLOTS, width(q)), q.dtype)
     for block in range(blocks):
         clear_pose(work, SLOTS)
+        clear_entries(out, 1, blank, block)
         for body in range(1, bodies):
-            at, i = body * SLOTS, tree[body, COORDINATE]
-            qi = gather(q, block * width(q), i)
+            at, qi = body * SLOTS, gather(q, block * width(q), tree[body, COORDINATE])
             frame, origin = place(work, tree, numbers, body, at, tree[body, PARENT] * SLOTS, qi)
             store_inertia(work, at + INERTIA, body_inertia(work, numbers, body, frame, origin))
-            diagonal = (i * n + i) * blocks + block
-            store(out, diagonal, load(out, diagonal) + same(work, numbers[body, ARMATURE]))
 
         for k in range(bodies - 1, 0, -1):
             at, c = k * SLOTS, tree[k, COORDINATE]
@@ -42,10 +47,11 @@ def _crba(tree, numbers, q, out):
             while j > 0:
                 i = tree[j, COORDINATE]
                 inertial = dot6(load6(work, j * SLOTS + AXIS), force)
-                upper, lower = (i * n + c) * blocks + block, (c * n + i) * blocks + block
-                store(out, upper, load(out, upper) + inertial)
-                if j != k:
-                    store(out, lower, load(out, lower) + inertial)
+                if j == k:
+                    inertial = inertial + numbers[k, ARMATURE]
+                else:
+                    put(out, (c * n + i) * blocks + block, inertial, adds)
+                put(out, (i * n + c) * blocks + block, inertial, adds)
                 j = tree[j, PARENT]
             increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, at + INERTIA, 10)
 
@@ -58,6 +64,6 @@ def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
     """
     packed = model.packed
     nodes = batch(packed, q=q)
-    out = nodes.slots(packed.n, packed.n)
-    _crba(packed.tree, packed.numbers, nodes.arrays[0], out)
+    out = nodes.unset_slots(packed.n, packed.n)
+    _crba(packed.tree, packed.numbers, nodes.arrays[0], packed.blank, packed.shares, out)
     return nodes.unblock(out)

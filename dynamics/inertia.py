@@ -158,6 +158,16 @@ def clear(array, first, count):
 
 
 @lane
+def clear_entries(out, planes, blank, block):
+    """Set the entries of (planes, n, n, blocks, width) that `PackedModel.blank` lists to zero."""
+    n, blocks = out.shape[-3], out.shape[-2]
+    zero = same(out, 0.0)
+    for plane in range(planes):
+        for entry in blank:
+            store(out, (plane * n * n + entry) * blocks + block, zero)
+
+
+@lane
 def increase_slots(array, to, source, count):
     """array[to + i] += array[source + i]: how a body's sums join those of its parent."""
     for i in range(count):

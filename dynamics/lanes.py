@@ -174,6 +174,15 @@ def increase(array, slot, value):
 
 
 @lane
+def put(array, slot, value, adds):
+    """array[slot] = value, or += value where several bodies share a coordinate."""
+    if adds:
+        increase(array, slot, value)
+    else:
+        store(array, slot, value)
+
+
+@lane
 def increase3(array, slot, a):
     store3(array, slot, add(load3(array, slot), a))
 

@@ -10,6 +10,7 @@ Inside kernels the axes of a body are turned so that its joint axis is z; `BASIS
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,18 +51,30 @@ class PackedModel:
     siblings_only: bool
     ancestry: np.ndarray
 
-    @property
+    @cached_property
     def n(self) -> int:
         return len(self.names)
 
-    @property
+    @cached_property
     def links(self) -> int:
         return len(self.body_of_link)
 
-    @property
+    @cached_property
     def relatives(self) -> np.ndarray:
         """(n, n) bool, whether two coordinates lie on one branch: where M can be nonzero."""
-        return self.ancestry | self.ancestry.T
+        related = self.ancestry | self.ancestry.T
+        related.flags.writeable = False
+        return related
+
+    @cached_property
+    def shares(self) -> bool:
+        """Whether several bodies have one coordinate, so that kernels add to entries of matrices."""
+        return len(self.tree) - 1 > self.n
+
+    @cached_property
+    def blank(self) -> np.ndarray:
+        """Entries i n + j of an (n, n) matrix that kernels clear: those nothing is put into, or all."""
+        return np.arange(self.n**2) if self.shares else np.flatnonzero(~self.relatives)
 
     def path(self, link: int) -> np.ndarray:
         """(n,) bool, the coordinates that move a link."""

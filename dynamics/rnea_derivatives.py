@@ -36,6 +36,7 @@ from dynamics.lanes import (
     load3,
     load6,
     load_frame,
+    put,
     scale6,
     scatter6,
     store6,
@@ -58,7 +59,7 @@ from dynamics.sweep import (
     clear_ground,
     sweep_body,
 )
-from dynamics.vector import gather, load, scatter, store, width
+from dynamics.vector import gather, load, same, scatter, store, width
 
 if TYPE_CHECKING:
     from dynamics.model import RigidBodyModel
@@ -69,7 +70,7 @@ SLOTS = SWEPT + 6
 
 
 @lane
-def add_torque_column(work, tree, k, U1, U5, U6, E, B, out, row, n, blocks, block):
+def add_torque_column(work, tree, numbers, k, U1, U5, U6, E, B, adds, out, row, n, blocks, block):
     """d tau_j and d tau_k for all pairs of k with itself and its ancestors j; E = S_k x* external."""
     S = load6(work, k * SLOTS + AXIS)
     BS = factor_transposed_times(B, S)
@@ -81,14 +82,16 @@ def add_torque_column(work, tree, k, U1, U5, U6, E, B, out, row, n, blocks, bloc
         S, Sd, Sdd = load6(work, at + AXIS), load6(work, at + AXIS_RATE), load6(work, at + AXIS_RATE_2)
         upper = (row + i) * 3 * size + c * blocks + block
         inertial = dot6(S, U6)
-        increase(out, upper, dot6(S, U1))
-        increase(out, upper + size, dot6(S, U5))
-        increase(out, upper + 2 * size, inertial)
-        if j != k:
+        if j == k:
+            inertial = inertial + numbers[k, ARMATURE]
+        else:
             lower = (row + c) * 3 * size + i * blocks + block
-            increase(out, lower, dot6(Sdd, U6) + 2.0 * dot(Sd[0], BS) - dot6(S, E))
-            increase(out, lower + size, 2.0 * (dot6(Sd, U6) + dot(S[0], BS)))
-            increase(out, lower + 2 * size, inertial)
+            put(out, lower, dot6(Sdd, U6) + 2.0 * dot(Sd[0], BS) - dot6(S, E), adds)
+            put(out, lower + size, 2.0 * (dot6(Sd, U6) + dot(S[0], BS)), adds)
+            put(out, lower + 2 * size, inertial, adds)
+        put(out, upper, dot6(S, U1), adds)
+        put(out, upper + size, dot6(S, U5), adds)
+        put(out, upper + 2 * size, inertial, adds)
         j = tree[j, PARENT]
 
 
@@ -132,14 +135,30 @@ def add_wrench_row(work, tree, numbers, k, I, B, external, out, row, n, blocks, 
         j = tree[j, PARENT]
 
 
+@lane
+def clear_rows(out, torque_row, n, blank, block):
+    """Zero what the pairs do not write: `blank` entries of the torque rows, and all rows of wrenches."""
+    blocks, zero = out.shape[3], same(out, 0.0)
+    first = 0
+    if torque_row >= 0:
+        first = n
+        for entry in blank:
+            row, column = torque_row + entry // n, entry % n
+            for which in range(3):
+                store(out, ((row * 3 + which) * n + column) * blocks + block, zero)
+    for slot in range(first * 3 * n, out.shape[0] * 3 * n):
+        store(out, slot * blocks + block, zero)
+
+
 @kernel
-def _rnea_derivatives(tree, numbers, q, v, a, external, torque_row, rows, values, out):
+def _rnea_derivatives(tree, numbers, q, v, a, external, torque_row, rows, blank, adds, values, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
     work = np.empty((bodies * SLOTS + n, width(q)), q.dtype)
     torque = bodies * SLOTS
     for block in range(blocks):
         node = block * width(q)
         clear_ground(work, numbers, SLOTS)
+        clear_rows(out, torque_row, n, blank, block)
         zero = load(work, 0)
         for i in range(n):
             store(work, torque + i, zero)
@@ -149,9 +168,6 @@ def _rnea_derivatives(tree, numbers, q, v, a, external, torque_row, rows, values
             acceleration = gather(a, node, i)
             sweep_body(work, SLOTS, tree, numbers, body, gather(q, node, i), gather(v, node, i), acceleration)
             increase(work, torque + i, numbers[body, ARMATURE] * acceleration)
-            if torque_row >= 0:
-                diagonal = ((torque_row + i) * 3 + 2) * n * blocks + i * blocks + block
-                increase(out, diagonal, zero + numbers[body, ARMATURE])
             store6(work, at + EXTERNAL, ((zero, zero, zero), (zero, zero, zero)))
             if external.shape[0] > 0 and tree[body, LINK] >= 0:
                 store6(work, at + EXTERNAL, gather6(external, node, 6 * tree[body, LINK]))
@@ -175,7 +191,9 @@ def _rnea_derivatives(tree, numbers, q, v, a, external, torque_row, rows, values
             increase(work, torque + tree[k, COORDINATE], dot6(S, sub6(f, W)))
             if torque_row >= 0:
                 E = cross_force(S, W)
-                add_torque_column(work, tree, k, U1, U5, U6, E, B, out, torque_row, n, blocks, block)
+                add_torque_column(
+                    work, tree, numbers, k, U1, U5, U6, E, B, adds, out, torque_row, n, blocks, block
+                )
             add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block)
             increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, at + SUMS, SLOTS - SUMS)
 
@@ -218,8 +236,21 @@ def inverse_dynamics_partials(
     q, v, a = nodes.arrays[:3]
     external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
     torque_row, rows, count = stacked_rows(packed, torques, links, base)
-    values, out = nodes.rows(count), nodes.slots(count, 3, packed.n)
-    _rnea_derivatives(packed.tree, packed.numbers, q, v, a, external, torque_row, rows, values, out)
+    values, out = nodes.rows(count), nodes.unset_slots(count, 3, packed.n)
+    _rnea_derivatives(
+        packed.tree,
+        packed.numbers,
+        q,
+        v,
+        a,
+        external,
+        torque_row,
+        rows,
+        packed.blank,
+        packed.shares,
+        values,
+        out,
+    )
     return InverseDynamicsPartials(values, nodes.nodes_last(out))
 
 

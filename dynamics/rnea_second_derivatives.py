@@ -16,6 +16,7 @@ import numpy as np
 from dynamics.batch import Batch
 from dynamics.inertia import (
     body_factor,
+    clear_entries,
     factor_times,
     factor_transposed_times,
     increase_slots,
@@ -38,6 +39,7 @@ from dynamics.lanes import (
     load3,
     load6,
     load_frame,
+    put,
     scale6,
     store3,
     store6,
@@ -101,23 +103,23 @@ def sweep_adjoint(work, tree, numbers, body, multiplier, I, adjoints, node, colu
 
 
 @lane
-def add_pair(out, j, k, n, blocks, block, distinct, qq, qv, vq, qa, aq, vv):
+def add_pair(out, j, k, n, blocks, block, distinct, adds, qq, qv, vq, qa, aq, vv):
     """Add second derivatives by (q_j, q_k), (q_j, v_k), (v_j, q_k), ... to the four planes."""
     size = n * n * blocks
     jk, kj = (j * n + k) * blocks + block, (k * n + j) * blocks + block
-    increase(out, jk + QQ * size, qq)
-    increase(out, jk + QV * size, qv)
-    increase(out, jk + QA * size, qa)
-    increase(out, jk + VV * size, vv)
+    put(out, jk + QQ * size, qq, adds)
+    put(out, jk + QV * size, qv, adds)
+    put(out, jk + QA * size, qa, adds)
+    put(out, jk + VV * size, vv, adds)
     if distinct:
-        increase(out, kj + QQ * size, qq)
-        increase(out, kj + QV * size, vq)
-        increase(out, kj + QA * size, aq)
-        increase(out, kj + VV * size, vv)
+        put(out, kj + QQ * size, qq, adds)
+        put(out, kj + QV * size, vq, adds)
+        put(out, kj + QA * size, aq, adds)
+        put(out, kj + VV * size, vv, adds)
 
 
 @lane
-def add_pairs(work, tree, k, out, n, blocks, block):
+def add_pairs(work, tree, k, adds, out, n, blocks, block):
     """All pairs of body k with itself and its ancestors."""
     at = k * SLOTS
     I, B, E = (
@@ -148,7 +150,9 @@ def add_pairs(work, tree, k, out, n, blocks, block):
         qv = dot6(mu, U5) + dot6(Sd, U4)
         vq = 2.0 * dot6(Sd, U2) + dot6(S, U3)
         i, c = tree[j, COORDINATE], tree[k, COORDINATE]
-        add_pair(out, i, c, n, blocks, block, j != k, qq, qv, vq, dot6(mu, U6), dot6(S, U2), dot6(S, U4))
+        add_pair(
+            out, i, c, n, blocks, block, j != k, adds, qq, qv, vq, dot6(mu, U6), dot6(S, U2), dot6(S, U4)
+        )
         j = tree[j, PARENT]
 
 
@@ -171,12 +175,15 @@ def subtract_load(work, tree, body, W, out, n, blocks, block):
 
 
 @kernel
-def _rnea_second_derivatives(tree, numbers, q, v, a, external, loaded, multiplier, adjoints, columns, out):
+def _rnea_second_derivatives(
+    tree, numbers, q, v, a, external, loaded, multiplier, adjoints, columns, blank, adds, out
+):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
     work = np.empty((bodies * SLOTS, width(q)), q.dtype)
     for block in range(blocks):
         node = block * width(q)
         clear_ground(work, numbers, SLOTS)
+        clear_entries(out, 4, blank, block)
         carry_twist(work, tree, numbers, 0, (zero3(work), zero3(work)), adjoints, node, columns[0])
         for body in range(1, bodies):
             i = tree[body, COORDINATE]
@@ -185,7 +192,7 @@ def _rnea_second_derivatives(tree, numbers, q, v, a, external, loaded, multiplie
             weight = gather(multiplier, node, i)
             sweep_adjoint(work, tree, numbers, body, weight, I, adjoints, node, columns[body])
         for k in range(bodies - 1, 0, -1):
-            add_pairs(work, tree, k, out, n, blocks, block)
+            add_pairs(work, tree, k, adds, out, n, blocks, block)
             increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, k * SLOTS + SUMS, TWIST - SUMS)
         for body in loaded:
             W = gather6(external, node, 6 * tree[body, LINK])
@@ -256,7 +263,7 @@ def contracted_second(
     not zero
     """
     packed = model.packed
-    out = nodes.slots(4, packed.n, packed.n)
+    out = nodes.unset_slots(4, packed.n, packed.n)
     if external is None:
         external, links = np.empty((0, 0), nodes.dtype), ()
     elif links is None:
@@ -265,6 +272,18 @@ def contracted_second(
     loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
     q, v, a = nodes.arrays[:3]
     _rnea_second_derivatives(
-        packed.tree, packed.numbers, q, v, a, external, loaded, multiplier, adjoints, columns, out
+        packed.tree,
+        packed.numbers,
+        q,
+        v,
+        a,
+        external,
+        loaded,
+        multiplier,
+        adjoints,
+        columns,
+        packed.blank,
+        packed.shares,
+        out,
     )
     return nodes.nodes_last(out)
