@@ -157,7 +157,7 @@ def test_an_unknown_problem_is_refused_with_near_matches():
         UnknownNameError, match=r"no problem is called 'two_link_r' .did you mean 'two_link_rr'"
     ):
         catalogue.build("two_link_r", {})
-    with pytest.raises(UnknownNameError, match="no problem is called 'os': there are .*pendulum_swing_up"):
+    with pytest.raises(UnknownNameError, match=r"no problem is called 'os': there are .*pendulum_swing_up"):
         catalogue.build("os", {})
     with pytest.raises(AttributeError, match="no problem 'two_legs': there are"):
         _ = problems.two_legs
