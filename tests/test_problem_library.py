@@ -1,0 +1,100 @@
+"""Problems with known optima: ours beside the reference that each module states."""
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from problems import catalogue
+from trajopt.errors import OptionError
+
+
+def solved(name, **parameters):
+    solution = trajopt.solve(catalogue.build(name, parameters))
+    assert solution.converged, solution.status
+    return solution
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "error"),
+    [
+        ("double_integrator", {}, 1e-8),
+        ("minimum_acceleration", {}, 1e-12),
+        ("kirk", {}, 5e-9),
+        ("cart_pole", {"intervals": 60}, 1e-6),
+    ],
+)
+def test_a_problem_reaches_its_reference(name, parameters, error):
+    reference = getattr(problems, name).REFERENCE
+    assert solved(name, **parameters).objective == pytest.approx(reference, rel=error)
+
+
+def test_minimum_time_of_a_mass_scales_as_the_closed_form_says():
+    duration = solved("double_integrator", mass=3.0, distance=2.0, force=5.0).duration
+    assert duration == pytest.approx(problems.double_integrator.exact_duration(3.0, 2.0, 5.0), rel=1e-8)
+
+
+@pytest.mark.parametrize("intervals", [2, 5])
+def test_the_cubic_is_exact_on_any_number_of_intervals(intervals):
+    solution = solved("minimum_acceleration", intervals=intervals, distance=0.7, duration=1.3)
+    assert solution.objective == pytest.approx(
+        problems.minimum_acceleration.exact_objective(0.7, 1.3), rel=1e-12
+    )
+    s = np.linspace(0.0, 1.0, 11)
+    assert np.allclose(solution.q(1.3 * s)[:, 0], 0.7 * (3 * s**2 - 2 * s**3), atol=1e-12)
+
+
+def test_kirks_effort_converges_to_the_gramian_with_order_six():
+    """Four Gauss-Lobatto points per span integrate with order six; the splines themselves reach eight."""
+    exact = problems.kirk.exact_objective(5.0, 2.0, 2.0)
+    errors = [solved("kirk", intervals=n).objective / exact - 1.0 for n in (2, 4, 8)]
+    assert np.all(np.array(errors) > 0.0) and np.allclose(np.diff(np.log2(errors)), -6.0, atol=0.4)
+
+
+def test_the_carts_free_joint_stays_free_and_its_equations_are_lagranges():
+    problem = problems.cart_pole.build()
+    q, v, a = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 7, 2))
+    tau = problem.dynamics.block(["tau"]).value({"q": q, "v": v, "a": a})["tau"]
+    sine, cosine = np.sin(q[:, 1]), np.cos(q[:, 1])
+    force = 1.3 * a[:, 0] + 0.3 * 0.5 * (cosine * a[:, 1] - sine * v[:, 1] ** 2)
+    torque = 0.3 * 0.5 * (cosine * a[:, 0] + 0.5 * a[:, 1] + 9.81 * sine)
+    assert np.allclose(tau, np.stack([force, torque], axis=1), rtol=1e-12, atol=1e-12)
+    solution = trajopt.solve(problem)
+    assert np.abs(solution.tau(solution.node_times)[:, 1]).max() < 1e-8
+    assert solution.verify().simulation_error_end_to_end < 1e-6
+
+
+def test_a_cart_that_first_swings_back_needs_less_than_the_published_optimum():
+    assert solved("cart_pole", swing_back=True).objective == pytest.approx(57.9446, abs=2e-4)
+
+
+@pytest.mark.parametrize("robot", ["ur5", "panda"])
+def test_industrial_arms_move_in_minimum_time_within_all_limits(robot):
+    solution = solved("urdf_arm", robot=robot, intervals=10)
+    assert solution.verify().max_violation_nodes < 1e-6
+    assert 0.3 < solution.duration < 1.0
+
+
+def test_effort_weighed_against_time_takes_longer_and_less():
+    swift, easy = (solved("urdf_arm", intervals=8, u=u) for u in (0.1, 0.6))
+    assert easy.duration > swift.duration
+    assert easy.cost_terms["effort"] / 0.6 < swift.cost_terms["effort"] / 0.1
+
+
+def test_armature_misjudges_the_minimum_time_of_a_geared_arm():
+    """Rotors of 1e-4 kg m^2 behind gears of 100 weigh as much as the links; the couplings are small."""
+    exact, armature, none = (
+        solved("urdf_arm", intervals=10, gear_ratio=100.0, rotors=rotors).duration
+        for rotors in ("exact", "armature", "none")
+    )
+    assert none < armature and none < exact
+    assert 1e-5 < abs(armature / exact - 1.0) < 1e-2
+
+
+def test_unknown_robots_and_weights_are_refused():
+    with pytest.raises(OptionError, match="no robot is called 'ur6': there are panda, ur5"):
+        problems.urdf_arm.build(robot="ur6")
+    with pytest.raises(OptionError, match="u is 2.0: expected a weight between 0"):
+        problems.urdf_arm.build(u=2.0)
+    text = problems.urdf_arm.source("ur5")
+    assert problems.urdf_arm.build(robot=text).dynamics.n == 6
