@@ -5,7 +5,7 @@ The unknowns are x = (control points of every arc, durations T of every arc, par
     q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier T,
 
 so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. The derivatives by P are B_l / T^l, those by T
-are -l z_l / T and l (l + 1) z_l / T^2. Extra curves (contact forces, say) are further columns of P, of order 0.
+are -l z_l / T and l (l + 1) z_l / T^2. Extra curves (contact forces, say) are columns of P, of order 0.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Projection:
         return local, wide
 
     def jacobian_pattern(self, derivative: Values) -> tuple[Array, Array]:
-        """Structure of `jacobian` at a node: (m, curves) by control points, (m, globals, arcs) by the rest."""
+        """Structure of `jacobian` at a node: (m, curves) by control points, (m, globals, arcs) by others."""
         rows = next(iter(derivative.values())).shape[0]
         local = np.zeros((rows, self.curves), dtype=bool)
         wide = np.zeros((rows, self.layout.global_count, len(self.trajectory.arcs)), dtype=bool)
