@@ -41,6 +41,7 @@ from dynamics.lanes import (
     store_symmetric,
     sub6,
     symmetric_times,
+    workspace,
     zero3,
 )
 from dynamics.packed import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
@@ -128,7 +129,7 @@ def eliminate(work, tree, numbers, body, v, tau):
 @kernel
 def _aba(tree, numbers, q, v, tau, external, a):
     bodies, n = tree.shape[0], q.shape[1]
-    work = np.empty((bodies * SLOTS + n, width(q)), q.dtype)
+    work = workspace(q, bodies * SLOTS + n)
     for node in range(0, q.shape[0], width(q)):
         clear_pose(work, SLOTS)
         for body in range(1, bodies):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dynamics.packed import PackedModel
 
 FLOAT = np.dtype(np.float64)
+CACHE_LINE = 64  # bytes
 LANES = 8  # repeated from vector.py, which would import numba
 
 
@@ -49,13 +50,18 @@ class Batch(NamedTuple):
         """(nodes, product) -> (..., *widths)."""
         return rows.reshape(self.shape + widths)
 
-    def slots(self, *widths: int) -> np.ndarray:
-        """A zero (*widths, blocks, width) array for results whose node axis is last in memory."""
-        return np.zeros((*widths, self.blocks, self.width), self.dtype)
+    def slots(self, *widths: int, cleared: bool = True) -> np.ndarray:
+        """A (*widths, blocks, width) array for results whose node axis is last in memory.
 
-    def unset_slots(self, *widths: int) -> np.ndarray:
-        """As `slots`, not cleared: for kernels that write every entry."""
-        return np.empty((*widths, self.blocks, self.width), self.dtype)
+        It starts on a cache line's boundary. `cleared` is False for kernels that write every entry.
+        """
+        shape = (*widths, self.blocks, self.width)
+        raw = np.empty(prod(shape) + CACHE_LINE // self.dtype.itemsize, self.dtype)
+        skip = -raw.__array_interface__["data"][0] % CACHE_LINE // self.dtype.itemsize
+        found = raw[skip : skip + prod(shape)].reshape(shape)
+        if cleared:
+            found.fill(0.0)
+        return found
 
     def spread(self, nodes_last: np.ndarray) -> np.ndarray:
         """(*widths, nodes) -> (..., *widths), a strided view where there is one leading axis."""

@@ -40,6 +40,7 @@ from dynamics.lanes import (
     scale,
     store3,
     sub,
+    workspace,
 )
 from dynamics.packed import ARMATURE, COORDINATE, PARENT
 from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
@@ -127,7 +128,7 @@ def add_pairs(work, tree, numbers, k, plain, adds, out, n, blocks, block):
 @kernel
 def _coriolis_matrix(tree, numbers, q, v, plain, blank, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
-    work = np.empty((bodies * SLOTS, width(q)), q.dtype)
+    work = workspace(q, bodies * SLOTS)
     for block in range(blocks):
         node = block * width(q)
         clear_pose(work, SLOTS)
@@ -168,7 +169,7 @@ def coriolis_matrix(
         raise DynamicsError(f'body_factor is {body_factor!r}; choose "christoffel" or "plain"')
     packed = model.packed
     nodes = batch(packed, q=q, v=v)
-    out, plain = nodes.unset_slots(3, packed.n, packed.n), body_factor == "plain"
+    out, plain = nodes.slots(3, packed.n, packed.n, cleared=False), body_factor == "plain"
     _coriolis_matrix(packed.tree, packed.numbers, *nodes.arrays, plain, packed.blank, packed.shares, out)
     C, Mdot, M = (nodes.unblock(plane) for plane in out)
     return CoriolisMatrices(C, Mdot, M)

@@ -21,7 +21,19 @@ from dynamics.inertia import (
     inertia_times,
 )
 from dynamics.kernel import kernel
-from dynamics.lanes import add6, add_scaled6, dot, dot6, increase, load3, load6, store3, store6, zero3
+from dynamics.lanes import (
+    add6,
+    add_scaled6,
+    dot,
+    dot6,
+    increase,
+    load3,
+    load6,
+    store3,
+    store6,
+    workspace,
+    zero3,
+)
 from dynamics.packed import COORDINATE, PARENT
 from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
 from dynamics.vector import gather, load, scatter, store, width
@@ -37,7 +49,7 @@ SLOTS = MOVED + 27
 @kernel
 def _coriolis_products(tree, numbers, q, v, w, product, transposed):
     bodies, n = tree.shape[0], q.shape[1]
-    work = np.empty((bodies * SLOTS + 2 * n, width(q)), q.dtype)
+    work = workspace(q, bodies * SLOTS + 2 * n)
     for node in range(0, q.shape[0], width(q)):
         clear_pose(work, SLOTS)
         for i in range(2 * n):

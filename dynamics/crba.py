@@ -16,7 +16,7 @@ from dynamics.inertia import (
     store_inertia,
 )
 from dynamics.kernel import kernel
-from dynamics.lanes import dot6, load6, put
+from dynamics.lanes import dot6, load6, put, workspace
 from dynamics.packed import ARMATURE, COORDINATE, PARENT
 from dynamics.sweep import AXIS, POSED, clear_pose, place
 from dynamics.vector import gather, width
@@ -31,7 +31,7 @@ SLOTS = POSED + 10
 @kernel
 def _crba(tree, numbers, q, blank, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[2]
-    work = np.empty((bodies * SLOTS, width(q)), q.dtype)
+    work = workspace(q, bodies * SLOTS)
     for block in range(blocks):
         clear_pose(work, SLOTS)
         clear_entries(out, 1, blank, block)
@@ -64,6 +64,6 @@ def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
     """
     packed = model.packed
     nodes = batch(packed, q=q)
-    out = nodes.unset_slots(packed.n, packed.n)
+    out = nodes.slots(packed.n, packed.n, cleared=False)
     _crba(packed.tree, packed.numbers, nodes.arrays[0], packed.blank, packed.shares, out)
     return nodes.unblock(out)

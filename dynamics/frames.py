@@ -30,6 +30,7 @@ from dynamics.lanes import (
     scatter3,
     sub,
     sub6,
+    workspace,
     zero3,
 )
 from dynamics.packed import BASIS, COORDINATE, PARENT
@@ -124,7 +125,7 @@ def add_frame_column(out, request, c, block, frame, p, V, S, V_k):
 @kernel
 def _frames(tree, numbers, q, v, requests, local, values, out):
     blocks = -(-q.shape[0] // width(q))
-    work = np.empty((tree.shape[0] * MOVED, width(q)), q.dtype)
+    work = workspace(q, tree.shape[0] * MOVED)
     for block in range(blocks):
         node = block * width(q)
         move_all(work, tree, numbers, q, v, node)
@@ -201,7 +202,7 @@ def add_frame_curvature(work, tree, k, frame, p, V, adjoint, out, block):
 @kernel
 def _frames_curvature(tree, numbers, q, v, requests, local, adjoints, out):
     blocks = -(-q.shape[0] // width(q))
-    work = np.empty((tree.shape[0] * MOVED, width(q)), q.dtype)
+    work = workspace(q, tree.shape[0] * MOVED)
     for block in range(blocks):
         node = block * width(q)
         move_all(work, tree, numbers, q, v, node)

@@ -7,8 +7,10 @@ is an element of `vector.py`: eight nodes, or one complex number. Constants of t
 
 from __future__ import annotations
 
+import numpy as np
+
 from dynamics.kernel import lane
-from dynamics.vector import gather, load, same, scatter, store
+from dynamics.vector import gather, load, same, scatter, store, width
 
 # --- vectors ------------------------------------------------------------------------------------------
 
@@ -118,6 +120,17 @@ def cross_force(V, f):
 
 
 # --- memory -------------------------------------------------------------------------------------------
+
+CACHE_LINE = 64  # bytes: eight lanes on a boundary are one line, off it every access touches two
+
+
+@lane
+def workspace(array, slots):
+    """Uninitialized slots of the kind that `array` has, on a cache line's boundary."""
+    count = slots * width(array)
+    raw = np.empty(count + CACHE_LINE // array.itemsize, array.dtype)
+    skip = (-raw.ctypes.data % CACHE_LINE) // array.itemsize
+    return raw[skip : skip + count]
 
 
 @lane

@@ -26,6 +26,7 @@ from dynamics.lanes import (
     negative,
     store6,
     sub6,
+    workspace,
     zero3,
 )
 from dynamics.packed import BASIS, COORDINATE, PARENT
@@ -73,7 +74,7 @@ def subtract_wrench_rows(work, numbers, body, out, row, column, block):
 
 @kernel
 def _load_partials(tree, numbers, q, loaded, torque_row, rows, out):
-    work = np.empty((tree.shape[0] * SLOTS, width(q)), q.dtype)
+    work = workspace(q, tree.shape[0] * SLOTS)
     for block in range(out.shape[2]):
         place_all(work, tree, numbers, q, block * width(q))
         for index in range(len(loaded)):
@@ -104,7 +105,7 @@ def carry_twists(work, tree, numbers, multiplier, adjoints, columns, node):
 
 @kernel
 def _load_curvature(tree, numbers, q, loaded, multiplier, adjoints, columns, out):
-    work = np.empty((tree.shape[0] * SLOTS, width(q)), q.dtype)
+    work = workspace(q, tree.shape[0] * SLOTS)
     for block in range(out.shape[2]):
         node = block * width(q)
         place_all(work, tree, numbers, q, node)

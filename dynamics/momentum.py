@@ -35,6 +35,7 @@ from dynamics.lanes import (
     scatter6,
     store6,
     sub6,
+    workspace,
 )
 from dynamics.packed import ARMATURE, COORDINATE, PARENT, POSITION
 from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
@@ -114,7 +115,7 @@ def add_mass_column(work, numbers, k, c, v, total, out, block):
 @kernel
 def _masses(tree, numbers, q, v, values, out):
     blocks = -(-q.shape[0] // width(q))
-    work = np.empty((tree.shape[0] * SLOTS, width(q)), q.dtype)
+    work = workspace(q, tree.shape[0] * SLOTS)
     for block in range(blocks):
         node = block * width(q)
         twice = move_masses(work, tree, numbers, q, v, node)
@@ -162,7 +163,7 @@ def add_mass_curvature(work, tree, k, y, of_moment, of_energy, out, block):
 @kernel
 def _masses_curvature(tree, numbers, q, v, adjoints, out):
     n, blocks = out.shape[1], out.shape[3]
-    work = np.empty((tree.shape[0] * SLOTS, width(q)), q.dtype)
+    work = workspace(q, tree.shape[0] * SLOTS)
     for block in range(blocks):
         node = block * width(q)
         move_masses(work, tree, numbers, q, v, node)

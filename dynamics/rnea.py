@@ -32,6 +32,7 @@ from dynamics.lanes import (
     store_frame,
     sub6,
     symmetric_times,
+    workspace,
     zero3,
 )
 from dynamics.packed import (
@@ -125,7 +126,7 @@ def subtract_external(work, at, parent, external, node, column):
 @kernel
 def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
     bodies, n = tree.shape[0], q.shape[1]
-    work = np.empty((bodies * SLOTS + n, width(q)), q.dtype)
+    work = workspace(q, bodies * SLOTS + n)
     torque = bodies * SLOTS
     store_frame(work, WORLD_FRAME, ground_frame(work))
     for slot in (OMEGA, ALPHA, WORLD_ORIGIN):

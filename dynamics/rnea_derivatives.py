@@ -41,6 +41,7 @@ from dynamics.lanes import (
     scatter6,
     store6,
     sub6,
+    workspace,
 )
 from dynamics.packed import ARMATURE, COORDINATE, LINK, PARENT
 from dynamics.pose import link_axes, local_force
@@ -153,7 +154,7 @@ def clear_rows(out, torque_row, n, blank, block):
 @kernel
 def _rnea_derivatives(tree, numbers, q, v, a, external, torque_row, rows, blank, adds, values, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
-    work = np.empty((bodies * SLOTS + n, width(q)), q.dtype)
+    work = workspace(q, bodies * SLOTS + n)
     torque = bodies * SLOTS
     for block in range(blocks):
         node = block * width(q)
@@ -236,7 +237,7 @@ def inverse_dynamics_partials(
     q, v, a = nodes.arrays[:3]
     external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
     torque_row, rows, count = stacked_rows(packed, torques, links, base)
-    values, out = nodes.rows(count), nodes.unset_slots(count, 3, packed.n)
+    values, out = nodes.rows(count), nodes.slots(count, 3, packed.n, cleared=False)
     _rnea_derivatives(
         packed.tree,
         packed.numbers,

@@ -44,6 +44,7 @@ from dynamics.lanes import (
     store3,
     store6,
     sub6,
+    workspace,
     zero3,
 )
 from dynamics.packed import COORDINATE, LINK, PARENT
@@ -179,7 +180,7 @@ def _rnea_second_derivatives(
     tree, numbers, q, v, a, external, loaded, multiplier, adjoints, columns, blank, adds, out
 ):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
-    work = np.empty((bodies * SLOTS, width(q)), q.dtype)
+    work = workspace(q, bodies * SLOTS)
     for block in range(blocks):
         node = block * width(q)
         clear_ground(work, numbers, SLOTS)
@@ -263,7 +264,7 @@ def contracted_second(
     not zero
     """
     packed = model.packed
-    out = nodes.unset_slots(4, packed.n, packed.n)
+    out = nodes.slots(4, packed.n, packed.n, cleared=False)
     if external is None:
         external, links = np.empty((0, 0), nodes.dtype), ()
     elif links is None:
