@@ -31,7 +31,8 @@ class Violation:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}, {self.component}: {self.node_violation:.3g} at nodes (t = {self.node_time:.4f} s), "
+            f"{self.name}, {self.component}: "
+            f"{self.node_violation:.3g} at nodes (t = {self.node_time:.4f} s), "
             f"{self.dense_violation:.3g} between them (t = {self.dense_time:.4f} s)"
         )
 
