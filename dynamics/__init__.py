@@ -39,6 +39,7 @@ _HOME = {
     "friction": "generalized_forces",
     "joint_springs": "generalized_forces",
     "point_spring": "generalized_forces",
+    "in_threads": "threads",
     "aba": "aba",
     "AbaDerivatives": "aba_derivatives",
     "aba_derivatives": "aba_derivatives",
