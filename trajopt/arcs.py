@@ -49,10 +49,12 @@ def arc_problem(
     degree: int,
     margins: Sequence[NDArray] = (),
     regular: bool = False,
+    settling: float = SETTLING_WEIGHT,
 ) -> Problem:
     """The problem on the arcs of a structure, started from a motion whose times the structure refers to.
 
-    margins, (width,) for every path limit, are taken off its bounds, in its own unit.
+    margins, (width,) for every path limit, are taken off its bounds, in its own unit; settling is the weight
+    of the effort that chooses the motion of free joints.
     """
     free = is_free(structure, problem.dynamics.n, regular)
     arcs = with_trajectory(
@@ -62,7 +64,7 @@ def arc_problem(
         margin = margins[index] if len(margins) else np.zeros(limit.lower.size)
         _add_limit(arcs, structure, index, limit, margin, regular)
     if free:
-        _settle(arcs, motion)
+        _settle(arcs, motion, settling)
     _fix_duration(arcs, problem)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
@@ -128,7 +130,7 @@ def gauss_points(count: int) -> NDArray:
     return 0.5 * (np.polynomial.legendre.leggauss(count)[0] + 1.0)
 
 
-def _settle(arcs: Problem, motion: Solution) -> None:
+def _settle(arcs: Problem, motion: Solution, part: float) -> None:
     """Choose the motion of joints that the optimum leaves free: the one of least effort.
 
     Else polynomials would use that freedom between Gauss points. Where the optimum is attained on a set of
@@ -139,7 +141,7 @@ def _settle(arcs: Problem, motion: Solution) -> None:
         if limit_order(motion.problem, limit) == 2:
             bounds = np.concatenate([limit.lower, limit.upper])
             size = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=1.0))
-            weight = SETTLING_WEIGHT * abs(motion.objective) / (motion.duration * size**2)
+            weight = part * abs(motion.objective) / (motion.duration * size**2)
             arcs.minimize(limit.term**2, weight=weight, name=SETTLING)
 
 
@@ -177,7 +179,9 @@ def _add_limit(
         if free and len(saturated) < arcs.dynamics.n:
             for component in held:
                 lower[component], upper[component] = -np.inf, np.inf
-            arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number), name=f"{limit.name} {BETWEEN}")
+            for part in ("start", "inside", "end"):
+                where_else = ArcNodes(number, part)
+                arcs.subject_to(limit.term, lower, upper, over=where_else, name=f"{limit.name} {BETWEEN}")
         if order != 2 and held:
             fresh = {c: v for c, v in bound.items() if not _carried(arcs, structure, number, index, c)}
             _equal(arcs, terms.a, dict.fromkeys(held, 0.0), ArcNodes(number, where), f"{limit.name} {HELD}")

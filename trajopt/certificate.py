@@ -39,7 +39,7 @@ def signs_of(
     motion: Solution, structure: Structure, wrong: tuple[Contradiction, ...], regular: bool
 ) -> Signs:
     """The check of a structure whose contradictions, gravest first, are known."""
-    limits, n = path_limits(motion), motion.curve.n
+    limits, n = path_limits(motion), motion.problem.dynamics.n
     orders = [limit_order(motion.problem, limit) for limit in limits]
     checked = sum(orders[s.limit] == 2 for saturated in structure.saturated for s in saturated)
     spans = zip(structure.durations, structure.saturated, strict=True)

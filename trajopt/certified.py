@@ -86,6 +86,8 @@ def _unsuited(solution: Solution) -> str:
         return "a window of normalised time means another time on arcs"
     if any(c.over == "path" and np.all(c.lower == c.upper) for c in problem.constraints):
         return "an equality over the whole path leaves no freedom at the ends of arcs"
+    if problem.extras:
+        return "curves beside the joints have no structure that could be read"
     if len(problem.trajectory.arcs) > 1:
         return "the motion has arcs of its own"
     return ""

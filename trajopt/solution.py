@@ -24,6 +24,7 @@ from trajopt.statements import Recipe
 
 if TYPE_CHECKING:
     from trajopt.certified import Certificate
+    from trajopt.diagnosis import Diagnosis
     from trajopt.kkt import KKT
     from trajopt.nlp import NLP
     from trajopt.verify import Report
@@ -174,6 +175,12 @@ class Solution:
         from trajopt.verify import verify
 
         return verify(self)
+
+    def diagnose(self) -> Diagnosis:
+        """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""
+        from trajopt.diagnosis import diagnose
+
+        return diagnose(self.problem, solution=self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""

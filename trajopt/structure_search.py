@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.arcs import arc_problem, is_free, read_back
+from trajopt.arcs import SETTLING_WEIGHT, arc_problem, is_free, read_back
 from trajopt.certificate import Certificate, signs_of
 from trajopt.correction import (
     COLLAPSED,
@@ -43,10 +43,16 @@ if TYPE_CHECKING:
 
 HIGHEST_DEGREE = 16  # beyond it the monomials behind the basis lose more digits than the degree gains
 UNCONFIRMED = 1e-2  # of the range between limits: a larger excess means a wrong structure, not a low degree
+SETTLED_CHANGE = 1e-7  # of the objective: as much as the weight of settling may change it
+AMONG_FREE = (
+    0.1  # the same where joints are free: their limits are inequalities at nodes, and may be tightened
+)
+FREE_DEGREE = 10  # to start from where joints are free: effort makes their motion smooth
 MOST_ITERATIONS = 150  # of one solve on arcs: with the right structure it takes 3 to 60
 SHORT, MOST_DROPPED = 0.06, 2  # of the whole: arcs dropped, and how many, where a solve does not converge
 DOUBLINGS = 2  # of the uniform intervals, while no structure is confirmed
 MOST_INTERVALS = 160
+MOST_SPENT = 600  # iterations on arcs in one search
 
 
 def solved(problem: Problem, solver: Solver) -> Solution:
@@ -78,7 +84,9 @@ class Search:
                 if structure == read:
                     continue
                 read = structure
-                attempt = Attempt(self, motion, structure, regular, self.how.degree)
+                free = is_free(structure, motion.problem.dynamics.n, regular)
+                degree = min(self.how.degree, FREE_DEGREE) if free else self.how.degree
+                attempt = Attempt(self, motion, structure, regular, degree)
                 try:
                     reason = attempt.run()
                 except TrajoptError as error:
@@ -130,6 +138,8 @@ class Attempt:
         self.margins = [np.zeros(limit.lower.size) for limit in path_limits(self.motion)]
         visits: Counter = Counter()
         for _ in range(self.search.how.rounds):
+            if self.search.iterations > MOST_SPENT:
+                return f"{self.reason}; no structure within {MOST_SPENT} iterations"
             visits[(self.structure.saturated, self.degree, *map(bytes, self.margins))] += 1
             if max(visits.values()) > 2:
                 return f"{self.reason}; corrections go in circles"
@@ -165,7 +175,7 @@ class Attempt:
         return self._judged(tuple(largest_excesses(self.motion)), wrong)
 
     def _corrected_by_multipliers(self, wrong: tuple[Contradiction, ...]) -> bool:
-        free = is_free(self.structure, self.motion.curve.n, self.regular)
+        free = is_free(self.structure, self.motion.problem.dynamics.n, self.regular)
         if wrong and wrong[0].impulse > (SETTLED if free else CONTRADICTED):
             self.reason = f"multipliers contradict the structure (relative impulse {wrong[0].impulse:.1e})"
             self.structure = corrected_signs(self.structure, wrong[0], self.regular)
@@ -183,7 +193,8 @@ class Attempt:
         relative = relative_excesses(self.motion, excesses)
         worst = excesses[int(np.argmax(relative))]
         self.reason = f"the arcs overstep {worst.name} of {worst.component} by {worst.value:.3g}"
-        if max(relative) > UNCONFIRMED:
+        free = is_free(self.structure, self.motion.problem.dynamics.n, self.regular)
+        if max(relative) > (AMONG_FREE if free else UNCONFIRMED):
             split = corrected_excess(self.motion, self.structure, worst)
             if split is None:
                 return self.reason
@@ -200,9 +211,9 @@ class Attempt:
         bound = uniform + 1e-6 * abs(uniform) + 1e-12
         if motion.objective > bound and motion.objective > bound + _bought(search.uniform):
             return f"the arcs reach {motion.objective:.8g}, the uniform solve {uniform:.8g}"
-        active = active_slack(motion, self.structure)
-        if active and not is_free(self.structure, motion.curve.n, self.regular):
-            return active
+        doubt = self._unsettled() or active_slack(motion, self.structure)
+        if doubt:
+            return doubt
         certificate = Certificate(
             tolerance=search.how.tol,
             excesses=excesses,
@@ -221,6 +232,24 @@ class Attempt:
             iterations=search.uniform.iterations + search.iterations,
         )
         return ""
+
+    def _unsettled(self) -> str:
+        """Why a structure is wrong: the objective depends on how joints move that it leaves free."""
+        motion = self.motion
+        if not is_free(self.structure, motion.problem.dynamics.n, self.regular):
+            return ""
+        asked = self.search.uniform.problem
+        problem = arc_problem(
+            asked, self.structure, motion, self.degree, self.margins, False, 0.5 * SETTLING_WEIGHT
+        )
+        other = read_back(self.search.solved(problem), asked, self.structure)
+        change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
+        if other.converged and change <= SETTLED_CHANGE:
+            return ""
+        return (
+            "the objective depends on how joints move that the structure leaves free (half the weight of "
+            f"their effort changes it by {change:.1e}): they have switches that are not resolved"
+        )
 
 
 def _bought(solution: Solution) -> float:

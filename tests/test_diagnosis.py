@@ -1,0 +1,122 @@
+"""What stands in the way of a solution, and the least that mends it."""
+
+import numpy as np
+from hand_written import PointMasses, two_link_minimum_time
+
+import trajopt
+from trajopt.diagnosis import diagnose
+from trajopt.elastic import Elastic
+
+
+def mass_in_time(longest, speed=np.inf):
+    """2 kg over 1 m with 50 N: possible from 0.4 s on, or later under a speed limit."""
+    dynamics = PointMasses(1, 2.0, 50.0)
+    dynamics.limits.velocity = np.array([speed])
+    problem = trajopt.Problem(dynamics, trajopt.Trajectory.uniform(20, duration=(0.1, longest)))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    return problem
+
+
+def test_a_motion_too_short_needs_as_much_time_as_the_fastest_one():
+    diagnosis = diagnose(mass_in_time(0.3))
+    fastest = trajopt.solve(mass_in_time(1.0)).duration
+    by_name = {change.limit: change for change in diagnosis.changes}
+    assert not diagnosis.feasible
+    assert np.isclose(by_name["duration of arc 0"].absolute, fastest - 0.3, rtol=1e-4)
+    assert np.isclose(by_name["duration of arc 0"].relative, (fastest - 0.3) / 0.3, rtol=1e-4)
+
+
+def test_or_as_much_force_as_that_time_asks_for():
+    """Force goes with 1 / T^2: the limit that suffices is that of the fastest motion, scaled."""
+    diagnosis = diagnose(mass_in_time(0.3))
+    fastest = trajopt.solve(mass_in_time(1.0)).duration
+    force = next(change for change in diagnosis.changes if change.limit == "torque limits")
+    assert np.isclose(force.absolute, 50.0 * (fastest / 0.3) ** 2 - 50.0, rtol=1e-3)
+    assert diagnosis.changes[0].relative == min(change.relative for change in diagnosis.changes)
+
+
+def test_the_worst_constraints_are_named_with_joint_and_time():
+    page = str(diagnose(mass_in_time(0.3)))
+    assert "torque limits, slider 0 at t = " in page and "probably infeasible" in page
+    assert "smallest change of one limit that restores feasibility" in page
+
+
+def test_speeds_are_told_in_their_own_unit():
+    diagnosis = diagnose(mass_in_time(0.3, speed=2.0))
+    assert any(conflict.place.limit == "velocity limits" for conflict in diagnosis.worst)
+    assert diagnosis.changes == () or all(np.isfinite(change.absolute) for change in diagnosis.changes)
+
+
+def test_where_no_single_limit_helps_the_diagnosis_says_so():
+    problem = mass_in_time(1.0)
+    problem.subject_to(trajopt.q, lower=2.0, over="end", name="far")
+    problem.subject_to(trajopt.q, lower=3.0, over=(0.4, 0.6), name="farther")
+    diagnosis = diagnose(problem)
+    assert not diagnosis.feasible and diagnosis.changes == ()
+    assert "no change of a single limit restores feasibility" in str(diagnosis)
+
+
+def test_a_feasible_problem_is_called_so():
+    diagnosis = diagnose(two_link_minimum_time(8))
+    assert diagnosis.feasible and diagnosis.conflicts == () and "can be met together" in str(diagnosis)
+
+
+def test_a_solution_already_at_hand_is_not_solved_again():
+    problem = mass_in_time(0.3)
+    stuck = trajopt.solve(problem, trajopt.Ipopt(max_iterations=3))
+    diagnosis = stuck.diagnose()
+    assert diagnosis.status == stuck.status.value and not diagnosis.feasible
+
+
+def test_bad_scaling_is_warned_of_with_the_names_of_the_extremes():
+    @trajopt.term
+    def tiny(node):
+        return 1e-9 * node.v + 1e-3
+
+    problem = mass_in_time(1.0)
+    problem.subject_to(tiny, upper=1.0)
+    diagnosis = diagnose(problem)
+    assert any("gradients by row differ" in warning and "tiny" in warning for warning in diagnosis.warnings)
+
+
+def test_equations_that_repeat_each_other_are_warned_of():
+    @trajopt.term
+    def curved(node):
+        return node.q * node.q
+
+    problem = mass_in_time(1.0)
+    problem.subject_to(curved, equals=0.25, over=(0.5, 0.5 + 1e-9), name="midway")
+    problem.subject_to(curved, equals=0.25, over=(0.5, 0.5 + 1e-9), name="midway again")
+    warnings = diagnose(problem).warnings
+    assert any("follow from the others" in warning and "midway again" in warning for warning in warnings)
+
+
+def test_derivatives_of_the_elastic_problem_are_those_of_its_functions():
+    elastic = Elastic(trajopt.transcribe(two_link_minimum_time(5)))
+    rng = np.random.default_rng(0)
+    y = elastic.start + 0.01 * rng.standard_normal(elastic.variable_count)
+    step, direction = 1e-6, rng.standard_normal(elastic.variable_count)
+    weights = rng.standard_normal(elastic.row_count)
+
+    def slope(function):
+        return (function(y + step * direction) - function(y - step * direction)) / (2.0 * step)
+
+    jacobian = np.zeros((elastic.row_count, elastic.variable_count))
+    np.add.at(jacobian, (elastic.jacobian_rows, elastic.jacobian_columns), elastic.jacobian(y))
+    assert np.allclose(jacobian @ direction, slope(elastic.rows), atol=1e-6)
+    assert np.isclose(elastic.gradient(y) @ direction, slope(elastic.objective), rtol=1e-6)
+
+    def lagrangian_gradient(at):
+        matrix = np.zeros_like(jacobian)
+        np.add.at(matrix, (elastic.jacobian_rows, elastic.jacobian_columns), elastic.jacobian(at))
+        return elastic.gradient(at) + matrix.T @ weights
+
+    hessian = np.zeros((elastic.variable_count, elastic.variable_count))
+    np.add.at(hessian, (elastic.hessian_rows, elastic.hessian_columns), elastic.hessian(y, weights, 1.0))
+    hessian = hessian + np.tril(hessian, -1).T
+    assert np.allclose(hessian @ direction, slope(lagrangian_gradient), rtol=1e-4, atol=1e-5)
+
+

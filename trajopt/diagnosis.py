@@ -1,0 +1,317 @@
+"""Diagnosis of a solve that failed or got stuck: which limits conflict, by how much, and what would mend it.
+
+Elastic relaxation: every row and bound of the problem gets a slack in each direction, and their sum is
+minimized,
+
+    minimize sum(s)   subject to   row_lower - s_low <= g(y) <= row_upper + s_high,   s >= 0,
+
+an exact penalty (L1), so that few limits carry all of the violation: those are in conflict. The problem is
+scaled, so slacks are parts of the limits' own size; afterwards they are given in the limits' units.
+
+The smallest change of one limit that restores feasibility: the same relaxation with slack for that limit
+alone, one common slack for all its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.elastic import Elastic, one_slack_for
+from trajopt.nlp import NLP
+from trajopt.problem import Problem
+from trajopt.solver import Solver
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
+BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that deserves a word
+RANK = 1e-9  # of the largest singular value
+LARGEST_DENSE = 3000  # rows or unknowns up to which singular values are computed
+CANDIDATES = 6  # limits for which the smallest change is computed
+
+
+@dataclass(frozen=True)
+class Place:
+    """One row or bound of a problem, named."""
+
+    limit: str
+    component: str
+    time: float | None
+
+    def __str__(self) -> str:
+        when = "" if self.time is None else f" at t = {self.time:.4f} s"
+        return f"{self.limit}{', ' * bool(self.component)}{self.component}{when}"
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A limit that elastic relaxation overstepped."""
+
+    place: Place  # where it is overstepped most
+    amount: float  # in the limit's unit
+    relative: float  # of the limit's size
+    rows: int  # how many of its rows are overstepped
+
+
+@dataclass(frozen=True)
+class Change:
+    """The smallest change of one limit that makes the problem feasible, alone."""
+
+    limit: str
+    component: str
+    absolute: float  # in the limit's unit
+    relative: float  # of the limit's size
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found; print it.
+
+    status : how the solve that is diagnosed ended
+    worst : the rows and bounds violated most at its point
+    conflicts : what elastic relaxation overstepped, empty for a feasible problem
+    changes : each restores feasibility alone, the smallest relative one first; empty where none does
+    warnings : rank and scaling
+    """
+
+    name: str
+    status: str
+    feasible: bool
+    worst: tuple[Conflict, ...]
+    conflicts: tuple[Conflict, ...]
+    changes: tuple[Change, ...]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"diagnosis of {self.name}: {self.status}"]
+        lines += self._table("violated most at the last point", self.worst)
+        if self.feasible:
+            lines.append("the limits can be met together: elastic relaxation needed no slack")
+        else:
+            lines += self._table("limits in conflict (elastic relaxation)", self.conflicts)
+            lines += self._changes()
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+    def _changes(self) -> list[str]:
+        if not self.changes:
+            return ["no change of a single limit restores feasibility"]
+        lines = ["smallest change of one limit that restores feasibility:"]
+        for change in self.changes:
+            what = f"{change.limit}, {change.component or 'everywhere'}"
+            lines.append(f"  {what:<52}{change.absolute:>12.4g} {change.relative:>10.2%}")
+        return lines
+
+    @staticmethod
+    def _table(title: str, conflicts: Sequence[Conflict]) -> list[str]:
+        if not conflicts:
+            return []
+        lines = [f"{title}:"]
+        for conflict in conflicts:
+            lines.append(
+                f"  {conflict.place!s:<52}{conflict.amount:>12.4g} {conflict.relative:>10.2%}"
+                f"  ({conflict.rows} rows)"
+            )
+        return lines
+
+
+def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution | None = None) -> Diagnosis:
+    """Solve (unless a solution is given), relax, and say what stands in the way.
+
+    Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
+    """
+    from trajopt.solution import Solution
+    from trajopt.transcription import transcribe
+
+    if solver is None:
+        from trajopt.ipopt import Ipopt
+
+        solver = Ipopt()
+    nlp = transcribe(problem)
+    if solution is None:
+        answer = solver.solve(nlp)
+        y, solution = answer.y, Solution.of(problem, nlp, answer)
+    else:
+        y = unknowns_of(nlp, solution)
+    labels = Labels(problem, nlp, solution)
+    relaxed = Elastic(nlp)
+    slackest = solver.solve(relaxed, None, relaxed.warm(y)).y  # type: ignore[arg-type]
+    over = relaxed.excess(slackest)
+    feasible = float(over.max(initial=0.0)) <= FEASIBLE
+    conflicts = () if feasible else labels.conflicts(over)
+    worst = labels.conflicts(relaxed.excess(y))
+    return Diagnosis(
+        name=problem.name,
+        status=str(solution.status.value),
+        feasible=feasible,
+        worst=worst,
+        conflicts=conflicts,
+        changes=()
+        if feasible
+        else changes(nlp, labels, (*conflicts, *worst), solver, slackest[: nlp.variable_count]),
+        warnings=tuple(warnings_of(nlp, y, labels)),
+    )
+
+
+def unknowns_of(nlp: NLP, solution: Solution) -> NDArray:
+    """The unknowns y at which a problem's NLP has the motion of a solution."""
+    layout = nlp.projection.layout
+    x = np.zeros(layout.size)
+    for offset, points in zip(layout.offsets, solution.curve.control_points, strict=True):
+        x[offset : offset + points.size] = points.ravel()
+    x[layout.durations] = solution.curve.durations
+    for name, place in layout.parameters.items():
+        x[place] = solution.parameters[name]
+    return nlp.elimination.reduce(x)
+
+
+def changes(
+    nlp: NLP, labels: Labels, conflicts: Sequence[Conflict], solver: Solver, y: NDArray
+) -> tuple[Change, ...]:
+    """For each conflicting limit alone: one slack for all of its rows, made as small as possible."""
+    found = []
+    places = [conflict.place for conflict in conflicts[:CANDIDATES]]
+    places += [Place(name, "", None) for name in dict.fromkeys(place.limit for place in places)]
+    tried: set[bytes] = set()
+    for place in dict.fromkeys(Place(place.limit, place.component, None) for place in places):
+        members = labels.members(place)
+        if members.tobytes() in tried:
+            continue
+        tried.add(members.tobytes())
+        base = Elastic(nlp)
+        alone = Elastic(nlp, one_slack_for(base, [members]))
+        answer = solver.solve(alone, None, alone.warm(y))  # type: ignore[arg-type]
+        hard = alone.excess(answer.y)
+        hard[:, members] = 0.0
+        if hard.max(initial=0.0) <= FEASIBLE:
+            slack = float(answer.y[nlp.variable_count])
+            unit, part = (float(np.median(values[members])) for values in (labels.units, labels.parts))
+            found.append(Change(place.limit, place.component, slack * unit, slack * part))
+    return tuple(sorted(found, key=lambda change: change.relative))
+
+
+class Labels:
+    """Names, times and units of the rows and bounds of a problem, (m + n,) each."""
+
+    def __init__(self, problem: Problem, nlp: NLP, solution: Solution) -> None:
+        self.limits: list[str] = list(nlp.linear.names)
+        self.components: list[str] = [""] * len(self.limits)
+        self.times: list[float | None] = [None] * len(self.limits)
+        for group in nlp.groups:
+            labels = problem.component_names(group.quantity, group.lower.shape[1])
+            for row, component in zip(
+                *np.unravel_index(np.flatnonzero(group.kept), group.lower.shape), strict=True
+            ):
+                self.limits.append(group.name)
+                self.components.append(labels[component])
+                self.times.append(float(solution.node_times[group.node[row]]))
+        self._add_bounds(problem, nlp, solution)
+        #: what a scaled excess of one is in the limit's unit, and as a part of the limit
+        self.units = np.concatenate([1.0 / nlp.row_scale, np.ones(nlp.variable_count)])
+        self.parts = np.ones(self.units.size)
+        self._measure_velocities(problem, nlp, solution)
+        self._measure_durations(nlp)
+        self._keys = [f"{a}|{b}" for a, b in zip(self.limits, self.components, strict=True)]
+
+    def _add_bounds(self, problem: Problem, nlp: NLP, solution: Solution) -> None:
+        from trajopt.linear import variable_bounds
+
+        names = variable_bounds(problem, nlp.projection)[2]
+        hull = [c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q"]
+        for x in nlp.elimination.free:
+            name, joint, time = names[x], "", None
+            if x < nlp.projection.layout.control_point_count and name.startswith("control point"):
+                joint = name.partition(" of ")[2].partition(" in arc ")[0]
+                name = hull[0] if hull else name
+            self.limits.append(name)
+            self.components.append(joint)
+            self.times.append(time)
+
+    def _measure_velocities(self, problem: Problem, nlp: NLP, solution: Solution) -> None:
+        """Rows of velocity hulls are multiplied by the duration and bounded by zero."""
+        for constraint in problem.constraints:
+            if constraint.hold != "hull" or constraint.term.quantity != "v":
+                continue
+            for joint, low, high in zip(
+                problem.dynamics.joint_names, constraint.lower, constraint.upper, strict=True
+            ):
+                size = max((abs(bound) for bound in (low, high) if np.isfinite(bound)), default=1.0) or 1.0
+                for row, name in enumerate(nlp.linear.names):
+                    if name == f"{constraint.name} of {joint}":
+                        self.limits[row], self.components[row] = constraint.name, joint
+                        self.units[row] /= float(np.mean(solution.curve.durations))
+                        self.parts[row] = self.units[row] / size
+
+    def _measure_durations(self, nlp: NLP) -> None:
+        for index in range(nlp.variable_count):
+            if self.limits[nlp.row_count + index].startswith("duration"):
+                bounds = [b for b in (nlp.lower[index], nlp.upper[index]) if np.isfinite(b) and b > 0.0]
+                self.parts[nlp.row_count + index] = 1.0 / max(bounds, default=1.0)
+
+    def members(self, place: Place) -> NDArray:
+        """All rows and bounds of a component of a limit, of all components where none is named."""
+        if not place.component:
+            return np.flatnonzero([limit == place.limit for limit in self.limits])
+        key = f"{place.limit}|{place.component}"
+        return np.flatnonzero([other == key for other in self._keys])
+
+    def place(self, index: int) -> Place:
+        return Place(self.limits[index], self.components[index], self.times[index])
+
+    def conflicts(self, over: NDArray) -> tuple[Conflict, ...]:
+        """Overstepped limits, each at its worst place, the gravest first."""
+        size = over.max(axis=0)
+        found: dict[str, list[int]] = {}
+        for index in np.flatnonzero(size > FEASIBLE):
+            found.setdefault(self._keys[index], []).append(int(index))
+        result = []
+        for indices in found.values():
+            worst = max(indices, key=lambda i: size[i])
+            amount = float(size[worst] * self.units[worst])
+            relative = float(size[worst] * self.parts[worst])
+            result.append(Conflict(self.place(worst), amount, relative, len(indices)))
+        return tuple(sorted(result, key=lambda conflict: -conflict.relative))
+
+
+def warnings_of(nlp: NLP, y: NDArray, labels: Labels) -> list[str]:
+    """Bad scaling of rows and unknowns, and equalities that follow from each other, at y."""
+    found = []
+    values = np.abs(nlp.jacobian(y))
+    by_row = np.zeros(nlp.row_count)
+    np.maximum.at(by_row, nlp.jacobian_rows, values)
+    by_unknown = np.zeros(nlp.variable_count)
+    np.maximum.at(by_unknown, nlp.jacobian_columns, values)
+    for what, sizes, offset in (("row", by_row, 0), ("unknown", by_unknown, nlp.row_count)):
+        alive = np.flatnonzero(sizes > 0.0)
+        if alive.size and sizes[alive].max() > BADLY_SCALED * sizes[alive].min():
+            low, high = alive[np.argmin(sizes[alive])], alive[np.argmax(sizes[alive])]
+            found.append(
+                f"gradients by {what} differ {sizes[high] / sizes[low]:.1e} times: least for "
+                f"{labels.place(offset + low)}, largest for {labels.place(offset + high)}; use units where "
+                "both are near one"
+            )
+    found += _dependent_equalities(nlp, y, labels)
+    return found
+
+
+def _dependent_equalities(nlp: NLP, y: NDArray, labels: Labels) -> list[str]:
+    from trajopt.multipliers import dense_jacobian
+
+    rows = np.flatnonzero(nlp.row_lower == nlp.row_upper)
+    if not rows.size or nlp.variable_count * nlp.row_count > LARGEST_DENSE**2:
+        return []
+    matrix = dense_jacobian(nlp, nlp.jacobian(y))[rows]
+    left, values, _ = np.linalg.svd(matrix, full_matrices=True)
+    values = np.concatenate([values, np.zeros(rows.size - values.size)])
+    weak = np.flatnonzero(values <= RANK * max(values[0], 1e-300))
+    if not weak.size:
+        return []
+    involved = rows[np.flatnonzero(np.abs(left[:, weak]).max(axis=1) > 0.1)]
+    names = ", ".join(dict.fromkeys(labels.limits[row] for row in involved))
+    return [f"{weak.size} of {rows.size} equations follow from the others: look at {names}"]
