@@ -37,6 +37,10 @@ _HOME = {
     "Solution": "solution",
     "Certified": "certified",
     "Refined": "refinement",
+    "diagnose": "diagnosis",
+    "multistart": "multistart",
+    "Checkpointed": "checkpoint",
+    "switching_times": "switching_time",
     "TrajoptError": "errors",
 }
 

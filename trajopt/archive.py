@@ -114,10 +114,15 @@ def rebuilt_problem(solution: Solution) -> Problem:
             f"'{solution.name}' was saved without a recipe, so only q, v, a and jerk are known: "
             "pass its problem, Solution.load(path, problem=...)"
         )
+    problem = built(recipe)
+    _check_fits(solution, problem, recipe.problem)
+    return problem
+
+
+def built(recipe: Recipe) -> Problem:
+    """The problem of a recipe, by the library registered for it; SolutionFileError where there is none."""
     for entry in entry_points(group=REBUILDERS):
-        problem = entry.load()(recipe.problem, dict(recipe.parameters))
-        _check_fits(solution, problem, recipe.problem)
-        return problem
+        return entry.load()(recipe.problem, dict(recipe.parameters))
     raise SolutionFileError(
         f"no installed library builds '{recipe.problem}': pass problem=... to Solution.load"
     )

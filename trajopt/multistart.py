@@ -1,0 +1,212 @@
+"""Many starts, in parallel processes, and a table of what became of each.
+
+A start is a seed. Seed 0 is the problem's own guess; every other one perturbs the guessed curve smoothly
+(random sums of sines that vanish at both ends) and scales the guessed duration. Processes are spawned, so the
+problem is built in each of them: from its recipe, or by a function that can be pickled.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import OptionError
+from trajopt.problem import Problem, Recipe
+from trajopt.solution import Solution
+from trajopt.solver import Solver
+
+HARMONICS = 4
+EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
+
+
+@dataclass(frozen=True)
+class Start:
+    """One row of the table: how a start ended; a failure keeps its message."""
+
+    seed: int
+    status: str
+    converged: bool
+    objective: float
+    duration: float
+    iterations: int
+    seconds: float
+    error: str = ""
+
+    def __str__(self) -> str:
+        outcome = self.error or self.status
+        return (
+            f"{self.seed:>5} {self.objective:>16.9g} {self.duration:>13.7g} {self.iterations:>6} "
+            f"{self.seconds:>9.3f}  {outcome}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MultiStart:
+    """All starts by seed, failures among them, and the best solution (None if none converged)."""
+
+    starts: tuple[Start, ...]
+    best: Solution | None
+
+    @property
+    def optima(self) -> tuple[float, ...]:
+        """Different objectives of converged starts, the lowest first."""
+        found: list[float] = []
+        for value in sorted(start.objective for start in self.starts if start.converged):
+            if not found or value - found[-1] > EQUAL * max(abs(value), 1e-300):
+                found.append(value)
+        return tuple(found)
+
+    def __str__(self) -> str:
+        header = f"{'seed':>5} {'objective':>16} {'duration [s]':>13} {'iter.':>6} {'seconds':>9}  outcome"
+        converged = sum(start.converged for start in self.starts)
+        last = f"{converged} of {len(self.starts)} starts converged, to {len(self.optima)} different optima"
+        return "\n".join([header, *map(str, self.starts), last])
+
+
+def multistart(
+    source: Problem | Recipe | Callable[[], Problem],
+    starts: int = 8,
+    solver: Solver | None = None,
+    *,
+    processes: int = 2,
+    spread: float = 0.3,
+    seed: int = 0,
+) -> MultiStart:
+    """Solve from many starts; the table is the same for any number of processes.
+
+    source : a problem with a recipe, a recipe, or a picklable function without arguments that builds one
+    spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none)
+    Raises OptionError for a problem that no other process could build.
+    """
+    if not isinstance(starts, int) or starts < 1:
+        raise OptionError(f"starts is {starts!r}: give a whole number of at least 1")
+    if not isinstance(processes, int) or processes < 1:
+        raise OptionError(f"processes is {processes!r}: give a whole number of at least 1")
+    if not (np.isfinite(spread) and spread >= 0.0):
+        raise OptionError(f"spread is {spread!r}: give a part of the travel, 0 or more")
+    build = _builder(source)
+    if solver is None:
+        from trajopt.ipopt import Ipopt
+
+        solver = Ipopt()
+    jobs = [(build, number, seed, spread, solver) for number in range(starts)]
+    outcomes = [_one(*job) for job in jobs] if processes == 1 else _parallel(jobs, processes)
+    best = min(
+        (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None
+    )
+    winner = None if best is None or best[1] is None else _restored(build, best[1])
+    return MultiStart(tuple(start for start, _ in outcomes), winner)
+
+
+def _parallel(jobs: Sequence[tuple], processes: int) -> list[tuple[Start, Any]]:
+    """A process that dies takes only its own start with it into the table, as long as others can be made."""
+    found: dict[int, tuple[Start, Any]] = {}
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(_one, *job): job[1] for job in jobs}
+        for future in as_completed(futures):
+            number = futures[future]
+            try:
+                found[number] = future.result()
+            except Exception as error:  # the process died, or its answer could not be sent
+                found[number] = (_failed(number, error), None)
+    return [found[number] for number in sorted(found)]
+
+
+def _one(
+    build: Callable[[], Problem], number: int, seed: int, spread: float, solver: Solver
+) -> tuple[Start, Any]:
+    """Solve from one start; whatever it raises becomes a row of the table."""
+    from trajopt.solve import solve
+
+    try:
+        problem = build()
+        if number:
+            perturb(problem, np.random.default_rng([seed, number]), spread)
+        solution = solve(problem, solver)
+    except Exception as error:
+        return _failed(number, error), None
+    start = Start(
+        number,
+        str(solution.status.value),
+        solution.converged,
+        float(solution.objective),
+        solution.duration,
+        solution.iterations,
+        solution.seconds,
+    )
+    from dataclasses import replace
+
+    sent = replace(solution, known_problem=None)
+    for name in ("_graphs", "problem"):
+        sent.__dict__.pop(name, None)
+    return start, sent
+
+
+def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
+    """Move the problem's guess: sines that vanish at both ends, and a duration from half to twice as long."""
+    from trajopt.transcription import transcribe
+
+    nlp = transcribe(problem)
+    x, layout = nlp.elimination.expand(nlp.start), nlp.projection.layout
+    arcs, n = problem.trajectory.arcs, problem.dynamics.n
+    points = [
+        x[offset : offset + arc.basis.count * n].reshape(-1, n)
+        for offset, arc in zip(layout.offsets, arcs, strict=True)
+    ]
+    travel = np.ptp(np.concatenate(points), axis=0)
+    size = spread * np.where(travel > 1e-9, travel, 1.0)
+    weights = rng.standard_normal((HARMONICS, n)) * size / np.arange(1, HARMONICS + 1)[:, None]
+
+    def curve(s: Any) -> np.ndarray:
+        along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
+        arc = np.minimum((along * len(arcs)).astype(int), len(arcs) - 1)
+        base = np.empty((*along.shape, n))
+        for number, one in enumerate(arcs):
+            here = arc == number
+            base[here] = one.basis.evaluate(points[number], along[here] * len(arcs) - number)
+        waves = np.sin(np.pi * np.arange(1, HARMONICS + 1) * along[..., None])
+        return base + waves @ weights
+
+    problem.guess(curve, duration=x[layout.durations] * 2.0 ** rng.uniform(-1.0, 1.0))
+
+
+def _restored(build: Callable[[], Problem], sent: Solution) -> Solution:
+    from dataclasses import replace
+
+    return replace(sent, known_problem=build())
+
+
+def _failed(number: int, error: BaseException) -> Start:
+    text = traceback.format_exception_only(type(error), error)[-1].strip()
+    return Start(number, "failed", False, float("nan"), float("nan"), 0, float("nan"), text)
+
+
+@dataclass(frozen=True)
+class _FromRecipe:
+    """A recipe as a function that can be pickled."""
+
+    problem: str
+    parameters: tuple[tuple[str, Any], ...]
+
+    def __call__(self) -> Problem:
+        from trajopt.archive import built
+
+        return built(Recipe(self.problem, dict(self.parameters)))
+
+
+def _builder(source: Any) -> Callable[[], Problem]:
+    recipe = source if isinstance(source, Recipe) else getattr(source, "recipe", None)
+    if recipe is not None:
+        return _FromRecipe(recipe.problem, tuple(recipe.parameters.items()))
+    if isinstance(source, Problem) or not callable(source):
+        raise OptionError(
+            "multistart builds the problem in other processes: give a problem of the library, its recipe, "
+            "or a function without arguments at the top of a module that returns the problem"
+        )
+    return source
