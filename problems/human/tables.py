@@ -47,10 +47,9 @@ class Segment:
 @functools.cache
 def freedoms() -> Mapping[str, Freedom]:
     """The 55 degrees of freedom by name, parents first."""
-    columns = (
-        "name parent_dof type limit_lo_deg_or_m limit_hi_deg_or_m torque_lo_Nm torque_hi_Nm status "
-        "symmetry_rule body_carried axis_x axis_y axis_z"
-    ).split() + [f"offset_{axis}_frac_H" for axis in AXES]
+    columns = ["name", "parent_dof", "type", "status", "symmetry_rule", "body_carried"]
+    columns += ["limit_lo_deg_or_m", "limit_hi_deg_or_m", "torque_lo_Nm", "torque_hi_Nm"]
+    columns += [f"axis_{axis}" for axis in AXES] + [f"offset_{axis}_frac_H" for axis in AXES]
     return MappingProxyType({row["name"]: _freedom(row) for row in rows("model55_joints.csv", columns)})
 
 
@@ -87,7 +86,7 @@ def guessed_control_points() -> Mapping[str, np.ndarray]:
 
 def rows(name: str, columns: list[str]) -> list[dict[str, str]]:
     """The rows of a table; ProblemError where a column or a value is missing."""
-    text = files("problems.human").joinpath("data", name).read_text(encoding="utf-8")
+    text = files("problems.human").joinpath("data").joinpath(name).read_text(encoding="utf-8")
     return checked_rows(text, name, columns)
 
 

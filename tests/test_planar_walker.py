@@ -1,0 +1,150 @@
+"""The planar walker: what a cyclic step owes to physics, whatever is optimal, and that it walks."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from problems import planar_walker
+from problems.human import ground_reaction
+from problems.human.model import standing, step_symmetry
+from problems.human.step import Step
+from trajopt.errors import OptionError, ProblemError
+
+WEIGHT = 75.0 * 9.81
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return trajopt.solve(planar_walker.build(), trajopt.Ipopt(tol=1e-6), progress="silent")
+
+
+def reactions(walk, t):
+    return walk.value(trajopt.base_wrench, t)
+
+
+def step_integral(curve, duration, breaks):
+    """Integral over the step by Gauss quadrature within every span, where the motion is smooth."""
+    points, weights = np.polynomial.legendre.leggauss(12)
+    spans = pairwise(breaks)
+    return sum(0.5 * (b - a) * weights @ curve(0.5 * (a + b) + 0.5 * (b - a) * points) for a, b in spans)
+
+
+def test_the_walker_converges_to_a_step_that_repeats_itself(walk):
+    assert walk.converged and walk.kkt.error < 1e-5
+    signs, order, offset = step_symmetry(walk.joint_names, 0.6)
+    for curve, moved in ((walk.q, offset), (walk.v, 0.0)):
+        assert np.allclose(curve(walk.duration), signs * curve(0.0)[order] + moved, rtol=0, atol=1e-9)
+
+
+def test_nothing_pulls_on_the_pelvis(walk):
+    """The six global forces vanish because the ground supplies exactly the base wrench."""
+    tau = walk.tau(np.linspace(0.0, walk.duration, 23))
+    assert np.abs(tau[:, :3]).max() < 1e-10 and np.abs(tau[:, 3:]).max() > 30.0
+
+
+def test_the_ground_carries_the_weight_and_pushes_no_net_impulse(walk):
+    def force(t):
+        return reactions(walk, t)[:, 3:]
+
+    mean = step_integral(force, walk.duration, np.unique(walk.knot_times)) / walk.duration
+    assert mean[1] == pytest.approx(WEIGHT, rel=1e-8)
+    assert mean[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_shares_of_the_feet_add_up_and_begin_and_end_at_zero(walk):
+    leading, trailing = walk.problem.loads["hindfoot_r"], walk.problem.loads["hindfoot_l"]
+    t = np.linspace(0.0, walk.duration, 23)
+    assert np.allclose(walk.value(leading, t) + walk.value(trailing, t), reactions(walk, t), atol=1e-9)
+    assert np.allclose(walk.value(leading, 0.0), 0.0) and np.allclose(walk.value(trailing, 0.13), 0.0)
+
+
+def test_the_swinging_leg_balances_by_itself(walk):
+    """Hip torque of the free leg: moments about the hip of what its bodies need beyond their weight.
+
+    Computed from poses of bodies alone, by differences in time.
+    """
+    model, t, h = walk.problem.dynamics, 0.3, 1e-5
+    links = ["thigh_l", "shank_l", "hindfoot_l"]
+    bodies = [body for body in model.bodies if body.name in links]
+
+    def centres(time):
+        poses = dynamics.forward_kinematics(model, walk.q(time), links)
+        return poses.position + np.einsum("bij,bj->bi", poses.rotation, [b.centre_of_mass for b in bodies])
+
+    hip = dynamics.forward_kinematics(model, walk.q(t), links).position[0]
+    acceleration = (centres(t + h) - 2 * centres(t) + centres(t - h)) / h**2
+    levers = centres(t) - hip
+    needed = np.cross(levers, [[b.mass] for b in bodies] * (acceleration - model.gravity))[:, 2].sum()
+    names = list(walk.joint_names)
+    tilt, bends = names.index("global_tilt"), [names.index(f"{joint}_l_{way}") for joint, way in (
+        ("hip", "flex"), ("knee", "flex"), ("ankle", "dorsi"))]  # fmt: skip
+    turning = -walk.a(t)[tilt] + np.cumsum(walk.a(t)[bends] * [1, -1, 1])
+    needed += sum(b.inertia[2, 2] * alpha for b, alpha in zip(bodies, turning, strict=True))
+    assert walk.tau(t)[bends[0]] == pytest.approx(needed, rel=1e-4, abs=1e-3)
+
+
+def test_the_walk_is_plausible(walk):
+    t = np.linspace(0.0, walk.duration, 101)
+    vertical = reactions(walk, t)[:, 4] / WEIGHT
+    knee = np.rad2deg(walk.q(t)[:, list(walk.joint_names).index("knee_l_flex")])
+    point = ground_reaction.zero_moment_point(reactions(walk, t))[:, 0]
+    single = t >= 0.24 * walk.duration
+    assert vertical.min() > 0.1 and vertical.max() < 2.0
+    assert 45.0 < knee.max() < 75.0
+    assert np.all((point[single] > -0.01) & (point[single] < 0.28))
+    assert walk.seconds < 30.0  # half a second where nothing else runs
+
+
+def test_derivatives_of_torques_and_reactions_are_exact():
+    nlp = trajopt.transcribe(planar_walker.build(intervals=3))
+    rng = np.random.default_rng(3)
+    y = nlp.start + 0.01 * rng.standard_normal(nlp.variable_count)
+    direction, multipliers = rng.standard_normal((2, max(nlp.variable_count, nlp.row_count)))
+    direction, multipliers = direction[: nlp.variable_count], multipliers[: nlp.row_count]
+    first, second = slopes(nlp, y, direction, multipliers)
+    assert first == pytest.approx(2.0, abs=0.05) and second == pytest.approx(3.0, abs=0.05)
+
+
+def slopes(nlp, y, direction, multipliers):
+    """Orders at which a first and a second order Taylor expansion of the Lagrangian fail."""
+
+    def lagrangian(x):
+        return nlp.objective(x) + multipliers @ nlp.rows(x)
+
+    value, jacobian = lagrangian(y), np.zeros(nlp.variable_count)
+    np.add.at(jacobian, nlp.jacobian_columns, nlp.jacobian(y) * multipliers[nlp.jacobian_rows])
+    slope = (nlp.gradient(y) + jacobian) @ direction
+    entries = nlp.hessian(y, multipliers, 1.0) * direction[nlp.hessian_rows] * direction[nlp.hessian_columns]
+    bend = np.sum(entries * np.where(nlp.hessian_rows == nlp.hessian_columns, 1.0, 2.0))
+    steps = 2.0 ** -np.arange(5, 9)
+    first = np.array([abs(lagrangian(y + h * direction) - value - h * slope) for h in steps])
+    second = np.array(
+        [abs(lagrangian(y + h * direction) - value - h * slope - 0.5 * h**2 * bend) for h in steps]
+    )
+    return tuple(np.polyfit(np.log(steps), np.log(errors), 1)[0] for errors in (first, second))
+
+
+def test_standing_is_a_start_as_good_as_any():
+    problem = planar_walker.build(start="standing")
+    assert np.allclose(
+        problem.guessed_curve(np.array([0.5]))[0, 1:], standing(problem.dynamics.joint_names)[1:]
+    )
+
+
+def test_steps_that_nobody_can_do_are_refused():
+    with pytest.raises(ProblemError, match=r"the step's speed is -1\.0"):
+        planar_walker.build(speed=-1.0)
+    with pytest.raises(ProblemError, match=r"the events of the step are foot flat 0\.5"):
+        planar_walker.build(foot_flat=0.5)
+    with pytest.raises(OptionError, match="starts from 'running': use 'standing' or 'measured'"):
+        planar_walker.build(start="running")
+
+
+def test_events_of_a_step_place_the_feet():
+    step = Step(0.6, 1.2, 1.75, 75.0)
+    assert step.duration == 0.5 and step.place("heel_r") == (0.0, 0.05)
+    assert step.place("heel_l") == (-0.6, -0.05)
+    assert step.sole["toe"] == pytest.approx(0.152 * 1.75)
