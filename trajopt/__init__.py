@@ -41,15 +41,16 @@ _HOME = {
     "multistart": "multistart",
     "Checkpointed": "checkpoint",
     "switching_times": "switching_time",
+    "inverse_kinematics": "warm_start",
     "TrajoptError": "errors",
 }
 
-__all__ = [*_HOME, "plot"]
+__all__ = [*_HOME, "library", "plot"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":
-        return import_module("trajopt.plot")
+    if name in ("library", "plot"):
+        return import_module(f"trajopt.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'trajopt' has no attribute {name!r}")
     value = getattr(import_module(f"trajopt.{_HOME[name]}"), name)

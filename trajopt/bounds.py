@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
 from trajopt.statements import Over
-from trajopt.use import ArcNodes
+from trajopt.use import ArcNodes, Neighbours
+
+
+def numbers(value: Any, what: str) -> NDArray[np.float64]:
+    """`value` as a float array; ShapeError where it is made of anything but numbers."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{what} is {value!r}: give a number or an array of numbers") from error
 
 
 def bound_of(value: ArrayLike | None, absent: float, width: int, label: str, joints: tuple) -> NDArray:
-    array = np.asarray(absent if value is None else value, dtype=float)
+    array = numbers(absent if value is None else value, f"a bound of '{label}'")
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
     if array.ndim > 1 or (array.ndim == 1 and array.size != width):
@@ -24,7 +34,10 @@ def bound_of(value: ArrayLike | None, absent: float, width: int, label: str, joi
 
 def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
     """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds."""
-    parts = [np.asarray(part, dtype=float) for part in (lower, upper, 0.0 if guess is None else guess)]
+    if not isinstance(width, (int, np.integer)) or width < 1:
+        raise ShapeError(f"{kind} '{name}' has width {width!r}: give a whole number of at least 1")
+    written = (lower, upper, 0.0 if guess is None else guess)
+    parts = [numbers(part, f"a bound or the guess of {kind} '{name}'") for part in written]
     size = max(width, *(part.size for part in parts))
     if any(part.ndim > 1 or part.size not in (1, size) for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
@@ -44,7 +57,7 @@ def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDAr
 
 
 def checked_over(over: Over) -> Over:
-    if isinstance(over, ArcNodes):
+    if isinstance(over, (ArcNodes, Neighbours)):
         return over
     if isinstance(over, tuple):
         if len(over) == 2 and 0.0 <= over[0] < over[1] <= 1.0:

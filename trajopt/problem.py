@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt import terms
 from trajopt.block import Block, Dynamics
-from trajopt.bounds import bound_of, checked_over, unknown
+from trajopt.bounds import bound_of, checked_over, numbers, unknown
+from trajopt.data import Data, DataBlock, data_of
 from trajopt.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
@@ -45,6 +46,7 @@ class Problem:
     extras: dict[str, Extra] = field(default_factory=dict, init=False)
     loads: dict[str, Any] = field(default_factory=dict, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
+    datasets: dict[str, Data] = field(default_factory=dict, init=False)
     guessed_curve: Any = field(default=None, init=False)
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
     recipe: Recipe | None = field(default=None, init=False)
@@ -60,13 +62,13 @@ class Problem:
         Vector terms are summed over their components. `over` is "path" unless the term is the duration or a
         parameter, whose value counts once.
         """
-        weight = float(weight)
-        if not np.isfinite(weight):
-            raise NotFiniteError(f"the weight of '{term.name}' is {weight}: give a finite number")
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
+        factor = numbers(weight, f"the weight of '{term.name}'")
+        if factor.ndim or not np.isfinite(factor):
+            raise NotFiniteError(f"the weight of '{term.name}' is {weight}: give a finite number")
         constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
         where = over if over is not None else ("end" if constant else "path")
-        self.costs.append(Cost(term, weight, checked_over(where), name or term.name))
+        self.costs.append(Cost(term, float(factor), checked_over(where), name or term.name))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -82,12 +84,12 @@ class Problem:
         hold: Literal["nodes", "hull"] = "nodes",
     ) -> None:
         """Add lower <= term <= upper, or term = equals; scalars hold for every component."""
+        width = self.width_of_term(term)
         label = name or term.name
         if equals is not None:
             if lower is not None or upper is not None:
                 raise OptionError(f"'{label}' has both equals and bounds: give one of them")
             lower = upper = equals
-        width = self.width_of_term(term)
         low = bound_of(lower, -np.inf, width, label, self._labels(term.quantity))
         high = bound_of(upper, np.inf, width, label, self._labels(term.quantity))
         if np.any(low > high):
@@ -145,8 +147,8 @@ class Problem:
 
         q, v and extra curves are eliminated, other terms become rows and keep their order.
         """
-        label = name or f"{term.name} periodic"
         width = self.width_of_term(term)
+        label = name or f"{term.name} periodic"
         places = np.arange(width) if order is None else np.asarray(order, dtype=np.int64)
         if sorted(places.tolist()) != list(range(width)):
             raise ShapeError(
@@ -197,19 +199,38 @@ class Problem:
         self.extras[name] = Extra(name, *unknown("extra", name, lower, upper, guess, width))
         return terms.Quantity(f"extra:{name}")
 
+    def data(
+        self,
+        name: str,
+        times: ArrayLike,
+        values: ArrayLike,
+        clock: Literal["seconds", "progress"] = "seconds",
+    ) -> terms.Quantity:
+        """Add samples (k, width) at times (k,), joined by a cubic spline, and return them as a term.
+
+        clock "seconds" reads them at t, "progress" at t / T in [0, 1]; beyond its ends it is constant.
+        """
+        self.datasets[name] = data_of(name, times, values, clock)
+        return terms.Quantity(f"data:{name}")
+
     def guess(self, q: Any = None, duration: ArrayLike | None = None) -> None:
-        """Start from a curve: q(s) -> (..., n) of normalised time, or evenly spaced samples (k, n).
+        """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
 
         duration is that of the whole motion, or one number per arc.
         """
+        if hasattr(q, "curve"):
+            from trajopt.warm_start import guess_from
+
+            guess_from(self, q)
+            return
         arcs = len(self.trajectory.arcs)
-        seconds = None if duration is None else np.asarray(duration, dtype=float)
+        seconds = None if duration is None else numbers(duration, "the guessed duration")
         if seconds is not None and not np.all(np.isfinite(seconds) & (seconds > 0.0)):
             raise NotFiniteError(f"the guessed duration is {duration}: give a positive number of seconds")
         if seconds is not None and seconds.shape not in ((), (arcs,)):
             raise ShapeError(f"the guessed durations have shape {seconds.shape} but there are {arcs} arcs")
         if q is not None and not callable(q):
-            samples = np.asarray(q, dtype=float)
+            samples = numbers(q, "the guess")
             if samples.ndim != 2 or samples.shape[1] != self.dynamics.n or samples.shape[0] < 2:
                 raise ShapeError(
                     f"the guess has shape {samples.shape} but needs (samples, {self.dynamics.n}): "
@@ -236,6 +257,8 @@ class Problem:
         family, _, of = quantity.partition(":")
         if family == "extra" and of in self.extras:
             return self.extras[of].lower.size
+        if family == "data" and of in self.datasets:
+            return self.datasets[of].width
         if family == "parameter" and of in self.parameters:
             return self.parameters[of].lower.size
         if family in terms.DYNAMICS_WIDTHS:
@@ -243,15 +266,21 @@ class Problem:
             return n if width is None else width
         known = [*SPLINE_LEAVES, *CLOCK_LEAVES, *terms.DYNAMICS_WIDTHS]
         known += [f"parameter:{name}" for name in self.parameters]
-        known += [f"extra:{name}" for name in self.extras]
+        known += [f"extra:{name}" for name in self.extras] + [f"data:{name}" for name in self.datasets]
         raise UnknownNameError(
             f"no quantity is called '{quantity}'{near_matches(quantity, known)}: known are {', '.join(known)}"
         )
 
     def blocks_of(self, term: Any) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
+        if not (hasattr(term, "blocks") and hasattr(term, "quantity")):
+            hint = "decorate the function with @trajopt.term" if callable(term) else "use trajopt.tau, say"
+            raise OptionError(f"{term!r} is no term: {hint}, or write a class with blocks and quantity")
         if term not in self._blocks:
-            self._blocks[term] = term.blocks(self.width_of)
+            blocks = term.blocks(self.width_of)
+            wanted = {term.quantity}.union(*(block.inputs for block in blocks))
+            needed = [data for data in self.datasets.values() if data.quantity in wanted]
+            self._blocks[term] = (*(DataBlock(data) for data in needed), *blocks)
         return self._blocks[term]
 
     def width_of_term(self, term: Any) -> int:
@@ -273,7 +302,7 @@ class Problem:
         for term, value in ((terms.q, q), (terms.v, v), (terms.a, a)):
             if value is not None:
                 name = f"{term.quantity} at the {place}"
-                array = np.asarray(value, dtype=float)
+                array = numbers(value, name)
                 if array.shape not in ((), (self.dynamics.n,)):
                     raise ShapeError(
                         f"{name} has shape {array.shape} but the dynamics has n = {self.dynamics.n} joints "

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.use import ArcNodes
+from trajopt.use import ArcNodes, Neighbours
 
-Over = str | tuple[float, float] | ArcNodes  # "path", "start", "end", a window of normalised time, an arc
+Over = str | tuple[float, float] | ArcNodes | Neighbours  # "path", "start", "end", a window of normalised time, an arc
 
 
 @dataclass(frozen=True)

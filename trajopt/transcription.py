@@ -258,7 +258,9 @@ def _scaled(nlp: NLP) -> NLP:
     np.maximum.at(steepest, nlp.jacobian_rows, np.abs(nlp.jacobian(nlp.start)))
     row_scale = 1.0 / np.where(size > 0.0, size, np.clip(steepest, 1.0, 1e8))
     gradient = float(np.abs(nlp.gradient(nlp.start)).max(initial=0.0))
-    objective_scale = 1.0 / max(gradient, 1e-8) if gradient > 0.0 else 1.0
+    # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding.
+    least = max(1e-2 * abs(float(nlp.objective(nlp.start))), 1e-8)
+    objective_scale = 1.0 / max(gradient, least) if gradient > 0.0 else 1.0
     matrix = nlp.jacobian_map.matrix.copy()
     matrix.data *= np.repeat(row_scale[nlp.jacobian_map.rows], np.diff(matrix.indptr))
     jacobian_map = replace(nlp.jacobian_map, matrix=matrix)

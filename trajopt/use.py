@@ -29,6 +29,11 @@ class ArcNodes:
     part: Literal["start", "inside", "end", "extra"] = "inside"
 
 
+@dataclass(frozen=True)
+class Neighbours:
+    """Every two neighbouring nodes: the constraint holds for term(later) - term(earlier)."""
+
+
 @dataclass(frozen=True, eq=False)
 class RowGroup:
     """Rows lower <= weights @ quantity <= upper of the NLP, one per row of weights and component."""
@@ -98,7 +103,11 @@ def selected_nodes(trajectory: Trajectory, over) -> Array:
 
 
 def selection(trajectory: Trajectory, over) -> sparse.csr_array:
-    """One row per selected node."""
+    """One row per selected node, or per pair of neighbours."""
+    if isinstance(over, Neighbours):
+        count = trajectory.nodes.count
+        rows = sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(count - 1, count))
+        return sparse.csr_array(rows)
     chosen = selected_nodes(trajectory, over)
     count = trajectory.nodes.count
     return sparse.csr_array(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.kkt import KKT, kkt_residuals
 from trajopt.problem import Constraint, Problem
 from trajopt.simulation import USEFUL_GROWTH, Simulation, simulate
-from trajopt.use import ArcNodes, progress
+from trajopt.use import ArcNodes, Neighbours, progress
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
+HELD, OPTIMAL = 1e-6, 1e-5  # what a report calls met: violations relative to their limit, KKT error
 REFINEMENT = 10  # dense points per interval between nodes
 
 
@@ -28,6 +30,7 @@ class Violation:
     node_time: float
     dense_violation: float
     dense_time: float
+    limit: float = 1.0  # the largest finite bound
 
     def __str__(self) -> str:
         return (
@@ -43,10 +46,24 @@ class Report:
 
     title: str
     violations: tuple[Violation, ...]
-    kkt_error: float
-    stationarity: float
-    complementarity: float
+    kkt: KKT
+    kkt_of_solve: KKT
+    kkt_recomputed: bool
     simulation: Simulation | None
+
+    @property
+    def kkt_error(self) -> float:
+        """The largest residual of the optimality conditions."""
+        return self.kkt.error
+
+    @property
+    def holds(self) -> bool:
+        """Whether all constraints hold at the nodes, to 1e-6 of their limits, and the motion is optimal.
+
+        Optimal means here: a KKT error below 1e-5, or no worse than ten times that of the solve itself.
+        """
+        met = all(v.node_violation <= HELD * max(1.0, v.limit) for v in self.violations)
+        return met and self.kkt_error <= max(OPTIMAL, 10.0 * self.kkt_of_solve.error)
 
     @property
     def max_violation_nodes(self) -> float:
@@ -93,8 +110,8 @@ class Report:
         ]
         lines += [
             "",
-            f"KKT error {self.kkt_error:.3e} (stationarity {self.stationarity:.3e}, "
-            f"complementarity {self.complementarity:.3e}), recomputed",
+            f"KKT error {self.kkt_error:.3e} (stationarity {self.kkt.stationarity:.3e}, complementarity "
+            f"{self.kkt.complementarity:.3e}), {'recomputed' if self.kkt_recomputed else 'of the solve'}",
         ]
         if self.simulation is None:
             lines.append("forward simulation: the dynamics offers no forward dynamics")
@@ -110,14 +127,34 @@ def verify(solution: Solution) -> Report:
     """Excess of every constraint at nodes and on a 10 times finer grid, KKT residuals, forward simulation."""
     problem = solution.problem
     dense = dense_times(solution.node_times)
+    kkt = recomputed_kkt(solution)
     return Report(
         title=str(solution),
         violations=tuple(_violations(solution, problem, dense)),
-        kkt_error=solution.kkt.error,
-        stationarity=solution.kkt.stationarity,
-        complementarity=solution.kkt.complementarity,
+        kkt=kkt or solution.kkt,
+        kkt_of_solve=solution.kkt,
+        kkt_recomputed=kkt is not None,
         simulation=simulate(solution),
     )
+
+
+def recomputed_kkt(solution: Solution) -> KKT | None:
+    """The residuals of the curve as it is, with the solver's multipliers, from a program built anew.
+
+    None where the multipliers belong to another program: that of a refined solution's arcs, for instance.
+    """
+    from trajopt.transcription import transcribe
+
+    point = solution.point
+    if point is None or point.row_multipliers is None or solution.certificate is not None:
+        return None
+    nlp = transcribe(solution.problem)
+    x = solution.unknowns()
+    if (nlp.variable_count, nlp.row_count) != (point.y.size, point.row_multipliers.size):
+        return None
+    if x.size != nlp.projection.layout.size:
+        return None
+    return kkt_residuals(nlp, replace(point, y=nlp.elimination.reduce(x)))
 
 
 def dense_times(node_times: NDArray) -> NDArray:
@@ -138,8 +175,11 @@ def _violations(solution: Solution, problem: Problem, dense: NDArray):
         quantity = constraint.term.quantity
         node_mask = _where(solution, problem, constraint, solution.node_times)
         dense_mask = _where(solution, problem, constraint, dense)
-        node_excess = _excess(constraint, at_nodes[quantity][node_mask])
-        dense_excess = _excess(constraint, between[quantity][dense_mask])
+        node_values, dense_values = at_nodes[quantity][node_mask], between[quantity][dense_mask]
+        if isinstance(constraint.over, Neighbours):
+            node_values, dense_values = np.diff(node_values, axis=0), np.diff(dense_values, axis=0)
+        node_excess = _excess(constraint, node_values)
+        dense_excess = _excess(constraint, dense_values)
         labels = problem.component_names(quantity, node_excess.shape[1])
         for component, label in enumerate(labels):
             k, d = int(np.argmax(node_excess[:, component])), int(np.argmax(dense_excess[:, component]))
@@ -150,7 +190,13 @@ def _violations(solution: Solution, problem: Problem, dense: NDArray):
                 float(solution.node_times[node_mask][k]),
                 float(dense_excess[d, component]),
                 float(dense[dense_mask][d]),
+                _largest_bound(constraint, component),
             )
+
+
+def _largest_bound(constraint: Constraint, component: int) -> float:
+    bounds = np.abs([constraint.lower[component], constraint.upper[component]])
+    return float(bounds[np.isfinite(bounds)].max(initial=0.0))
 
 
 def _excess(constraint: Constraint, values: NDArray) -> NDArray:
@@ -166,7 +212,7 @@ def _where(solution: Solution, problem: Problem, constraint: Constraint, times: 
         if part in ("inside", "extra"):
             return (times > starts[arc]) & (times < starts[arc + 1])
         mask[np.argmin(np.abs(times - starts[arc + (part == "end")]))] = True
-    elif constraint.over == "path":
+    elif constraint.over == "path" or isinstance(constraint.over, Neighbours):
         mask[:] = True
     elif constraint.over in ("start", "end"):
         mask[0 if constraint.over == "start" else -1] = True

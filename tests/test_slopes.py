@@ -1,0 +1,142 @@
+"""Every term of the library and every problem, found by itself: Taylor remainders fall with 2 and 3."""
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from problems import catalogue
+from trajopt import library, terms
+from trajopt.quantities import graph_of
+
+STEPS = np.array([4e-3, 2e-3, 1e-3])
+TINY = 1e-11  # of the value: below it a remainder is rounding, the term then is affine or quadratic
+
+
+def arm():
+    problem = problems.urdf_arm.build(intervals=4)
+    problem.data("seconds", np.linspace(0.0, 2.0, 9), np.sin(np.arange(54.0)).reshape(9, 6))
+    problem.data("progress", np.linspace(0.0, 1.0, 9), np.sin(np.arange(54.0)).reshape(9, 6), "progress")
+    return problem
+
+
+FRAME, INNER = "wrist_3_link", "forearm_link"
+
+
+def library_terms(problem):
+    """One instance of every name of the library that makes a term; functions that add constraints apart."""
+    made = {
+        "effort": library.effort(problem.dynamics.limits.torque_upper),
+        "power": library.power,
+        "energy": library.energy,
+        "smoothness": library.smoothness,
+        "mechanical_work": library.mechanical_work(5.0),
+        "distance_to_data": library.distance_to_data(terms.q, terms.Quantity("data:seconds")),
+        "position_error": library.position_error(FRAME, [0.3, 0.2, 0.5]),
+        "orientation_error": library.orientation_error(FRAME, np.eye(3)),
+        "force_norm": library.force_norm(problem.dynamics.joint_names[1]),
+        "moment_norm": library.moment_norm(problem.dynamics.joint_names[2]),
+        "sphere_clearance": library.sphere_clearance(FRAME, [0.5, 0.5, 0.5], 0.1, 0.05),
+        "capsule_clearance": library.capsule_clearance(
+            INNER, FRAME, 0.05, [0.9, 0.0, 0.2], [0.9, 0.6, 0.9], 0.1
+        ),
+        "self_clearance": library.self_clearance(
+            ("shoulder_link", "upper_arm_link"), ("wrist_1_link", FRAME), (0.05, 0.04)
+        ),
+        "manipulability": library.manipulability(problem.dynamics, FRAME),
+    }
+    acting = {"frame_at", "limit_torque_rate", "symmetric", "weighted", "pareto_front"}
+    assert set(made) | acting == set(library.__all__), "a name of the library has no slope test"
+    return made
+
+
+def quantities(problem):
+    """Every quantity of nodes that terms can name."""
+    names = ("q", "v", "a", "jerk", "t", "duration", "tau", "base_wrench", "centre_of_mass", "momentum")
+    made = {name: terms.Quantity(name) for name in (*names, "kinetic_energy", "potential_energy")}
+    for family in ("position", "orientation", "velocity"):
+        made[family] = terms.Quantity(f"{family}:{FRAME}")
+    made["wrench"] = terms.wrench(problem.dynamics.joint_names[3])
+    made["data by progress"] = terms.Quantity("data:progress")
+    made["squared"] = terms.tau**2
+    made["combination"] = 2.0 * terms.tau - terms.q**2
+    return made
+
+
+ARM = arm()
+TERMS = library_terms(ARM) | quantities(ARM)
+
+
+def remainders(problem, term, seed=0):
+    """First and second Taylor remainders of a weighted sum of a term's values, in the leaves."""
+    graph = graph_of(problem, [term])
+    rng = np.random.default_rng(seed)
+    width = graph.width[term.quantity]
+    z = {leaf: rng.uniform(-1.0, 1.0, (3, size)) for leaf, size in graph.leaves.items()}
+    z["t"], z["duration"] = rng.uniform(0.4, 0.6, (3, 1)), rng.uniform(0.9, 1.1, (3, 1))
+    direction = {leaf: rng.uniform(-1.0, 1.0, part.shape) for leaf, part in z.items()}
+    adjoint = rng.uniform(0.5, 1.5, (3, width))
+
+    def value(step):
+        moved = {leaf: part + step * direction[leaf] for leaf, part in z.items()}
+        return float((adjoint * graph.values(moved)[term.quantity]).sum())
+
+    u = graph.values(z)
+    partials = graph.partials(u)
+    bar = graph.pull_back(partials, {term.quantity: adjoint})
+    slope = sum(float((bar[leaf] * direction[leaf]).sum()) for leaf in z if leaf in bar)
+    ahead, here = np.array([value(step) for step in STEPS]), value(0.0)
+    first = ahead - here - STEPS * slope
+    if not graph.has_curvature:
+        return here, first, None
+    bend = 0.0
+    for (leaf, other), part in graph.hessian(u, graph.jacobians(partials), bar).items():
+        both = np.einsum("ki,kij,kj->", direction[leaf], part, direction[other])
+        bend += both if leaf == other else 2.0 * both
+    return here, first, first - 0.5 * STEPS**2 * bend
+
+
+def falls(remainder, order, size):
+    if np.abs(remainder).max() < TINY * max(size, 1.0):
+        return True
+    return np.allclose(np.diff(np.log2(np.abs(remainder))), -order, atol=0.35)
+
+
+@pytest.mark.parametrize("name", list(TERMS))
+def test_a_terms_remainders_fall_with_slopes_two_and_three(name):
+    here, first, second = remainders(ARM, TERMS[name])
+    assert falls(first, 2.0, abs(here)), first
+    assert second is None or falls(second, 3.0, abs(here)), second
+
+
+def test_only_manipulability_lacks_second_derivatives():
+    lacking = [name for name in TERMS if remainders(ARM, TERMS[name])[2] is None]
+    assert lacking == ["manipulability"]
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_the_lagrangian_of_every_library_problem_has_slopes_two_and_three(name):
+    nlp = trajopt.transcribe(catalogue.build(name, {"intervals": 5}))
+    rng = np.random.default_rng(7)
+    y = np.clip(
+        nlp.start * (1.0 + 0.02 * rng.uniform(-1.0, 1.0, nlp.variable_count))
+        + 0.02 * rng.uniform(-1.0, 1.0, nlp.variable_count),
+        nlp.lower,
+        nlp.upper,
+    )
+    multipliers = rng.uniform(-1.0, 1.0, nlp.row_count)
+    direction = rng.uniform(-1.0, 1.0, nlp.variable_count) * np.maximum(np.abs(y), 0.1)
+
+    def value(point):
+        return nlp.objective(point) + multipliers @ nlp.rows(point)
+
+    along = nlp.jacobian(y) * direction[nlp.jacobian_columns]
+    slope = nlp.gradient(y) @ direction + multipliers[nlp.jacobian_rows] @ along
+    second = nlp.hessian(y, multipliers, 1.0) * direction[nlp.hessian_rows] * direction[nlp.hessian_columns]
+    bend = second.sum() + second[nlp.hessian_rows != nlp.hessian_columns].sum()
+    steps = np.array([4e-3, 2e-3, 1e-3])
+    here = value(y)
+    first = np.array([value(y + step * direction) for step in steps]) - here - steps * slope
+    size = np.abs(nlp.gradient(y) @ direction) + np.abs(along).sum() + abs(here)
+    assert falls(first, 2.0, size), first
+    assert falls(first - 0.5 * steps**2 * bend, 3.0, size)

@@ -1,0 +1,56 @@
+"""Torques, powers and energies as costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trajopt import terms
+from trajopt.errors import OptionError
+from trajopt.terms import ExpressionTerm
+
+
+def effort(limits: ArrayLike) -> Any:
+    """sum_i (tau_i / limit_i)^2, without unit: joints count alike whatever their strength.
+
+    limits (n,) N m or N, `problem.dynamics.limits.torque_upper` for instance. Raises OptionError where one is
+    not finite or not above zero. Barman, thesis, eq. 4.18.
+    """
+    strength = np.asarray(limits, dtype=float)
+    if not np.all(np.isfinite(strength) & (strength > 0.0)):
+        raise OptionError(f"effort was given the limits {limits}: give finite numbers above zero")
+    return (terms.tau / strength) ** 2
+
+
+def _power(node: Any) -> Any:
+    return node.tau * node.v
+
+
+power = ExpressionTerm(_power, "power")  # tau_i v_i, what every actuator gives, W
+
+
+def _energy(node: Any) -> Any:
+    return node.kinetic_energy + node.potential_energy
+
+
+energy = ExpressionTerm(_energy, "energy")  # kinetic plus potential, J
+
+
+def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
+    """sqrt(P_i^2 + e^2) - e with P = tau v: |P|, made smooth within e = `rounding` watts of zero.
+
+    Integrated over the path, the work of actuators that cannot recover energy, short by less than e per
+    second and joint.
+    """
+    if not rounding > 0.0:
+        raise OptionError(f"rounding is {rounding}: give watts above zero, |P| has no slope at zero")
+
+    def work(node: Any) -> Any:
+        return ((node.tau * node.v) ** 2 + rounding**2) ** 0.5 - rounding
+
+    return ExpressionTerm(work, "mechanical work")
+
+
+smoothness = terms.jerk**2  # sum_i of squared third derivatives

@@ -1,0 +1,29 @@
+"""Limits on what joints transmit inside, bearings and ligaments for instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trajopt.errors import OptionError
+from trajopt.terms import ExpressionTerm
+
+
+def force_norm(joint: str, rounding: float = 1e-3) -> ExpressionTerm:
+    """sqrt(|f|^2 + e^2) - e, N, f the force that a joint transmits: smooth at zero, at most e below |f|."""
+    return _norm(joint, slice(3, 6), rounding, "force")
+
+
+def moment_norm(joint: str, rounding: float = 1e-3) -> ExpressionTerm:
+    """sqrt(|m|^2 + e^2) - e, N m, with m the moment about the joint's origin, its own torque included."""
+    return _norm(joint, slice(0, 3), rounding, "moment")
+
+
+def _norm(joint: str, part: slice, rounding: float, what: str) -> ExpressionTerm:
+    if not rounding > 0.0:
+        raise OptionError(f"rounding is {rounding}: give a number above zero, a norm has no slope at zero")
+
+    def norm(node: Any) -> Any:
+        vector = node.wrench(joint)[part]
+        return (vector.T @ vector + rounding**2) ** 0.5 - rounding
+
+    return ExpressionTerm(norm, f"{what} in {joint}")

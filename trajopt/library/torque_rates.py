@@ -1,0 +1,35 @@
+"""Bounds on how fast torques change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trajopt.terms import ExpressionTerm
+from trajopt.use import Neighbours
+
+
+def limit_torque_rate(problem: Any, rate: Any) -> None:
+    """|tau_i(t_k+1) - tau_i(t_k)| <= rate (t_k+1 - t_k) between neighbouring nodes, rate in N m/s.
+
+    rate is a number, or a parameter of the problem, which may then be minimized. As tau - rate t may not
+    rise and tau + rate t may not fall, each side is one signed difference of a quantity of nodes: exact
+    derivatives, no curvature of its own. Where two nodes coincide because the acceleration may jump, the
+    torque may not.
+    """
+    name = getattr(rate, "quantity", "").removeprefix("parameter:")
+
+    def slope(node: Any) -> Any:
+        return node.parameter(name) if name else float(rate)
+
+    def least(node: Any) -> Any:
+        return node.tau - slope(node) * node.t
+
+    def most(node: Any) -> Any:
+        return node.tau + slope(node) * node.t
+
+    problem.subject_to(
+        ExpressionTerm(least, "torque rate, upper"), upper=0.0, over=Neighbours(), name="torque rate rising"
+    )
+    problem.subject_to(
+        ExpressionTerm(most, "torque rate, lower"), lower=0.0, over=Neighbours(), name="torque rate falling"
+    )

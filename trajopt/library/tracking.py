@@ -1,0 +1,64 @@
+"""Following data, paths and poses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trajopt.errors import ShapeError
+from trajopt.terms import ExpressionTerm, Quantity, position
+
+
+def distance_to_data(quantity: Any, data: Quantity) -> Any:
+    """quantity - data: minimize its square, or bound it, to follow what `problem.data` holds."""
+    return quantity - data
+
+
+def position_error(frame: str, target: ArrayLike) -> ExpressionTerm:
+    """p_frame - target, (3,) metres in world axes."""
+    goal = _vector(target, "target")
+
+    def error(node: Any) -> Any:
+        return node.position(frame) - goal.tolist()
+
+    return ExpressionTerm(error, f"position error of {frame}")
+
+
+def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
+    """Half the skew part of R_d' R, (3,): axis times the sine of the angle between frame and target.
+
+    Zero also half a turn away; start nearer than that. rotation (3, 3): axes of the frame in the world.
+    """
+    wanted = np.asarray(rotation, dtype=float)
+    if wanted.shape != (3, 3) or not np.allclose(wanted.T @ wanted, np.eye(3), atol=1e-6):
+        raise ShapeError(f"the rotation is {wanted.tolist()}: give a (3, 3) rotation matrix")
+
+    def error(node: Any) -> Any:
+        row_major = node.orientation(frame)  # R[i, j] = row_major[3 i + j]
+
+        def entry(i: int, j: int) -> Any:
+            return sum(float(wanted[k, i]) * row_major[3 * k + j] for k in range(3))
+
+        return [0.5 * (entry(j, i) - entry(i, j)) for i, j in ((1, 2), (2, 0), (0, 1))]
+
+    return ExpressionTerm(error, f"orientation error of {frame}")
+
+
+def frame_at(
+    problem: Any, frame: str, target: ArrayLike, rotation: ArrayLike | None = None, over: Any = "end"
+) -> None:
+    """Hold a frame at a position, (3,) m, and a rotation (3, 3) if given, over a part of the motion."""
+    problem.subject_to(
+        position(frame), equals=_vector(target, "target"), over=over, name=f"{frame} at target"
+    )
+    if rotation is not None:
+        problem.subject_to(orientation_error(frame, rotation), equals=0.0, over=over)
+
+
+def _vector(values: ArrayLike, what: str) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    if array.shape != (3,) or not np.all(np.isfinite(array)):
+        raise ShapeError(f"the {what} is {array.tolist()}: give three finite numbers in metres")
+    return array
