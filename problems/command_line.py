@@ -223,9 +223,10 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
 
 def conclude(solution: Solution, report: Report) -> None:
     """Exit 1 with the reason and the worst constraints unless the solve converged."""
-    if solution.converged:
+    if solution.converged and report.holds:
         return
-    lines = [f"not converged: {solution.status.value}"]
+    reason = "the answer does not meet its own conditions" if solution.converged else solution.status.value
+    lines = [f"not converged: {reason}"]
     if solution.detail:
         lines.append(f"the solver's words: {solution.detail}")
     worst = report.worst()

@@ -61,6 +61,18 @@ def arm(intervals=5, **trajectory):
             r"each of 0 \.\. 1 once",
         ),
         (lambda p: p.subject_to_periodic(trajopt.tau, order=[1, 0]), errors.OptionError, "reorder inside"),
+        (lambda p: p.start_at(q=["a", "b"]), errors.ShapeError, "q at the start is .* give a number"),
+        (lambda p: p.minimize(trajopt.tau, weight="x"), errors.ShapeError, "weight of 'tau' is 'x'"),
+        (lambda p: p.minimize(trajopt.tau, weight=[1, 2]), errors.NotFiniteError, "weight of 'tau'"),
+        (lambda p: p.minimize("duration"), errors.OptionError, "'duration' is no term: use trajopt.tau"),
+        (
+            lambda p: p.minimize(lambda node: node.tau),
+            errors.OptionError,
+            "decorate the function with @trajopt",
+        ),
+        (lambda p: p.extra("f", 1.5), errors.ShapeError, "extra 'f' has width 1.5"),
+        (lambda p: trajopt.solve(p, "ipopt"), errors.OptionError, "solver is 'ipopt': give an instance"),
+        (lambda p: trajopt.solve(p, refine="x"), errors.OptionError, "refine is 'x': give an instance"),
         (lambda p: p.guess(duration=-1.0), errors.NotFiniteError, "guessed duration is -1.0"),
         (lambda p: p.parameter("payload", 2.0, 1.0), errors.InfeasibleBoundsError, "parameter 'payload'"),
     ],
@@ -176,3 +188,25 @@ def test_a_parameter_is_an_unknown_that_terms_see():
     solution = trajopt.solve(problem)
     assert solution.converged and np.isclose(solution.objective, 4.0, rtol=1e-7)
     assert np.isclose(solution.parameters["peak"][0], 4.0, rtol=1e-7)
+
+
+def test_a_term_that_fails_or_returns_nothing_is_named():
+    @trajopt.term
+    def outside(node):
+        return node.q[7]
+
+    @trajopt.term
+    def nothing(node):
+        node.q  # noqa: B018  the return was forgotten
+
+    with pytest.raises(errors.OptionError, match="term:outside failed while it was traced"):
+        arm().minimize(outside)
+    with pytest.raises(errors.ShapeError, match="term:nothing returned None"):
+        arm().minimize(nothing)
+
+
+def test_a_value_fixed_twice_says_so():
+    problem = two_link_minimum_time(5)
+    problem.start_at(q=[0.1, -2.0])
+    with pytest.raises(errors.DegreesOfFreedomError, match="where the same thing is fixed twice"):
+        trajopt.solve(problem)

@@ -146,3 +146,31 @@ def test_a_failed_save_leaves_the_earlier_file_alone(solution, tmp_path, monkeyp
     with pytest.raises(OSError, match="disk full"):
         solution.save(target)
     assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]
+
+
+def test_a_motion_that_was_changed_after_the_solve_does_not_verify(solution, tmp_path):
+    from dataclasses import replace
+
+    points = solution.curve.control_points[0].copy()
+    points[4:7] += 0.05
+    changed = replace(solution, curve=replace(solution.curve, control_points=(points,)))
+    changed.save(tmp_path / "x.npz")
+    report = trajopt.Solution.load(tmp_path / "x.npz", problem=two_link_minimum_time(10)).verify()
+    assert solution.verify().holds and solution.verify().kkt_recomputed
+    assert not report.holds and report.kkt_recomputed
+    assert report.kkt_error > 1e-3
+
+
+def test_a_solution_is_not_checked_against_a_problem_without_its_constraints(solution, tmp_path):
+    solution.save(tmp_path / "x.npz")
+    problem = two_link_minimum_time(10)
+    problem.constraints.pop()
+    with pytest.raises(
+        SolutionFileError, match="was solved under 'torque limits', which the problem does not have"
+    ):
+        trajopt.Solution.load(tmp_path / "x.npz", problem=problem)
+
+
+def test_a_folder_that_does_not_exist_is_named(solution, tmp_path):
+    with pytest.raises(SolutionFileError, match="is no folder, make it first"):
+        solution.save(tmp_path / "missing" / "x.npz")

@@ -16,7 +16,7 @@ from trajopt.bspline import SplineBasis
 from trajopt.curve import Curve
 from trajopt.errors import SolutionFileError
 from trajopt.problem import Problem
-from trajopt.solver import Status
+from trajopt.solver import Status, WarmStart
 from trajopt.statements import Recipe
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT = "trajopt solution"
 VERSION = 1
+POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
 SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
 REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
 
@@ -42,7 +43,11 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     time = np.linspace(0.0, solution.duration, SAMPLES)
     arrays |= {"t": time, "q": solution.q(time), "v": solution.v(time), "a": solution.a(time)}
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
+    if solution.point is not None:
+        arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
     arrays |= {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
+    if not target.parent.is_dir():
+        raise SolutionFileError(f"{target} cannot be written: {target.parent} is no folder, make it first")
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".npz")
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -93,6 +98,7 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
             history=arrays["history"],
             detail=header["detail"],
             known_problem=problem,
+            point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
         )
     except SolutionFileError:
         raise
@@ -169,6 +175,7 @@ def _header(solution: Solution) -> dict[str, Any]:
         "n_constraints": solution.n_constraints,
         "timings": dict(solution.timings),
         "detail": solution.detail,
+        "has_point": solution.point is not None,
     }
 
 
@@ -178,4 +185,11 @@ def _check_fits(solution: Solution, problem: Problem, source: Any) -> None:
         raise SolutionFileError(
             f"{source} moves the joints ({', '.join(solution.joint_names)}) but the problem has "
             f"({', '.join(names)}): pass the problem that was solved"
+        )
+    limits = {use.name for use in (*problem.constraints, *problem.periodicities)}
+    unknown = [name for name in solution.multipliers if name not in limits and "continuity" not in name]
+    if unknown:
+        raise SolutionFileError(
+            f"{source} was solved under '{unknown[0]}', which the problem does not have: "
+            "pass the problem that was solved"
         )

@@ -58,7 +58,8 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
             if abs(rhs[row]) > 1e3 * tiny:
                 raise DegreesOfFreedomError(
                     f"the condition '{names[row]}' contradicts the ones before it by {abs(rhs[row]):.3g}: "
-                    "use more intervals or a higher degree, or drop one of the conditions"
+                    "drop one of the two where the same thing is fixed twice, else use more intervals "
+                    "or a higher degree"
                 )
             continue
         magnitude = np.abs(dense[row])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.block import Array, Pairs, Values
-from trajopt.errors import OptionError, ShapeError
+from trajopt.errors import OptionError, ShapeError, TrajoptError
 
 
 class NodeSymbols:
@@ -149,15 +149,26 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
             raise OptionError(
                 f"{target} branches on a value: it is traced once, use casadi.if_else or a smooth form"
             ) from error
-        raise
-    if isinstance(returned, (list, tuple)):
-        returned = casadi.vertcat(*returned)
-    expression = casadi.SX(returned)
+        if isinstance(error, (TrajoptError, KeyboardInterrupt)):
+            raise
+        raise OptionError(f"{target} failed while it was traced: {_first_line(error)}") from error
+    try:
+        expression = casadi.SX(casadi.vertcat(*returned) if isinstance(returned, (list, tuple)) else returned)
+    except NotImplementedError as error:
+        raise ShapeError(
+            f"{target} returned {returned!r}: a term is a number or a column of numbers"
+        ) from error
     if expression.size2() != 1 or expression.numel() == 0:
         raise ShapeError(
             f"{target} returned shape {expression.shape}: a term is a number or a column of numbers"
         )
     return ExpressionBlock(target, node.used, expression)
+
+
+def _first_line(error: Exception) -> str:
+    """CasADi's messages end in C++ paths and prototypes; what went wrong stands in the last words before."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1] if lines else 'no message'}"
 
 
 def _nonzeros(matrix: Any) -> Any:

@@ -19,7 +19,7 @@ from trajopt.graph import Graph
 from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
 from trajopt.problem import Problem
 from trajopt.quantities import graph_of
-from trajopt.solver import Result, Status
+from trajopt.solver import Result, Status, WarmStart
 from trajopt.statements import Recipe
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Solution:
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
         where an upper limit holds the optimum back, negative at a lower one
     cost_terms : cost name -> its weighted value; their sum is `objective`
+    point : the solver's own unknowns and all multipliers, scaled; a start for another solve of this problem
     """
 
     curve: Curve
@@ -58,6 +59,7 @@ class Solution:
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
     detail: str = ""
     known_problem: Problem | None = None
+    point: WarmStart | None = None
     certificate: Certificate | None = None
 
     @staticmethod
@@ -96,6 +98,7 @@ class Solution:
             history=result.history,
             detail=result.detail,
             known_problem=problem,
+            point=result.warm_start,
         )
 
     # -- curves -------------------------------------------------------------------------------------------
@@ -204,6 +207,11 @@ class Solution:
         if key not in known:
             known[key] = graph_of(self.problem, several)
         return known[key]
+
+    def unknowns(self) -> NDArray[np.float64]:
+        """x, as `Projection` lays it out, read off the curve."""
+        points = [points.ravel() for points in self.curve.control_points]
+        return np.concatenate([*points, self.curve.durations, *map(np.ravel, self.parameters.values())])
 
     def leaves(self, time: NDArray) -> Values:
         """The leaves of every graph at times (K,): quantity -> (K, width)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from trajopt.derivative_check import check_problem
-from trajopt.errors import ShapeError
+from trajopt.errors import OptionError, ShapeError
 from trajopt.problem import Problem
 from trajopt.solution import Solution
 from trajopt.solver import Solver
@@ -40,6 +40,12 @@ def solve(
         from trajopt.ipopt import Ipopt
 
         solver = Ipopt()
+    if not hasattr(solver, "solve"):
+        raise OptionError(
+            f"solver is {solver!r}: give an instance such as trajopt.Ipopt() or trajopt.Slsqp()"
+        )
+    if refine is not None and not hasattr(refine, "refine"):
+        raise OptionError(f"refine is {refine!r}: give an instance such as trajopt.Certified(tol=1e-6)")
     check_problem(problem)
     nlp = transcribe(problem)
     if callable(progress):
