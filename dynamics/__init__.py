@@ -40,6 +40,8 @@ _HOME = {
     "joint_springs": "generalized_forces",
     "point_spring": "generalized_forces",
     "in_threads": "threads",
+    "ArmatureError": "armature_error",
+    "armature_error": "armature_error",
     "aba": "aba",
     "AbaDerivatives": "aba_derivatives",
     "aba_derivatives": "aba_derivatives",
