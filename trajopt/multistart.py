@@ -8,9 +8,9 @@ problem is built in each of them: from its recipe, or by a function that can be 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from multiprocessing import get_context
 from typing import Any
 
@@ -95,7 +95,7 @@ def multistart(
         from trajopt.ipopt import Ipopt
 
         solver = Ipopt()
-    jobs = [(build, number, seed, spread, solver) for number in range(starts)]
+    jobs = [(build, number, seed, spread, _Packed.of(solver)) for number in range(starts)]
     outcomes = [_one(*job) for job in jobs] if processes == 1 else _parallel(jobs, processes)
     best = min(
         (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None
@@ -119,7 +119,7 @@ def _parallel(jobs: Sequence[tuple], processes: int) -> list[tuple[Start, Any]]:
 
 
 def _one(
-    build: Callable[[], Problem], number: int, seed: int, spread: float, solver: Solver
+    build: Callable[[], Problem], number: int, seed: int, spread: float, packed: _Packed
 ) -> tuple[Start, Any]:
     """Solve from one start; whatever it raises becomes a row of the table."""
     from trajopt.solve import solve
@@ -128,7 +128,7 @@ def _one(
         problem = build()
         if number:
             perturb(problem, np.random.default_rng([seed, number]), spread)
-        solution = solve(problem, solver)
+        solution = solve(problem, packed.solver())
     except Exception as error:
         return _failed(number, error), None
     start = Start(
@@ -140,12 +140,7 @@ def _one(
         solution.iterations,
         solution.seconds,
     )
-    from dataclasses import replace
-
-    sent = replace(solution, known_problem=None)
-    for name in ("_graphs", "problem"):
-        sent.__dict__.pop(name, None)
-    return start, sent
+    return start, replace(solution, known_problem=None, recipe=None)
 
 
 def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
@@ -177,14 +172,33 @@ def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
 
 
 def _restored(build: Callable[[], Problem], sent: Solution) -> Solution:
-    from dataclasses import replace
-
-    return replace(sent, known_problem=build())
+    problem = build()
+    return replace(sent, known_problem=problem, recipe=problem.recipe)
 
 
 def _failed(number: int, error: BaseException) -> Start:
     text = traceback.format_exception_only(type(error), error)[-1].strip()
     return Start(number, "failed", False, float("nan"), float("nan"), 0, float("nan"), text)
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """A solver as what it was made from: read-only mappings among its options cannot be pickled."""
+
+    kind: Any
+    options: Mapping[str, Any] | None
+    whole: Any = None
+
+    @staticmethod
+    def of(solver: Solver) -> _Packed:
+        if not is_dataclass(solver):
+            return _Packed(None, None, solver)
+        made = {f.name: getattr(solver, f.name) for f in fields(solver) if f.init}
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in made.items()}
+        return _Packed(type(solver), plain)
+
+    def solver(self) -> Solver:
+        return self.whole if self.options is None else self.kind(**self.options)
 
 
 @dataclass(frozen=True)

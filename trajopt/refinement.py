@@ -1,10 +1,10 @@
 """Refinement of knots: where a spline is too coarse, and the same motion on finer ones.
 
 New breakpoints and higher degrees only enlarge the space of splines, so the old motion is in the new space
-exactly and the next solve starts where the last one ended. The indicator of a span is the sum of
-
-* the largest excess of a limit inside it, as a part of the limit's range, and
-* for every limit, whether its multipliers change sides across it: where a switch is.
+exactly and the next solve starts where the last one ended. The indicator of a span is what the objective
+could gain there, to first order: the multipliers of the limits times the distance of their values from the
+bounds at which the multipliers want them (a dual weighted residual). It is large at switches and where a
+spline ripples below a limit that matters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.bspline import SplineBasis
 from trajopt.errors import OptionError, ShapeError
 from trajopt.excess import path_limits
-from trajopt.problem import Problem
+from trajopt.problem import Constraint, Problem
 from trajopt.trajectory import Arc, Trajectory
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trajopt.solver import Solver
 
 SAMPLES_PER_SPAN = 16
-MARKED = 0.3  # of the largest indicator: spans above it are split
+MARKED = 0.1  # of the largest indicator: spans above it are split
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def indicator(solution: Solution) -> list[NDArray[np.float64]]:
     found = []
     for arc, basis in enumerate(curve.bases):
         edges = curve.starts[arc] + basis.breakpoints * curve.durations[arc]
-        total = _excess_by_span(solution, edges) + _switches_by_span(solution, edges)
+        total = _gain_by_span(solution, edges)
         found.append(total if total.max() > 0.0 else np.ones(basis.span_count))
     return found
 
@@ -149,31 +149,42 @@ def _arcs(solution: Solution) -> tuple[Arc, ...]:
     return solution.problem.trajectory.arcs
 
 
-def _excess_by_span(solution: Solution, edges: NDArray) -> NDArray:
+def _gain_by_span(solution: Solution, edges: NDArray) -> NDArray:
+    """What the objective could gain in each span, to first order: integral of |multiplier| * deviation dt.
+
+    The deviation is that of a value from the bound which its multiplier says it should sit at; the
+    multiplier's density is its sum over a span and its neighbours by their length. Oversteps of limits that
+    hold nothing back count as parts of the objective.
+    """
+    lengths = np.diff(edges)
     fractions = (np.arange(SAMPLES_PER_SPAN) + 0.5) / SAMPLES_PER_SPAN
-    times = edges[:-1, None] + np.diff(edges)[:, None] * fractions
-    total = np.zeros(edges.size - 1)
+    times = edges[:-1, None] + lengths[:, None] * fractions
+    total = np.zeros(lengths.size)
     for limit in path_limits(solution):
         values = solution.value(limit.term, times)
         width = limit.upper - limit.lower
         width = np.where(np.isfinite(width), np.maximum(width, 1e-300), 1.0)
         over = np.maximum(limit.lower - values, values - limit.upper) / width
-        total += np.maximum(over.max(axis=(1, 2)), 0.0)
+        share = lengths / solution.duration * abs(solution.objective)
+        total += share * np.maximum(over, 0.0).mean(axis=1).sum(axis=1)
+        density = _density(solution, limit, edges)
+        if density is not None:
+            bound = np.where(density > 0.0, limit.upper, limit.lower)
+            deviation = np.where(density != 0.0, np.abs(values.transpose(1, 0, 2) - bound), 0.0).mean(axis=0)
+            total += (np.abs(density) * deviation).sum(axis=1) * lengths
     return total
 
 
-def _switches_by_span(solution: Solution, edges: NDArray) -> NDArray:
-    """Change of a limit's side, read from the sums of its multipliers over the neighbours of a span."""
-    total = np.zeros(edges.size - 1)
-    for limit in path_limits(solution):
-        multipliers = solution.multipliers.get(limit.name)
-        if multipliers is None or multipliers.shape[0] != solution.node_times.size:
-            continue
-        span = np.clip(np.searchsorted(edges, solution.node_times, side="right") - 1, 0, edges.size - 2)
-        inside = (solution.node_times >= edges[0]) & (solution.node_times <= edges[-1])
-        for values in multipliers[inside].T:
-            impulse = np.bincount(span[inside], values, minlength=edges.size - 1)
-            side = np.sign(impulse) * (np.abs(impulse) > 1e-5 * max(np.abs(impulse).max(), 1e-300))
-            padded = np.concatenate([side[:1], side, side[-1:]])
-            total += 0.5 * np.maximum(np.abs(padded[2:] - padded[1:-1]), np.abs(padded[1:-1] - padded[:-2]))
-    return total
+def _density(solution: Solution, limit: Constraint, edges: NDArray) -> NDArray | None:
+    """Multipliers per second, (spans, width), each averaged over three spans; None where there are none."""
+    multipliers = solution.multipliers.get(limit.name)
+    if multipliers is None or multipliers.shape[0] != solution.node_times.size:
+        return None
+    span = np.searchsorted(edges, solution.node_times, side="right") - 1
+    inside = (solution.node_times >= edges[0]) & (solution.node_times <= edges[-1])
+    impulse = np.zeros((edges.size - 1, multipliers.shape[1]))
+    np.add.at(impulse, np.clip(span[inside], 0, edges.size - 2), multipliers[inside])
+    window, lengths = np.ones(3), np.diff(edges)
+    summed = np.stack([np.convolve(column, window, "same") for column in impulse.T], axis=1)
+    density = summed / np.convolve(lengths, window, "same")[:, None]
+    return np.where(np.abs(density) > 1e-5 * max(np.abs(density).max(), 1e-300), density, 0.0)

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.arcs import SETTLING_WEIGHT, arc_problem, is_free, read_back
+from trajopt.budget import Budget
 from trajopt.certificate import Certificate, signs_of
 from trajopt.correction import (
     COLLAPSED,
@@ -48,11 +49,11 @@ AMONG_FREE = (
     0.1  # the same where joints are free: their limits are inequalities at nodes, and may be tightened
 )
 FREE_DEGREE = 10  # to start from where joints are free: effort makes their motion smooth
-MOST_ITERATIONS = 150  # of one solve on arcs: with the right structure it takes 3 to 60
-SHORT, MOST_DROPPED = 0.06, 2  # of the whole: arcs dropped, and how many, where a solve does not converge
+MOST_ITERATIONS = 100  # of one solve on arcs: with the right structure it takes 3 to 60
+SHORT, MOST_DROPPED = 0.06, 1  # of the whole: arcs dropped, and how many, where a solve does not converge
 DOUBLINGS = 2  # of the uniform intervals, while no structure is confirmed
 MOST_INTERVALS = 160
-MOST_SPENT = 600  # iterations on arcs in one search
+MOST_SPENT = 300  # iterations on arcs in one search
 
 
 def solved(problem: Problem, solver: Solver) -> Solution:
@@ -68,10 +69,11 @@ class Search:
     """Attempts from one reading after the other; `found` is the certified solution, if there is one."""
 
     how: Certified
-    solver: Solver
+    solver: Budget
     uniform: Solution
     found: Solution | None = None
     iterations: int = 0
+    spent: int = 0  # iterations on arcs
     solves: int = 0
 
     def run(self) -> str:
@@ -99,14 +101,12 @@ class Search:
         """Solve on arcs, with few iterations: a wrong structure takes hundreds."""
         answer = solved(problem, self._brief)
         self.iterations, self.solves = self.iterations + answer.iterations, self.solves + 1
+        self.spent += answer.iterations
         return answer
 
     @cached_property
-    def _brief(self) -> Any:
-        allowed = getattr(self.solver, "max_iterations", None)
-        if allowed is None:
-            return self.solver
-        return replace(self.solver, max_iterations=min(allowed, MOST_ITERATIONS))  # type: ignore[type-var]
+    def _brief(self) -> Budget:
+        return self.solver.brief(MOST_ITERATIONS)
 
     def _uniform_solves(self) -> Iterator[Solution]:
         motion = self.uniform
@@ -115,6 +115,8 @@ class Search:
                 return
             yield motion
             if count == DOUBLINGS or motion.knot_times.size > MOST_INTERVALS:
+                return
+            if self.spent > MOST_SPENT:
                 return
             motion = solved(doubled(motion), self.solver)
             self.iterations += motion.iterations
@@ -138,8 +140,9 @@ class Attempt:
         self.margins = [np.zeros(limit.lower.size) for limit in path_limits(self.motion)]
         visits: Counter = Counter()
         for _ in range(self.search.how.rounds):
-            if self.search.iterations > MOST_SPENT:
-                return f"{self.reason}; no structure within {MOST_SPENT} iterations"
+            if self.search.spent > MOST_SPENT:
+                before = f"{self.reason}; " if self.reason else ""
+                return f"{before}no structure was confirmed within {MOST_SPENT} iterations on arcs"
             visits[(self.structure.saturated, self.degree, *map(bytes, self.margins))] += 1
             if max(visits.values()) > 2:
                 return f"{self.reason}; corrections go in circles"

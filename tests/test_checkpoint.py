@@ -1,0 +1,92 @@
+"""A killed solve goes on from its checkpoint, and no file is ever half-written."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hand_written import two_link_minimum_time
+
+import trajopt
+from trajopt import errors
+from trajopt.checkpoint import Checkpointed, read, solve_with_checkpoints
+
+SLOW_SOLVE = """
+    import sys, time
+    sys.path.insert(0, {tests!r})
+    import trajopt
+    from hand_written import two_link_minimum_time
+    from trajopt.checkpoint import Checkpointed
+    solver = Checkpointed(trajopt.Ipopt(), {path!r}, every=0.0)
+    trajopt.solve(two_link_minimum_time(20), solver, progress=lambda iteration: time.sleep(0.1))
+"""
+
+
+def test_a_killed_solve_resumes_to_the_same_optimum(tmp_path):
+    path = tmp_path / "solve.ckpt"
+    script = textwrap.dedent(SLOW_SOLVE).format(tests=str(Path(__file__).parent), path=str(path))
+    process = subprocess.Popen([sys.executable, "-c", script])
+    deadline = time.monotonic() + 60.0
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.8)  # some iterations more
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    nlp = trajopt.transcribe(two_link_minimum_time(20))
+    assert not np.array_equal(read(path, nlp), nlp.start)
+    resumed = trajopt.solve(two_link_minimum_time(20), Checkpointed(trajopt.Ipopt(), path))
+    plain = trajopt.solve(two_link_minimum_time(20))
+    assert resumed.converged and np.isclose(resumed.duration, plain.duration, rtol=1e-8)
+
+
+def test_the_last_checkpoint_is_the_answer(tmp_path):
+    path = tmp_path / "solve.ckpt"
+    solution = solve_with_checkpoints(two_link_minimum_time(10), path)
+    again = solve_with_checkpoints(two_link_minimum_time(10), path)
+    assert solution.converged and np.isclose(again.duration, solution.duration, rtol=1e-8)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["solve.ckpt"]
+
+
+def test_checkpoints_are_throttled(tmp_path):
+    often = Checkpointed(trajopt.Ipopt(), tmp_path / "often", every=0.0)
+    seldom = Checkpointed(trajopt.Ipopt(), tmp_path / "seldom", every=60.0)
+    iterations = trajopt.solve(two_link_minimum_time(10), often).iterations
+    trajopt.solve(two_link_minimum_time(10), seldom)
+    assert often.written >= iterations and seldom.written == 0 and (tmp_path / "seldom").exists()
+
+
+def test_a_failed_write_leaves_the_earlier_checkpoint_alone(tmp_path, monkeypatch):
+    path = tmp_path / "solve.ckpt"
+    solve_with_checkpoints(two_link_minimum_time(10), path)
+    before = path.read_bytes()
+
+    def refuse(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="disk full"):
+        solve_with_checkpoints(two_link_minimum_time(10), path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_checkpoints_of_another_problem_and_foreign_files_are_refused(tmp_path):
+    path = tmp_path / "solve.ckpt"
+    solve_with_checkpoints(two_link_minimum_time(10), path)
+    with pytest.raises(errors.SolutionFileError, match="checkpoint of another problem"):
+        solve_with_checkpoints(two_link_minimum_time(12), path)
+    assert solve_with_checkpoints(two_link_minimum_time(12), path, resume=False).converged
+    path.write_text("not a checkpoint")
+    with pytest.raises(errors.SolutionFileError, match="cannot be read as a checkpoint"):
+        solve_with_checkpoints(two_link_minimum_time(12), path)
+
+
+def test_impossible_options_are_refused(tmp_path):
+    with pytest.raises(errors.OptionError, match="seconds between two checkpoints"):
+        Checkpointed(trajopt.Ipopt(), tmp_path / "x", every=-1.0)
+    with pytest.raises(errors.OptionError, match="is no folder"):
+        Checkpointed(trajopt.Ipopt(), tmp_path / "missing" / "x")

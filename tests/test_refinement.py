@@ -1,0 +1,83 @@
+"""Knots where they are needed, and motions that do not change when knots are added."""
+
+import numpy as np
+import pytest
+from hand_written import two_link_minimum_time
+
+import trajopt
+from trajopt import errors
+from trajopt.refinement import Refined, doubled, elevated, indicator, split, with_breakpoints
+from trajopt.structure_search import solved
+
+OPTIMUM = 0.3918545395
+
+
+def test_knot_insertion_and_degree_elevation_reproduce_the_curve():
+    rng = np.random.default_rng(0)
+    coarse = trajopt.SplineBasis.clamped([0.0, 0.3, 0.7, 1.0], 3, [1, 2])
+    points = rng.standard_normal((coarse.count, 2))
+    s = rng.uniform(0.0, 1.0, 200)
+    for fine in (with_breakpoints(coarse, [0.1, 0.5, 0.7]), elevated(coarse, 5)):
+        moved = fine.interpolate(coarse.evaluate(points, fine.greville))
+        assert np.allclose(fine.evaluate(moved, s), coarse.evaluate(points, s), atol=1e-13)
+
+
+def test_the_finer_problem_starts_at_the_coarse_answer():
+    coarse = trajopt.solve(two_link_minimum_time(10))
+    nlp = trajopt.transcribe(doubled(coarse))
+    finer = solved(doubled(coarse), trajopt.Ipopt(max_iterations=0))
+    t = np.linspace(0.0, coarse.duration, 50)
+    assert nlp.variable_count > coarse.n_variables
+    assert np.allclose(finer.q(t), coarse.q(t), atol=1e-9)
+
+
+def test_the_indicator_points_at_the_switch_that_costs_most():
+    """The shoulder's, whose multiplier is the steepest there."""
+    solution = trajopt.solve(two_link_minimum_time(20))
+    (values,) = indicator(solution)
+    edges = solution.knot_times
+    assert abs(int(np.searchsorted(edges, 0.195927) - 1) - int(np.argmax(values))) <= 1
+
+
+def test_adaptive_knots_beat_as_many_uniform_ones():
+    adaptive = trajopt.solve(two_link_minimum_time(10), refine=Refined(tol=1e-9, rounds=4))
+    spans = adaptive.knot_times.size - 1
+    uniform = trajopt.solve(two_link_minimum_time(spans))
+    assert adaptive.converged
+    assert abs(adaptive.duration - OPTIMUM) < 0.6 * abs(uniform.duration - OPTIMUM)
+
+
+def test_uniform_refinement_ends_when_the_objective_settles():
+    settled = trajopt.solve(two_link_minimum_time(5), refine=Refined(tol=1e-2, spans="uniform"))
+    plain = trajopt.solve(two_link_minimum_time(5))
+    assert settled.converged and settled.knot_times.size in (11, 21, 41)
+    assert abs(settled.duration - OPTIMUM) < abs(plain.duration - OPTIMUM)
+
+
+def test_refinement_stops_at_the_most_spans():
+    solution = trajopt.solve(two_link_minimum_time(8), refine=Refined(tol=1e-12, spans="uniform", most=10))
+    assert solution.knot_times.size == 17
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": 0.0}, "positive relative change"),
+        ({"rounds": 0}, "at least 1"),
+        ({"spans": "some"}, "'adaptive' or 'uniform'"),
+        ({"most": 0}, "most is 0"),
+    ],
+)
+def test_impossible_refinements_are_refused(options, message):
+    with pytest.raises(errors.OptionError, match=message):
+        Refined(**options)
+
+
+def test_marks_breakpoints_and_degrees_that_do_not_fit_are_refused():
+    trajectory = trajopt.Trajectory.uniform(4)
+    with pytest.raises(errors.ShapeError, match="one boolean per span and arc"):
+        split(trajectory, [np.ones(3, bool)])
+    with pytest.raises(errors.ShapeError, match="between 0 and 1"):
+        with_breakpoints(trajectory.arcs[0].basis, [1.5])
+    with pytest.raises(errors.ShapeError, match="degrees are only raised"):
+        elevated(trajectory.arcs[0].basis, 2)
