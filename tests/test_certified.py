@@ -7,6 +7,7 @@ from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 import trajopt
 from trajopt import errors
 from trajopt.arcs import arc_problem
+from trajopt.budget import Budget
 from trajopt.detection import detect
 from trajopt.excess import largest_excesses
 from trajopt.structure_search import Attempt, Search
@@ -196,7 +197,7 @@ def test_a_perturbed_structure_still_finds_the_optimum():
 def attempt_from(structure_of, intervals=20):
     """An attempt on the two-link arm that starts from a spoilt structure."""
     uniform = trajopt.solve(two_link_minimum_time(intervals))
-    search = Search(trajopt.Certified(), trajopt.Ipopt(), uniform)
+    search = Search(trajopt.Certified(), Budget.of(trajopt.Ipopt(), 100.0), uniform)
     attempt = Attempt(search, uniform, structure_of(detect(uniform)), False, 12)
     return search, attempt.run()
 
@@ -235,8 +236,41 @@ def test_a_collapsed_arc_is_dropped_and_equal_neighbours_merge():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"tol": 0.0}, "tol is 0.0"), ({"degree": 30}, "4 to 16"), ({"rounds": 0}, "at least 1")],
+    [
+        ({"tol": 0.0}, "tol = 0.0: expected a finite number above 0"),
+        ({"degree": 30}, "4 to 16"),
+        ({"rounds": 0}, "at least 1"),
+    ],
 )
 def test_impossible_refinements_are_refused(options, message):
+    with pytest.raises(errors.OptionError, match=message):
+        trajopt.Certified(**options)
+
+
+def test_when_the_time_is_up_the_motion_is_certified_for_what_it_is():
+    problem = two_link_minimum_time(10)
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-9, time_limit=1e-6))
+    assert solution.converged and not solution.certificate.holds
+    assert "time limit of the refinement" in str(solution.certificate)
+    assert solution.certificate.largest_excess > 1e-4
+
+
+def test_an_interrupt_ends_the_refinement_and_keeps_the_motion(monkeypatch):
+    from dataclasses import replace
+
+    from trajopt.solver import Status
+
+    class Interrupted(trajopt.Ipopt):
+        def solve(self, nlp, callback=None, start=None):
+            answer = super().solve(nlp, callback, start)
+            return replace(answer, status=Status.INTERRUPTED)
+
+    uniform = trajopt.solve(two_link_minimum_time(10))
+    kept = trajopt.Certified(tol=1e-9).refine(uniform, Interrupted())
+    assert kept.duration == uniform.duration and "was interrupted" in str(kept.certificate)
+
+
+@pytest.mark.parametrize(("options", "message"), [({"time_limit": -1.0}, "time_limit = -1.0")])
+def test_an_impossible_time_limit_is_refused(options, message):
     with pytest.raises(errors.OptionError, match=message):
         trajopt.Certified(**options)

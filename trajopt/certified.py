@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trajopt.budget import Budget, Stopped
 from trajopt.certificate import Certificate
 from trajopt.errors import OptionError
 from trajopt.excess import largest_excesses, local_maxima, path_limits
 from trajopt.refinement import moved
 from trajopt.solution import Solution
-from trajopt.solver import Solver
+from trajopt.solver import Solver, check_positive
 from trajopt.structure_search import HIGHEST_DEGREE, Search, solved
 from trajopt.trajectory import Trajectory
 
@@ -35,15 +36,18 @@ class Certified:
     tol : largest excess of any limit at any time, in the limit's own unit
     degree : of the arcs between switches, raised where the excess asks for it
     rounds : how often a structure may be corrected, and how often nodes may be added
+    time_limit : seconds for all of it; then, as after Ctrl-C, what was found so far is returned, certified
+        for what it is
     """
 
     tol: float = 1e-6
     degree: int = 14
     rounds: int = 12
+    time_limit: float = 120.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.tol) and self.tol > 0.0):
-            raise OptionError(f"tol is {self.tol!r}: give a positive number in the unit of the limits")
+        check_positive("tol", self.tol)
+        check_positive("time_limit", self.time_limit)
         if not isinstance(self.degree, int) or not LOWEST_DEGREE <= self.degree <= HIGHEST_DEGREE:
             raise OptionError(
                 f"degree is {self.degree!r}: arcs between switches take {LOWEST_DEGREE} to "
@@ -54,13 +58,23 @@ class Certified:
 
     def refine(self, solution: Solution, solver: Solver) -> Solution:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes."""
-        search = Search(self, solver, solution)
-        reason = _unsuited(solution) or search.run()
+        budget = Budget.of(solver, self.time_limit)
+        search = Search(self, budget, solution)
+        try:
+            reason = _unsuited(solution) or search.run()
+        except (Stopped, KeyboardInterrupt) as stop:
+            return self._as_it_is(solution, str(stop) or "the refinement was interrupted")
         if search.found is not None:
             return search.found
-        return self._with_added_nodes(solution, solver, reason)
+        return self._with_added_nodes(solution, budget, reason)
 
-    def _with_added_nodes(self, solution: Solution, solver: Solver, reason: str) -> Solution:
+    def _as_it_is(self, solution: Solution, reason: str, rounds: int = 0) -> Solution:
+        """The solution with a certificate of what is true of it."""
+        excesses = tuple(largest_excesses(solution))
+        certificate = Certificate(self.tol, excesses, "added nodes", None, rounds, reason, motion=solution)
+        return replace(solution, certificate=certificate)
+
+    def _with_added_nodes(self, solution: Solution, solver: Budget, reason: str) -> Solution:
         """Add the times of all excesses as nodes and solve again from the last motion."""
         problem, count = solution.problem, 0
         while True:
@@ -69,7 +83,11 @@ class Certified:
             if certificate.holds or not solution.converged or count == self.rounds:
                 return replace(solution, certificate=certificate)
             problem = moved(solution, _with_nodes(solution, problem.trajectory, self.tol))
-            refined = solved(problem, solver)
+            try:
+                refined = solved(problem, solver)
+            except (Stopped, KeyboardInterrupt) as stop:
+                note = "; ".join(filter(None, [reason, str(stop) or "the refinement was interrupted"]))
+                return self._as_it_is(solution, note, count)
             if not refined.converged:
                 note = "; ".join(filter(None, [reason, f"adding nodes stopped: {refined.status.value}"]))
                 return replace(solution, certificate=replace(certificate, reason=note))
