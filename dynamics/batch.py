@@ -66,7 +66,8 @@ class Batch(NamedTuple):
     def spread(self, nodes_last: np.ndarray) -> np.ndarray:
         """(*widths, nodes) -> (..., *widths), a strided view where there is one leading axis."""
         widths = nodes_last.shape[:-1]
-        first = np.moveaxis(nodes_last, -1, 0)
+        # np.moveaxis says the same at eight times the cost, which a single node would notice.
+        first = nodes_last.transpose(-1, *range(len(widths)))
         return first if len(self.shape) == 1 else first.reshape(self.shape + widths)
 
     def nodes_last(self, slots: np.ndarray) -> np.ndarray:

@@ -171,5 +171,5 @@ def coriolis_matrix(
     nodes = batch(packed, q=q, v=v)
     out, plain = nodes.slots(3, packed.n, packed.n, cleared=False), body_factor == "plain"
     _coriolis_matrix(packed.tree, packed.numbers, *nodes.arrays, plain, packed.blank, packed.shares, out)
-    C, Mdot, M = (nodes.unblock(plane) for plane in out)
-    return CoriolisMatrices(C, Mdot, M)
+    planes = nodes.unblock(out)
+    return CoriolisMatrices(*(planes[..., i, :, :] for i in range(3)))
