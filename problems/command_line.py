@@ -110,6 +110,12 @@ def list_problems(name: str | None) -> None:
     "--out", type=click.Path(path_type=Path), help="Folder for the results [default: results/PROBLEM]"
 )
 @click.option("--plot", is_flag=True, help="Also draw the figures.")
+@click.option(
+    "--certify",
+    type=float,
+    metavar="TOL",
+    help="Make limits hold for all t to TOL, in their own units, and write certificate.txt.",
+)
 @explained
 def solve(
     problem: str,
@@ -118,19 +124,21 @@ def solve(
     options: Sequence[str],
     out: Path | None,
     plot: bool,
+    certify: float | None,
 ) -> None:
     """Solve a problem and write solution.npz and summary.json."""
     import trajopt
     from problems.literal import assignment
     from problems.problem_file import build_named
-    from problems.summary import summary, write_json
+    from problems.summary import summary, write_json, write_text
 
     method = chosen_solver(solver, dict(assignment(text) for text in options))
+    refine = None if certify is None else trajopt.Certified(tol=certify)
     question = build_named(problem, dict(assignment(text) for text in assignments))
     folder = out or Path("results") / Path(problem).stem
     folder.mkdir(parents=True, exist_ok=True)
 
-    solution = trajopt.solve(question, method, progress="auto")
+    solution = trajopt.solve(question, method, refine=refine, progress="auto")
     solution.save(folder / "solution.npz")
     try:
         report = solution.verify()
@@ -140,7 +148,15 @@ def solve(
         sys.exit(NOT_CONVERGED)
     write_json(folder / "summary.json", summary(solution, report))
     drawn = draw(solution, folder, "png") if plot else []
+    if page:
+        trajopt.report.html(solution, folder / "report.html")
+        drawn.append("report.html")
     click.echo(str(report))
+    if solution.certificate is not None:
+        page = str(solution.certificate)
+        write_text(folder / "certificate.txt", page + "\n")
+        drawn.append("certificate.txt")
+        click.echo(f"\n{page}")
     click.echo(f"\nwritten to {folder}: " + ", ".join(["solution.npz", "summary.json", *drawn]))
     conclude(solution, report)
 

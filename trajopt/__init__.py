@@ -45,11 +45,11 @@ _HOME = {
     "TrajoptError": "errors",
 }
 
-__all__ = [*_HOME, "library", "plot"]
+__all__ = [*_HOME, "library", "plot", "report"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("library", "plot"):
+    if name in ("library", "plot", "report"):
         return import_module(f"trajopt.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'trajopt' has no attribute {name!r}")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from trajopt.use import ArcNodes, Neighbours
 
-Over = str | tuple[float, float] | ArcNodes | Neighbours  # "path", "start", "end", a window of normalised time, an arc
+# "path", "start", "end", a window of normalised time, the nodes of an arc, or pairs of neighbours
+Over = str | tuple[float, float] | ArcNodes | Neighbours
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,55 @@
+"""Reports say what the solution says, in one file that needs nothing else."""
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from trajopt import report
+from trajopt.chart import line_chart, ticks
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return trajopt.solve(problems.two_link_pr.build(intervals=10))
+
+
+def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path):
+    text = report.html(solution, tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+    page = ElementTree.fromstring(text.replace("<!doctype html>", "").replace('<meta charset="utf-8">', ""))
+    assert len(list(page.iter("svg"))) >= 6
+    assert "<script" not in text and "http" not in text
+    for word in ("two_link_pr", "effort", "time", "torque limits", "KKT error", "derivatives", "slide"):
+        assert word in text
+
+
+def test_saturated_torques_are_active_where_their_multipliers_are():
+    solution = trajopt.solve(problems.two_link_rr.build())
+    (first, *_) = active = report.active_constraints(solution)
+    assert first.name == "torque limits" and {a.component for a in active} == {"shoulder", "elbow"}
+    multipliers = solution.multipliers["torque limits"]
+    assert first.largest == np.abs(multipliers).max() and 0.0 < first.share <= 1.0
+
+
+def test_the_time_split_adds_up_to_the_whole_solve(solution):
+    split = report.time_split(solution)
+    assert sum(split.values()) == pytest.approx(solution.seconds, rel=1e-6)
+
+
+def test_a_solve_without_iterations_or_active_constraints_is_reported_too():
+    solution = trajopt.solve(problems.minimum_acceleration.build(intervals=3))
+    assert report.active_constraints(solution) == ()
+    assert "squared acceleration" in report.html(solution)
+
+
+def test_charts_have_round_ticks_and_gaps():
+    assert np.allclose(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert np.allclose(ticks(-3.0, 7.0), [-2.0, 0.0, 2.0, 4.0, 6.0])
+    x = np.arange(5.0)
+    text = line_chart(x, {"a<b": np.array([1.0, 2.0, np.nan, 2.0, 1.0])}, "x", "y")
+    assert text.count("<polyline") == 2 and "a&lt;b" in text
+    assert "1e-" in line_chart(x, {"": 10.0**-x}, "x", "y", logarithmic=True)
+    assert "<svg" in line_chart(x, {}, "x", "y")

@@ -1,0 +1,181 @@
+"""One page about one solve: what it cost, what held it back, how it got there, where the time went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.chart import line_chart
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+SAMPLES = 400
+ACTIVE = 1e-6  # of the largest multiplier of the constraint: what counts as holding the optimum back
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #222 }
+body { max-width: 1180px; margin: 2em auto; padding: 0 1em }
+h1 { font-size: 1.5em } h2 { font-size: 1.1em; margin-top: 2em; border-bottom: 1px solid #ccc }
+table { border-collapse: collapse } td, th { padding: .15em .9em .15em 0; text-align: left }
+td.number { text-align: right; font-variant-numeric: tabular-nums }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(430px, 1fr)); gap: 1em }
+figure { margin: 0 } figcaption span { margin-left: .9em } svg { width: 100% }
+svg text { font-size: 11px; fill: #444 }
+polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .bad { color: #b00020 }
+"""
+
+
+@dataclass(frozen=True)
+class ActiveConstraint:
+    """Where one component of a constraint holds the optimum back, by its multipliers.
+
+    share is that of the nodes with a multiplier, largest the largest one in objective per unit.
+    """
+
+    name: str
+    component: str
+    share: float
+    largest: float
+
+
+def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
+    """The components of constraints with multipliers that matter, largest first."""
+    labels = _labels(solution)
+    found = []
+    for name, multipliers in solution.multipliers.items():
+        size = np.abs(multipliers).max(initial=0.0)
+        if size == 0.0:
+            continue
+        for i, column in enumerate(np.abs(multipliers).T):
+            if column.max(initial=0.0) > ACTIVE * size:
+                share = float(np.mean(column > ACTIVE * size))
+                found.append(
+                    ActiveConstraint(name, labels(multipliers.shape[1])[i], share, float(column.max()))
+                )
+    return tuple(sorted(found, key=lambda active: -active.largest))
+
+
+def time_split(solution: Solution) -> dict[str, float]:
+    """Seconds by what they went into: functions, derivatives, the caller's callback, the solver itself."""
+    timings = solution.timings
+    functions = sum(timings.get(kind, 0.0) for kind in ("objective", "rows"))
+    derivatives = sum(timings.get(kind, 0.0) for kind in ("gradient", "jacobian", "hessian"))
+    return {
+        "functions": functions,
+        "derivatives": derivatives,
+        "callback": timings.get("callback", 0.0),
+        "linear algebra and marshalling": timings.get("solver", 0.0),
+    }
+
+
+def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
+    """The page as text, self-contained (no script, no outside file); written to `path` where one is given."""
+    parts = [
+        f"<h1>{escape(solution.name)}</h1>",
+        f"<p{'' if solution.converged else ' class=bad'}>{escape(str(solution))}</p>",
+        _detail(solution),
+        _section("Cost", _table(("term", "value", "share"), _cost_rows(solution))),
+        _section("Motion", _charts(_motion_charts(solution))),
+        _section(
+            "What held the optimum back", _active_table(solution) + _charts(_multiplier_charts(solution))
+        ),
+        _section("Checks", f"<pre>{escape(str(solution.verify()))}</pre>"),
+        _section("Way to the optimum", _charts(_history_charts(solution))),
+        _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
+    ]
+    text = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(solution.name)}</title><style>{STYLE}</style></head>"
+        f"<body>{''.join(parts)}</body></html>\n"
+    )
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _detail(solution: Solution) -> str:
+    facts = f"{solution.n_variables} unknowns, {solution.n_constraints} rows"
+    if solution.recipe is not None:
+        changed = ", ".join(f"{key}={value}" for key, value in solution.recipe.parameters.items())
+        facts += f"; {changed}"
+    return f"<p>{escape(facts)}</p>" + (f"<p>{escape(solution.detail)}</p>" if solution.detail else "")
+
+
+def _cost_rows(solution: Solution) -> Iterable[tuple]:
+    total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
+    for name, value in solution.cost_terms.items():
+        yield name, f"{value:.8g}", f"{abs(value) / total:.1%}"
+    yield "objective", f"{solution.objective:.8g}", ""
+
+
+def _time_rows(solution: Solution) -> Iterable[tuple]:
+    total = solution.seconds or 1.0
+    for name, seconds in time_split(solution).items():
+        yield name, f"{1e3 * seconds:.2f}", f"{seconds / total:.0%}"
+    yield f"all of {solution.iterations} iterations", f"{1e3 * solution.seconds:.2f}", ""
+
+
+def _motion_charts(solution: Solution) -> Iterable[str]:
+    t = np.linspace(0.0, solution.duration, SAMPLES)
+    curves = {"positions": solution.q, "velocities": solution.v, "torques and forces": solution.tau}
+    for label, curve in curves.items():
+        values = curve(t)
+        named = dict(zip(solution.joint_names, values.T, strict=True))
+        yield line_chart(t, named, "t [s]", label)
+
+
+def _active_table(solution: Solution) -> str:
+    rows = [
+        (active.name, active.component, f"{active.share:.0%}", f"{active.largest:.4g}")
+        for active in active_constraints(solution)
+    ]
+    return _table(("constraint", "component", "of its nodes", "largest multiplier"), rows)
+
+
+def _multiplier_charts(solution: Solution) -> Iterable[str]:
+    labels = _labels(solution)
+    for name, multipliers in solution.multipliers.items():
+        if multipliers.shape[0] == solution.node_times.size and np.any(multipliers):
+            curves = dict(zip(labels(multipliers.shape[1]), multipliers.T, strict=True))
+            yield line_chart(solution.node_times, curves, "t [s]", f"multipliers of {name}")
+
+
+def _history_charts(solution: Solution) -> Iterable[str]:
+    if solution.history.shape[0] < 2:
+        return
+    iteration, objective, violation = solution.history.T
+    yield line_chart(iteration, {"": objective}, "iteration", "scaled objective")
+    yield line_chart(iteration, {"": violation}, "iteration", "largest violation", logarithmic=True)
+
+
+def _labels(solution: Solution) -> Any:
+    names = list(solution.joint_names)
+    return lambda width: names if width == len(names) else [str(i) for i in range(width)]
+
+
+def _section(title: str, content: str) -> str:
+    return f"<h2>{escape(title)}</h2>{content}"
+
+
+def _charts(charts: Iterable[str]) -> str:
+    return f'<div class="charts">{"".join(charts)}</div>'
+
+
+def _table(head: tuple, rows: Iterable[tuple]) -> str:
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td{_kind(cell)}>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{titles}</tr>{body}</table>"
+
+
+def _kind(cell: Any) -> str:
+    return ' class="number"' if str(cell)[:1].isdigit() or str(cell).startswith("-") else ""
