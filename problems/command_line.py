@@ -110,6 +110,7 @@ def list_problems(name: str | None) -> None:
     "--out", type=click.Path(path_type=Path), help="Folder for the results [default: results/PROBLEM]"
 )
 @click.option("--plot", is_flag=True, help="Also draw the figures.")
+@click.option("--report", "one_page", is_flag=True, help="Also write report.html, the solve on one page.")
 @click.option(
     "--certify",
     type=float,
@@ -124,6 +125,7 @@ def solve(
     options: Sequence[str],
     out: Path | None,
     plot: bool,
+    one_page: bool,
     certify: float | None,
 ) -> None:
     """Solve a problem and write solution.npz and summary.json."""
@@ -148,15 +150,15 @@ def solve(
         sys.exit(NOT_CONVERGED)
     write_json(folder / "summary.json", summary(solution, report))
     drawn = draw(solution, folder, "png") if plot else []
-    if page:
+    if one_page:
         trajopt.report.html(solution, folder / "report.html")
         drawn.append("report.html")
     click.echo(str(report))
     if solution.certificate is not None:
-        page = str(solution.certificate)
-        write_text(folder / "certificate.txt", page + "\n")
+        certificate = str(solution.certificate)
+        write_text(folder / "certificate.txt", certificate + "\n")
         drawn.append("certificate.txt")
-        click.echo(f"\n{page}")
+        click.echo(f"\n{certificate}")
     click.echo(f"\nwritten to {folder}: " + ", ".join(["solution.npz", "summary.json", *drawn]))
     conclude(solution, report)
 
@@ -239,9 +241,12 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
 
 def conclude(solution: Solution, report: Report) -> None:
     """Exit 1 with the reason and the worst constraints unless the solve converged."""
-    if solution.converged and report.holds:
+    certified = solution.certificate is None or solution.certificate.holds
+    if solution.converged and report.holds and certified:
         return
     reason = "the answer does not meet its own conditions" if solution.converged else solution.status.value
+    if solution.converged and report.holds:
+        reason = "the certificate does not hold"
     lines = [f"not converged: {reason}"]
     if solution.detail:
         lines.append(f"the solver's words: {solution.detail}")

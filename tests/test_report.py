@@ -53,3 +53,14 @@ def test_charts_have_round_ticks_and_gaps():
     assert text.count("<polyline") == 2 and "a&lt;b" in text
     assert "1e-" in line_chart(x, {"": 10.0**-x}, "x", "y", logarithmic=True)
     assert "<svg" in line_chart(x, {}, "x", "y")
+
+
+def test_the_command_writes_the_report_where_it_is_asked_to(tmp_path):
+    from click.testing import CliRunner
+
+    from problems.command_line import main
+
+    arguments = ["solve", "double_integrator", "--report", "--out", str(tmp_path)]
+    answer = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert answer.exit_code == 0 and "report.html" in answer.output
+    assert "torque limits" in (tmp_path / "report.html").read_text(encoding="utf-8")
