@@ -16,10 +16,11 @@ import trajopt
 
 TARGET = Path(__file__).parent.parent / "docs" / "figures" / "two_link_rr.png"
 DOTS_PER_INCH = 130
+GAP = 40  # pixels between the motion and the curves
 
 
 def main() -> None:
-    solution = trajopt.solve(problems.two_link_rr.build(intervals=80), trajopt.Ipopt())
+    solution = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified(tol=1e-6))
     curves = stacked([pixels(trajopt.plot.torques(solution)), pixels(trajopt.plot.joint_forces(solution))])
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     imsave(TARGET, beside(pixels(trajopt.plot.motion(solution)), curves))
@@ -43,7 +44,8 @@ def stacked(images: list[np.ndarray]) -> np.ndarray:
 
 def beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     height = max(left.shape[0], right.shape[0])
-    return np.concatenate([padded(image, height, image.shape[1]) for image in (left, right)], axis=1)
+    gap = padded(left, height, left.shape[1] + GAP)
+    return np.concatenate([gap, padded(right, height, right.shape[1])], axis=1)
 
 
 def padded(image: np.ndarray, height: int, width: int) -> np.ndarray:
