@@ -26,7 +26,8 @@ def summary(solution: Solution, report: Report | None) -> dict[str, Any]:
     def checked(name: str) -> float | None:
         return finite(getattr(report, name, None))
 
-    return {
+    certificate = {} if solution.certificate is None else {"certificate": solution.certificate.summary()}
+    return certificate | {
         "problem": solution.name if recipe is None else recipe.problem,
         "parameters": {} if recipe is None else words(dict(recipe.parameters)),
         "status": solution.status.name.lower(),
@@ -59,9 +60,13 @@ def words(value: Any) -> Any:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write to a neighbouring temporary file and rename it, so that readers see the old file or the new."""
-    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".json")
+    """Write JSON so that readers see the old file or the new."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write to a neighbouring temporary file and rename it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)

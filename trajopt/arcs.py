@@ -82,6 +82,8 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
         ]
         multipliers[limit.name] = np.concatenate(parts)
     asked = with_trajectory(problem, trial.problem.trajectory)
+    own = {c.name for c in trial.problem.constraints} - {c.name for c in asked.constraints}
+    multipliers = {name: values for name, values in multipliers.items() if name not in own}
     costs = {name: value for name, value in trial.cost_terms.items() if name != SETTLING}
     return replace(
         trial,

@@ -103,7 +103,7 @@ class Certificate:
             "holds": self.holds,
             "method": self.method,
             "tolerance": self.tolerance,
-            "largest_excess": self.largest_excess,
+            "largest_excess": float(self.largest_excess) if self.excesses else None,
             "switches": None if self.structure is None else self.structure.arc_count - 1,
             "wrong_sign": None if self.signs is None else self.signs.wrong,
             "rounds": self.rounds,

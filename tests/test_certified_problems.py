@@ -1,0 +1,67 @@
+"""Certified optima of the library's problems, beside closed forms and shooting on switch times."""
+
+import math
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+
+
+def certified(problem):
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
+    assert solution.certificate is not None and solution.certificate.holds
+    assert solution.certificate.method == "switching arcs", solution.certificate.reason
+    return solution
+
+
+def test_the_sliding_mass_takes_four_tenths_of_a_second():
+    solution = certified(problems.sliding_mass.build())
+    assert np.isclose(solution.duration, problems.sliding_mass.EXACT_DURATION, rtol=1e-10)
+
+
+def test_the_extending_arm_beats_its_published_time_by_three_parts_in_a_million():
+    """Shooting on switch times agrees with ours to ten digits: the published one stops short."""
+    solution = certified(problems.betts_robot_arm.build())
+    published = problems.betts_robot_arm.PUBLISHED_DURATION
+    assert 0.0 < published - solution.duration < 3e-6 * published
+    check = trajopt.switching_times(solution)
+    assert check.converged and check.difference < 1e-10
+    assert solution.certificate.structure.arc_count == 6
+
+
+def test_three_links_have_six_switches():
+    solution = certified(problems.three_link_arm.build())
+    assert solution.certificate.structure.arc_count == 7
+    assert solution.certificate.signs.wrong < 1e-6 and solution.certificate.signs.free == 0.0
+    assert np.isclose(solution.duration, 0.7310477507, rtol=1e-9)
+
+
+def test_time_alone_moves_the_slide_and_arm_as_momentum_does():
+    """The force changes the momentum along the slide, whatever the elbow does: T = 2 sqrt(m dx / f)."""
+    solution = certified(problems.two_link_pr.build(u=0.0))
+    travel = math.pi / 4 - 0.1
+    swing = 0.2 * (math.sin(math.pi / 2 - math.pi / 4) - math.sin(math.pi / 2 + 0.6))
+    exact = 2.0 * math.sqrt((0.5 * travel + 0.5 * (travel + swing)) / 10.0)
+    assert np.isclose(solution.duration, exact, rtol=1e-6) and solution.certificate.signs.free > 0.5
+
+
+@pytest.mark.parametrize(
+    ("u", "objective", "switches"),
+    [(0.001, 0.5694924, 2), (0.01, 0.8530628, 0), (0.1, 1.4123310, 0)],
+)
+def test_effort_softens_the_switches_and_then_removes_them(u, objective, switches):
+    solution = certified(problems.two_link_pr.build(u=u))
+    assert np.isclose(solution.objective, objective, rtol=1e-6)
+    assert solution.certificate.structure.arc_count == switches + 1
+
+
+@pytest.mark.long
+def test_six_axes_are_certified_for_their_limits_and_say_why_not_for_the_optimum():
+    solution = trajopt.solve(
+        problems.six_axis_arm.build(), refine=trajopt.Certified(tol=1e-6, time_limit=20.0)
+    )
+    certificate = solution.certificate
+    assert certificate.holds == (certificate.largest_excess <= 1e-6)
+    assert certificate.method == "switching arcs" or certificate.reason

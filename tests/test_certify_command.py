@@ -1,0 +1,41 @@
+"""`trajopt solve --certify TOL`: the certificate on screen, in a file and in the summary."""
+
+import json
+
+from click.testing import CliRunner
+
+from problems.command_line import main
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_a_certified_solve_writes_its_certificate(tmp_path):
+    done = run("solve", "sliding_mass", "--certify", "1e-6", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "certificate.txt").read_text()
+    assert page.startswith("certificate: holds (switching arcs") and page.strip() in done.output
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["certificate"]["holds"] and summary["certificate"]["switches"] == 1
+    assert abs(summary["duration"] - 0.4) < 1e-9
+    assert run("verify", str(tmp_path / "solution.npz")).exit_code == 0
+
+
+def test_without_the_option_there_is_no_certificate(tmp_path):
+    assert run("solve", "sliding_mass", "--out", str(tmp_path)).exit_code == 0
+    assert not (tmp_path / "certificate.txt").exists()
+    assert "certificate" not in json.loads((tmp_path / "summary.json").read_text())
+
+
+def test_an_impossible_tolerance_is_misuse(tmp_path):
+    done = run("solve", "sliding_mass", "--certify", "-1", "--out", str(tmp_path))
+    assert done.exit_code == 2 and "expected a finite number above 0" in done.output
+
+
+def test_a_certificate_that_does_not_hold_is_exit_status_one(tmp_path, monkeypatch):
+    from trajopt.certificate import Certificate
+
+    monkeypatch.setattr(Certificate, "holds", False)
+    done = run("solve", "sliding_mass", "--certify", "1e-6", "--out", str(tmp_path))
+    assert done.exit_code == 1 and "the certificate does not hold" in done.output
