@@ -66,13 +66,15 @@ def put_symbols(work, tree, k, j, adds, out, n, blocks, block):
     while i > 0:
         S, a = load6(work, i * SLOTS + AXIS), tree[i, COORDINATE]
         outer, inner = dot6(S, carried), dot(S[0], turned)
+        if j == k:  # no rounding where M_kk does not depend on q_i and q_k
+            inner = same(work, 0.0)
+            if i == k:
+                outer = same(work, 0.0)
         put(out, a * plane + b * row + c * blocks + block, outer, adds)
         if j != k:
             put(out, a * plane + c * row + b * blocks + block, outer, adds)
             put(out, c * plane + a * row + b * blocks + block, -inner, adds)
         if i != j:
-            if j == k:
-                inner = same(work, 0.0)
             put(out, b * plane + a * row + c * blocks + block, inner, adds)
             put(out, b * plane + c * row + a * blocks + block, inner, adds)
             if j != k:
