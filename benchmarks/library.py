@@ -34,7 +34,11 @@ HEAD = (
 def reference_of(name: str) -> float | None:
     """What the module or its neighbours call the optimum, None where there is none."""
     module = catalogue.module(name)
-    for constant in ("REFERENCE", "EXACT_DURATION", "EXACT_OBJECTIVE", "REFERENCE_DURATION"):
+    for constant in (
+        "REFERENCE",
+        "EXACT_DURATION",
+        "PUBLISHED_DURATION",
+    ):
         if hasattr(module, constant):
             return float(getattr(module, constant))
     return REFERENCES.get(name)

@@ -5,8 +5,10 @@
 
 against gravity. Motors may be added to every joint: rotors of inertia J behind a gear, exact (they turn with
 the link that carries them, and couple) or as the usual armature (gear^2 J on the diagonal of the mass
-matrix); the difference in T is what the approximation costs. The robots are in `robots/`: the UR5 of
-Universal Robots, six axes, and the Panda of Franka Emika, seven. Source of the form: Barman, section 4.2.
+matrix); the difference in T is what the approximation costs: with gears of 100 in all joints of the UR5,
+0.56306 s against 0.56268 (-0.07 %) for rotors of 1e-4 kg m^2, 0.77332 against 0.77004 (-0.42 %) for 3e-4.
+The robots are in `robots/`: the UR5 of Universal Robots, six axes, and the Panda of Franka Emika, seven and
+two fingers. Source of the form: Barman, section 4.2.
 No published optimum: the reference of the default case is our own with 80 intervals.
 """
 
@@ -23,6 +25,7 @@ import trajopt
 from problems.recipe import recipe
 from trajopt.errors import OptionError
 
+REFERENCE = 0.539891449  # s, the default case with 80 intervals
 REFERENCE_SOURCE = "ours, 80 intervals"
 
 

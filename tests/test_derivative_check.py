@@ -181,3 +181,14 @@ def test_incomplete_blocks_are_refused():
         trajopt.block_term(two, "c")
     with pytest.raises(errors.ShapeError, match="takes 'v' with 3 components, the problem has 2"):
         arm_with(spoiled(inputs={"v": 3}))
+
+
+def test_a_value_that_leaves_out_its_output_is_named():
+    block = trajopt.block_term(Work())
+    block.block.value = lambda u: {"works": np.zeros((len(u["v"]), 1))}
+    problem = two_link_minimum_time(5)
+    problem.subject_to(block, upper=40.0)
+    with pytest.raises(
+        errors.ShapeError, match="block of term 'work' gave works: its value must hold 'work'"
+    ):
+        trajopt.solve(problem)

@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.arithmetic import Arithmetic
 from trajopt.block import Array, Block, Pairs, Values
 from trajopt.errors import OptionError, ShapeError
+from trajopt.quantity_names import term_of
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,13 @@ class FirstOrder:
         self.outputs = {target: block.outputs[output]}
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        return {self.target: self.block.value(u)[self.output]}
+        found = self.block.value(u)
+        if self.output not in found:
+            raise ShapeError(
+                f"the block of {term_of(self.target)} gave {', '.join(found) or 'nothing'}: "
+                f"its value must hold '{self.output}'"
+            )
+        return {self.target: found[self.output]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         return self._renamed(self.block.partials(u))

@@ -98,7 +98,7 @@ def _values_at_guess(graph: Graph, z: Mapping[str, Array], components: Component
     for block in graph.blocks:
         found = block.value(u)
         for name, width in block.outputs.items():
-            shape = np.shape(found.get(name))
+            shape = np.shape(found[name]) if name in found else ()
             if shape != (count, width):
                 raise ShapeError(
                     f"{term_of(name)} gave shape {shape} at {count} nodes: expected ({count}, {width}), "
