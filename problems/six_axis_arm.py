@@ -36,7 +36,7 @@ def build(
 
     torque_scale and velocity_scale multiply the limits of the file.
     """
-    source = files("problems").joinpath("robots", "ur5.urdf").read_text(encoding="utf-8")
+    source = (files("problems") / "robots" / "ur5.urdf").read_text(encoding="utf-8")
     model = scaled(dynamics.load_urdf(source, gravity=gravity), torque_scale, velocity_scale)
 
     trajectory = trajopt.Trajectory.uniform(intervals, degree, duration, nodes_per_span)

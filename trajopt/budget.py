@@ -46,6 +46,7 @@ class Budget:
 
 def _with(solver: Any, **settings: Any) -> Any:
     """The solver with other settings, or itself where it has none of that name."""
-    known = {field.name for field in fields(solver)} if is_dataclass(solver) else set()
-    mine = {name: value for name, value in settings.items() if name in known}
-    return replace(solver, **mine) if mine else solver
+    if not is_dataclass(solver) or isinstance(solver, type):
+        return solver
+    known = {field.name for field in fields(solver)}
+    return replace(solver, **{name: value for name, value in settings.items() if name in known})

@@ -98,7 +98,9 @@ def detect(solution: Solution, reading: Reading | None = None) -> Structure:
     for index, limit in enumerate(limits):
         if orders[index] in (0, 1):
             runs += _touches(solution, index, limit, interval)
-    held = {c: [run for run in runs if run.saturation.component == c] for c in range(solution.problem.dynamics.n)}
+    held = {
+        c: [run for run in runs if run.saturation.component == c] for c in range(solution.problem.dynamics.n)
+    }
     scale = max(_largest_multiplier(solution), FLOOR * abs(solution.objective))
     for index, limit in enumerate(limits):
         if orders[index] == 2:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, fields, is_dataclass, replace
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -223,4 +223,4 @@ def _builder(source: Any) -> Callable[[], Problem]:
             "multistart builds the problem in other processes: give a problem of the library, its recipe, "
             "or a function without arguments at the top of a module that returns the problem"
         )
-    return source
+    return cast("Callable[[], Problem]", source)
