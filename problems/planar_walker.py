@@ -19,7 +19,7 @@ from problems.recipe import recipe
 def build(
     *,
     intervals: int = 5,
-    nodes_per_span: int = 4,
+    nodes_per_span: int = 3,
     speed: float = 1.2,
     step_length: float = 0.6,
     height: float = 1.75,
@@ -28,6 +28,7 @@ def build(
     toe_off: float = 0.24,
     heel_off: float = 0.6,
     contact_tolerance: float = 3e-3,
+    penetration: float = 3e-3,
     friction: float = 0.7,
     swing_knee: tuple[float, float] = (55.0, 65.0),
     start: str = "measured",
@@ -35,7 +36,7 @@ def build(
     """One step; speed in m/s, lengths in m, mass in kg, angles in degrees.
 
     foot_flat, toe_off, heel_off : events in parts of the step
-    contact_tolerance : m, how closely standing foot points keep their places
+    penetration : m, how deep foot points may sink where they are not held
     friction : coefficient of the ground
     swing_knee : bend of the swinging knee at mid-swing
     start : where the search starts, a "measured" walk or "standing" upright
@@ -50,7 +51,7 @@ def build(
     problem.minimize(gait.effort(model))
     problem.subject_to_joint_limits()
     gait.stand(problem, step, contact_tolerance)
-    gait.stay_above_ground(problem, contact_tolerance)
+    gait.stay_above_ground(problem, penetration)
     gait.balance(problem, step, friction)
     gait.repeat_reaction(problem, step)
     gait.swing(problem, swing_knee)

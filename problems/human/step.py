@@ -21,6 +21,7 @@ from trajopt.errors import OptionError, ProblemError
 INSIDE = 1e-6  # of normalised time, leaves an end out of a window
 NODES_APART = 1e-6  # of normalised time: closer ones are the same
 MID_SWING = 0.5
+LEGS = ("hip", "knee", "ankle", "toe")
 SOLE_HALF_WIDTH = 0.04  # m
 
 
@@ -32,6 +33,7 @@ class Step:
     toe_off : the trailing foot leaves the ground, double support ends
     heel_off : the leading heel rises
     line : distance of each foot from the sagittal plane, None where the model cannot leave it
+    samples : times at which each standing point of the leading foot is held
     toes_bend : whether a rising foot turns about its ball; a rigid one turns about its toe
     """
 
@@ -43,12 +45,15 @@ class Step:
     toe_off: float = 0.24
     heel_off: float = 0.7
     line: float | None = 0.05
+    samples: int = 4
     toes_bend: bool = True
 
     def __post_init__(self) -> None:
         for name in ("length", "speed"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
                 raise ProblemError(f"the step's {name} is {getattr(self, name)}: give a positive number")
+        if self.samples < 2:
+            raise OptionError(f"each standing point is held at {self.samples} times: two is the least")
         if not 0.0 < self.flat <= self.toe_off < self.heel_off < 1.0:
             raise ProblemError(
                 f"the events of the step are foot flat {self.flat}, toe-off {self.toe_off}, heel-off "
@@ -78,12 +83,25 @@ class Step:
         x = self.sole[kind] - (self.length if side == "l" else 0.0)
         return x, None if self.line is None else (self.line if side == "r" else -self.line)
 
+    @cached_property
+    def contacts(self) -> dict[str, np.ndarray]:
+        """Times, in parts of the step, at which standing points are held."""
+        pivot = "ball" if self.toes_bend else "toe"
+        return {
+            "heel_r": np.linspace(0.0, self.heel_off, self.samples),
+            f"{pivot}_r": np.linspace(self.flat, 1.0, self.samples),
+            f"{pivot}_l": np.linspace(0.0, self.toe_off, 3)[1:],
+        }
+
     def trajectory(self, intervals: int, nodes_per_span: int) -> trajopt.Trajectory:
-        """One cubic arc of the step's duration, with nodes at its events and at mid-swing."""
+        """One cubic arc of the step's duration, with nodes at its events, its contacts, and at mid-swing."""
         plain = trajopt.Trajectory.uniform(intervals, 3, self.duration, nodes_per_span)
-        events = (self.flat, self.toe_off, MID_SWING, self.heel_off)
-        new = [event for event in events if np.abs(plain.nodes.s - event).min() > NODES_APART]
-        return trajopt.Trajectory(plain.arcs, extra_points=(tuple(sorted(set(new))),))
+        events = (self.toe_off, MID_SWING, *np.concatenate(list(self.contacts.values())))
+        new: list[float] = []
+        for event in sorted(events):
+            if np.abs(np.append(plain.nodes.s, new) - event).min() > NODES_APART:
+                new.append(float(event))
+        return trajopt.Trajectory(plain.arcs, extra_points=(tuple(new),))
 
     def footprint(self, side: str) -> np.ndarray:
         """(4, 2) corners (x, z) of a sole from heel to toe."""
@@ -111,23 +129,34 @@ def effort(model: dynamics.RigidBodyModel) -> trajopt.terms.ExpressionTerm:
     )
 
 
-def stand(problem: trajopt.Problem, step: Step, tolerance: float) -> None:
-    """Standing foot points keep their places within `tolerance` metres.
+def limit_torques(problem: trajopt.Problem, joints: str) -> None:
+    """Torques of "all" joints, or of the "legs" alone, stay within the limits of the skeleton."""
+    if joints not in ("all", "legs"):
+        raise OptionError(f"the limited torques are {joints!r}: use 'all' or 'legs'")
+    limits = problem.dynamics.limits
+    chosen = [joints == "all" or name.startswith(LEGS) for name in problem.dynamics.joint_names]
+    lower = np.where(chosen, limits.torque_lower, -np.inf)
+    upper = np.where(chosen, limits.torque_upper, np.inf)
+    problem.subject_to(trajopt.tau, lower, upper, name="torque limits")
 
-    A band, not an equality: few control points cannot hold a point still at many nodes, and a flat foot's
-    points would depend on each other.
+
+def stand(problem: trajopt.Problem, step: Step, tolerance: float) -> None:
+    """Standing foot points are within `tolerance` metres of their places at sampled times of their phases.
+
+    A few times and a band: so few control points cannot hold a point still everywhere, and equalities that
+    nearly depend on each other stop the solver. For the same reason the pivot of a flat foot, whose heel is
+    held, is not held along the foot, and what symmetry repeats at the other end of the step is said once.
     """
-    pivots = ("ball", "toe") if step.toes_bend else ("toe",)
-    windows = {"heel_r": (0.0, step.heel_off)}
-    for pivot in pivots:  # the trailing foot at t = 0 is the leading one at T: said once
-        windows[f"{pivot}_r"] = (step.flat, 1.0)
-        windows[f"{pivot}_l"] = (INSIDE, step.toe_off)
-    for point, window in windows.items():
+    for point, times in step.contacts.items():
         x, z = step.place(point)
-        centre = np.array([x, 0.0, 0.0 if z is None else z])
-        band = np.array([tolerance, tolerance, np.inf if z is None else tolerance])
-        name = f"{point} stands"
-        problem.subject_to(trajopt.position(point), centre - band, centre + band, over=window, name=name)
+        for time in times:
+            flat = point.endswith("_r") and not point.startswith("heel") and time <= step.heel_off
+            place = np.array([np.nan if flat else x, 0.0, np.nan if z is None else z])
+            lower = np.nan_to_num(place - tolerance, nan=-np.inf)
+            upper = np.nan_to_num(place + tolerance, nan=np.inf)
+            window = (max(time - NODES_APART, 0.0), min(time + NODES_APART, 1.0))
+            name = f"{point} stands at {time:.3g} T"
+            problem.subject_to(trajopt.position(point), lower, upper, over=window, name=name)
 
 
 def stay_above_ground(problem: trajopt.Problem, tolerance: float) -> None:
