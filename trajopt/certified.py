@@ -26,6 +26,7 @@ from trajopt.trajectory import Trajectory
 
 __all__ = ["Certificate", "Certified"]
 
+FOR_THE_SEARCH = 0.6  # of the time limit; the rest is for adding nodes where no structure is found
 LOWEST_DEGREE = 4
 
 
@@ -59,11 +60,13 @@ class Certified:
     def refine(self, solution: Solution, solver: Solver) -> Solution:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes."""
         budget = Budget.of(solver, self.time_limit)
-        search = Search(self, budget, solution)
+        search = Search(self, Budget.of(solver, FOR_THE_SEARCH * self.time_limit), solution)
         try:
             reason = _unsuited(solution) or search.run()
         except (Stopped, KeyboardInterrupt) as stop:
-            return self._as_it_is(solution, str(stop) or "the refinement was interrupted")
+            reason = str(stop) or "the refinement was interrupted"
+            if "time limit" not in reason:
+                return self._as_it_is(solution, reason)
         if search.found is not None:
             return search.found
         return self._with_added_nodes(solution, budget, reason)
@@ -89,10 +92,33 @@ class Certified:
                 note = "; ".join(filter(None, [reason, str(stop) or "the refinement was interrupted"]))
                 return self._as_it_is(solution, note, count)
             if not refined.converged:
-                note = "; ".join(filter(None, [reason, f"adding nodes stopped: {refined.status.value}"]))
+                refined = self._within_tighter_limits(solution, certificate, solver)
+            if refined is None:
+                note = "; ".join(
+                    filter(None, [reason, "adding nodes and tightening limits did not converge"])
+                )
                 return replace(solution, certificate=replace(certificate, reason=note))
             iterations, count = solution.iterations + refined.iterations, count + 1
             solution = replace(refined, recipe=solution.recipe, iterations=iterations)
+
+    def _within_tighter_limits(
+        self, solution: Solution, certificate: Certificate, solver: Budget
+    ) -> Solution | None:
+        """Solve again with every limit tightened by its excess; None where that does not converge."""
+        asked = solution.problem
+        problem = moved(solution, asked.trajectory)
+        over = [max(0.0, 1.5 * excess.value) for excess in certificate.excesses]
+        limits, cursor = path_limits(solution), 0
+        for limit in limits:
+            margin = np.array(over[cursor : cursor + limit.lower.size])
+            cursor += limit.lower.size
+            tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
+            problem.constraints[problem.constraints.index(limit)] = tighter
+        try:
+            refined = solved(problem, solver)
+        except (Stopped, KeyboardInterrupt):
+            return None
+        return replace(refined, known_problem=asked) if refined.converged else None
 
 
 def _unsuited(solution: Solution) -> str:

@@ -53,6 +53,7 @@ MOST_ITERATIONS = 100  # of one solve on arcs: with the right structure it takes
 SHORT, MOST_DROPPED = 0.06, 1  # of the whole: arcs dropped, and how many, where a solve does not converge
 DOUBLINGS = 2  # of the uniform intervals, while no structure is confirmed
 MOST_INTERVALS = 160
+LARGE = 500  # unknowns and rows together of a solve on arcs whose iterations count more than once
 MOST_SPENT = 300  # iterations on arcs in one search
 
 
@@ -73,7 +74,7 @@ class Search:
     uniform: Solution
     found: Solution | None = None
     iterations: int = 0
-    spent: int = 0  # iterations on arcs
+    spent: float = 0.0  # iterations on arcs, those of large problems counted by their size
     solves: int = 0
 
     def run(self) -> str:
@@ -101,7 +102,7 @@ class Search:
         """Solve on arcs, with few iterations: a wrong structure takes hundreds."""
         answer = solved(problem, self._brief)
         self.iterations, self.solves = self.iterations + answer.iterations, self.solves + 1
-        self.spent += answer.iterations
+        self.spent += answer.iterations * max(1.0, (answer.n_variables + answer.n_constraints) / LARGE)
         return answer
 
     @cached_property
