@@ -112,7 +112,7 @@ def test_persons_who_cannot_be_are_refused():
 
 
 def test_tables_with_wrong_columns_are_refused():
-    with pytest.raises(ProblemError, match="table t.csv has no column mass"):
+    with pytest.raises(ProblemError, match=r"table t\.csv has no column mass"):
         tables.checked_rows("name,weight\na,1\n", "t.csv", ["name", "mass"])
-    with pytest.raises(ProblemError, match="line 2 of table t.csv ends before column mass"):
+    with pytest.raises(ProblemError, match=r"line 2 of table t\.csv ends before column mass"):
         tables.checked_rows("name,mass\na\n", "t.csv", ["name", "mass"])
