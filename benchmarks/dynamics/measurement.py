@@ -1,0 +1,83 @@
+"""Two sides timed in turns, so that whatever else the machine does disturbs both alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from benchmarks.dynamics.calls import inputs, our_call, timed_functions
+from benchmarks.dynamics.pinocchio_peer import peer_call, peer_of
+from benchmarks.dynamics.robots import robots
+
+NODES = (1, 16, 64, 256)
+ROUNDS = 9
+LEAST = 5e-4  # seconds of a round, so that the clock's resolution and a single interrupt count little
+# A result of a hundred megabytes measures the operating system's pages, not a recursion.
+LARGEST_RESULT = 100e6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Microseconds per node, and the median over rounds of our time divided by the peer's."""
+
+    robot: str
+    function: str
+    nodes: int
+    ours: float
+    peer: float | None
+    ratio: float | None
+
+
+def in_turns(calls: list[Callable[[], object]], rounds: int = ROUNDS) -> list[list[float]]:
+    """Seconds per call of every call in every round."""
+    repeats = [repeats_of(call) for call in calls]
+    return [[batch(call, count) for call, count in zip(calls, repeats, strict=True)] for _ in range(rounds)]
+
+
+def repeats_of(call: Callable[[], object]) -> int:
+    """How many calls fill a round; the first two calls compile and warm up."""
+    call()
+    call()
+    return max(1, int(LEAST / max(batch(call, 1), 1e-7)))
+
+
+def batch(call: Callable[[], object], count: int) -> float:
+    started = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - started) / count
+
+
+def result_bytes(function: str, n: int, nodes: int) -> float:
+    """Size of the largest results: n^3 symbols of every node."""
+    return 8.0 * n**3 * nodes if function == "christoffel_symbols" else 0.0
+
+
+def measure(counts: tuple[int, ...] = NODES) -> list[Cell]:
+    """Every function on every robot at every number of nodes."""
+    found = []
+    for robot, model in robots().items():
+        peer = peer_of(model)
+        for nodes in counts:
+            arrays = inputs(model, nodes)
+            for name in timed_functions():
+                if result_bytes(name, model.n, nodes) > LARGEST_RESULT:
+                    continue
+                theirs = peer_call(name, peer, arrays)
+                calls = [our_call(name, model, arrays), *([theirs] if theirs else [])]
+                rounds = in_turns(calls)
+                ours = median(times[0] for times in rounds) / nodes * 1e6
+                pair = (None, None)
+                if theirs:
+                    other = median(times[1] for times in rounds) / nodes * 1e6
+                    pair = (other, median(times[0] / times[1] for times in rounds))
+                found.append(Cell(robot, name, nodes, ours, *pair))
+        print(f"{robot}: {len(found)} cells", flush=True)
+    return found
+
+
+def as_records(cells: list[Cell]) -> list[dict]:
+    """For JSON."""
+    return [asdict(cell) for cell in cells]
