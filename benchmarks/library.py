@@ -8,6 +8,7 @@ derivatives per iteration. Problems of whole bodies, which take minutes with L-B
 
 from __future__ import annotations
 
+import os
 import platform
 import statistics
 import sys
@@ -97,6 +98,7 @@ def main() -> None:
         rows.append(row_of(name))
         print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
     machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
+    machine += f", {os.cpu_count()} cores with a load of {os.getloadavg()[0]:.1f} at the end (1 is this table itself)"
     about = (__doc__ or "").partition("\n")[2].strip()
     text = f"# Library problems\n{about}\n\nMachine: {machine}.\n\n{table(rows)}\n"
     if not sys.argv[1:]:
