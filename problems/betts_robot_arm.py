@@ -5,8 +5,8 @@
 
 for (rho, theta, phi) from (4.5, 0, pi/4) to (4.5, 2 pi/3, pi/4), at rest at both ends. The equations are
 no rigid body's, so they enter through the Dynamics protocol: any class with these five members will do.
-Source: Betts, Practical Methods for Optimal Control and Estimation, second edition, section 6.9 ("two-strip"
-of the COPS collection as "robot arm"), which reports T = 9.14093620; bang-bang with five switches.
+Source: the robot arm of the COPS collection of optimization problems, for which Betts, Practical Methods for
+Optimal Control, reports T = 9.14093620. The optimum is bang-bang with five switches.
 """
 
 from __future__ import annotations

@@ -118,5 +118,3 @@ def test_derivatives_of_the_elastic_problem_are_those_of_its_functions():
     np.add.at(hessian, (elastic.hessian_rows, elastic.hessian_columns), elastic.hessian(y, weights, 1.0))
     hessian = hessian + np.tril(hessian, -1).T
     assert np.allclose(hessian @ direction, slope(lagrangian_gradient), rtol=1e-4, atol=1e-5)
-
-

@@ -1,0 +1,225 @@
+"""Time to accuracy on the two-link minimum-time problem: `python -m benchmarks.time_to_accuracy`.
+
+Ours on 10 to 160 intervals and certified, CasADi, and Drake and OpenSim Moco where installed: one
+run on one machine, each the median of several solves after a warm-up. `--peer-python PATH` names
+another interpreter in which peers may be. Writes docs/time_to_accuracy.{json,md} and its figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import problems
+import trajopt
+from problems.two_link_rr import EXACT_DURATION
+
+ROOT = Path(__file__).resolve().parent.parent
+REPEATS = 5
+INTERVALS = (10, 20, 40, 80, 160)
+PEER_INTERVALS = {"casadi": (50, 100, 200, 400), "drake": (25, 50, 100)}
+NAMES = {
+    "casadi": "CasADi multiple shooting, IPOPT",
+    "drake": "Drake direct collocation, SNOPT",
+    "moco": "OpenSim Moco",
+}
+IMPORTED_AS = {"casadi": "casadi", "drake": "pydrake", "moco": "opensim"}
+
+
+def timed(build, **options: Any) -> tuple[trajopt.Solution, float]:
+    """The last of several solves, and the median wall time of building, transcribing and solving."""
+    solution, seconds = trajopt.solve(build(), **options), []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        solution = trajopt.solve(build(), **options)
+        seconds.append(time.perf_counter() - began)
+    return solution, statistics.median(seconds)
+
+
+def row(
+    method: str, intervals: int | None, duration: float, seconds: float, note: str = ""
+) -> dict[str, Any]:
+    error = abs(duration / EXACT_DURATION - 1.0)
+    return {
+        "method": method,
+        "intervals": intervals,
+        "duration": duration,
+        "error": error,
+        "seconds": seconds,
+        "note": note,
+    }
+
+
+def ours() -> list[dict[str, Any]]:
+    """Plain solves, then certified ones."""
+    rows, previous = [], math.nan
+    for intervals in INTERVALS:
+        solution, seconds = timed(lambda n=intervals: problems.two_link_rr.build(intervals=n))
+        excess = solution.verify().max_violation_dense
+        found = row(
+            "ours, plain", intervals, solution.duration, seconds, f"excess between nodes {excess:.1e} N m"
+        )
+        order = math.log2(previous / found["error"]) if previous == previous else math.nan
+        found["order"], previous = (None if math.isnan(order) else order), found["error"]
+        rows.append(found)
+    for intervals in (10, 20):
+        refine = trajopt.Certified(tol=1e-6)
+        solution, seconds = timed(lambda n=intervals: problems.two_link_rr.build(intervals=n), refine=refine)
+        certificate = solution.certificate
+        assert certificate is not None
+        note = f"excess anywhere {certificate.largest_excess:.1e} N m, {certificate.method}"
+        rows.append(row("ours, certified", intervals, solution.duration, seconds, note))
+    return rows
+
+
+def peers(interpreters: list[str]) -> list[dict[str, Any]]:
+    """What each peer reaches, in the first interpreter that can import it."""
+    rows = []
+    for name, module in IMPORTED_AS.items():
+        home = next((python for python in interpreters if _imports(python, module)), None)
+        if home is None or name not in PEER_INTERVALS:
+            why = "not installed" if home is None else "installed, but no runner is written for it"
+            rows.append(row(NAMES[name], None, math.nan, math.nan, why))
+            continue
+        for intervals in PEER_INTERVALS[name]:
+            command = [home, "-m", "benchmarks.peers", name, str(intervals), str(REPEATS)]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            if done.returncode:
+                lines = done.stderr.strip().splitlines() or ["no message"]
+                rows.append(row(NAMES[name], intervals, math.nan, math.nan, f"failed: {lines[-1]}"))
+                continue
+            answer = json.loads(done.stdout.strip().splitlines()[-1])
+            rows.append(row(NAMES[name], intervals, answer["duration"], answer["seconds"]))
+    return rows
+
+
+def _imports(python: str, module: str) -> bool:
+    look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    return subprocess.run([python, "-c", look], capture_output=True, check=False).returncode == 0
+
+
+def certificates() -> list[dict[str, Any]]:
+    """The cost of a certificate as a multiple of the plain solve."""
+    builds = {
+        "two_link_rr": problems.two_link_rr.build,
+        "two_link_pr": problems.two_link_pr.build,
+        "three_link_arm": problems.three_link_arm.build,
+    }
+    found = []
+    for name, build in builds.items():
+        _, plain = timed(build)
+        solution, certified = timed(build, refine=trajopt.Certified(tol=1e-6))
+        certificate = solution.certificate
+        assert certificate is not None
+        found.append(
+            {
+                "problem": name,
+                "plain": plain,
+                "certified": certified,
+                "multiple": certified / plain,
+                "method": certificate.method,
+                "holds": certificate.holds,
+            }
+        )
+    return found
+
+
+def figure(rows: list[dict[str, Any]], path: Path) -> None:
+    """Relative error over seconds, both logarithmic; one marker per run."""
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = drawing.add_subplot()
+    styles = zip(("o-", "D", "s--", "^:"), ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), strict=True)
+    methods = list(dict.fromkeys(entry["method"] for entry in rows if math.isfinite(entry["seconds"])))
+    for method, (marker, colour) in zip(methods, styles, strict=False):
+        mine = [entry for entry in rows if entry["method"] == method and math.isfinite(entry["seconds"])]
+        seconds, errors = [e["seconds"] for e in mine], [max(e["error"], 1e-13) for e in mine]
+        axes.loglog(seconds, errors, marker, color=colour, label=method, markersize=7)
+        for entry, x, y in zip(mine, seconds, errors, strict=True):
+            axes.annotate(
+                str(entry["intervals"]), (x, y), xytext=(6, 4), textcoords="offset points", fontsize=8
+            )
+    axes.set_xlabel("seconds per solve (median after warm-up)")
+    axes.set_ylabel("relative error of the duration")
+    axes.set_title("Two-link minimum time: error against T* = 0.3918545395 s")
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(frameon=False)
+    drawing.savefig(path, dpi=160)
+
+
+def page(report: dict[str, Any]) -> str:
+    """The table as Markdown."""
+    lines = [
+        "# Time to accuracy",
+        "",
+        "Two-link arm in minimum time, relative error against T* = 0.3918545395 s, known to ten digits: "
+        "errors below 1e-10 say only that all of them agree. "
+        f"`python -m benchmarks.time_to_accuracy`, medians of {REPEATS} solves after a warm-up, "
+        f"{report['machine']}, {report['cores']} cores, load {report['load']:.1f} at the start. Ours are for "
+        "building, transcribing, solving and certifying, the peers' for a solve, Drake's with its program.",
+        "",
+        "| method | intervals | relative error | order | seconds | |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for entry in report["rows"]:
+        order = entry.get("order")
+        numbers = (
+            (f"{entry['error']:.1e}", f"{order:.2f}" if order else "", f"{entry['seconds']:.3f}")
+            if math.isfinite(entry["seconds"])
+            else ("", "", "")
+        )
+        intervals = entry["intervals"] if entry["intervals"] is not None else ""
+        lines.append(f"| {entry['method']} | {intervals} | {' | '.join(numbers)} | {entry['note']} |")
+    lines += [
+        "",
+        "![error over seconds](figures/time_to_accuracy.png)",
+        "",
+        "## What a certificate costs",
+        "",
+    ]
+    lines += ["| problem | plain s | certified s | multiple | method |", "| --- | --- | --- | --- | --- |"]
+    for entry in report["certificates"]:
+        held = entry["method"] if entry["holds"] else f"{entry['method']}, does not hold"
+        lines.append(
+            f"| {entry['problem']} | {entry['plain']:.3f} | {entry['certified']:.3f} | "
+            f"{entry['multiple']:.1f} | {held} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--peer-python", action="append", default=[], help="interpreter that may hold peers")
+    arguments = parser.parse_args()
+    load = os.getloadavg()[0]
+    rows = ours() + peers([sys.executable, *arguments.peer_python])
+    report = {
+        "machine": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "load": load,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "rows": rows,
+        "certificates": certificates(),
+    }
+    docs = ROOT / "docs"
+    docs.joinpath("time_to_accuracy.json").write_text(json.dumps(report, indent=1) + "\n")
+    docs.joinpath("time_to_accuracy.md").write_text(page(report))
+    figure(rows, docs / "figures" / "time_to_accuracy.png")
+    print(page(report))
+
+
+if __name__ == "__main__":
+    main()
