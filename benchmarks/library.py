@@ -98,7 +98,8 @@ def main() -> None:
         rows.append(row_of(name))
         print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
     machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
-    machine += f", {os.cpu_count()} cores with a load of {os.getloadavg()[0]:.1f} at the end (1 is this table itself)"
+    load = f"{os.getloadavg()[0]:.1f} at the end (1 is this table itself)"
+    machine += f", {os.cpu_count()} cores with a load of {load}"
     about = (__doc__ or "").partition("\n")[2].strip()
     text = f"# Library problems\n{about}\n\nMachine: {machine}.\n\n{table(rows)}\n"
     if not sys.argv[1:]:
