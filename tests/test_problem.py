@@ -210,3 +210,12 @@ def test_a_value_fixed_twice_says_so():
     problem.start_at(q=[0.1, -2.0])
     with pytest.raises(errors.DegreesOfFreedomError, match="where the same thing is fixed twice"):
         trajopt.solve(problem)
+
+
+def test_a_motion_without_freedom_is_refused():
+    problem = arm(1, duration=1.0)
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.tau**2)
+    with pytest.raises(errors.DegreesOfFreedomError, match="nothing is left to optimize"):
+        trajopt.solve(problem)

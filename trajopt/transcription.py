@@ -10,7 +10,7 @@ from scipy import sparse
 from trajopt.assembly import RawEntries, gather_hessian, gather_jacobian
 from trajopt.block import Pairs
 from trajopt.elimination import Elimination, eliminate
-from trajopt.errors import InfeasibleBoundsError, ProblemError
+from trajopt.errors import DegreesOfFreedomError, InfeasibleBoundsError, ProblemError
 from trajopt.graph import Graph
 from trajopt.guess import first_guess, guessed_duration
 from trajopt.linear import (
@@ -51,6 +51,11 @@ def transcribe(problem: Problem) -> NLP:
         equalities.names,
         np.arange(layout.control_point_count, layout.size),
     )
+    if elimination.free.size == 0:
+        raise DegreesOfFreedomError(
+            f"the conditions of '{problem.name}' fix the whole motion, so nothing is left to optimize: "
+            "use more intervals or a higher degree, or drop a condition"
+        )
     objectives = _objectives(problem)
     integrated = [cost.term for cost in problem.costs if cost.over not in ("start", "end")]
     direct = [cost.term for cost in problem.costs if cost.over in ("start", "end")]
