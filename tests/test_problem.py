@@ -219,3 +219,20 @@ def test_a_motion_without_freedom_is_refused():
     problem.minimize(trajopt.tau**2)
     with pytest.raises(errors.DegreesOfFreedomError, match="nothing is left to optimize"):
         trajopt.solve(problem)
+
+
+def test_constant_terms_are_refused():
+    @trajopt.term
+    def constant(node):
+        return 3.0
+
+    @trajopt.term
+    def vanishing(node):
+        return 0.0 * node.q
+
+    problem = two_link_minimum_time(5)
+    with pytest.raises(errors.OptionError, match="term:constant uses no quantity of the node"):
+        problem.subject_to(constant, upper=4.0)
+    problem.subject_to(vanishing, upper=4.0)
+    with pytest.raises(errors.ProblemError, match="'term:vanishing' depends on no unknown"):
+        trajopt.solve(problem)

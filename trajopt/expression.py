@@ -162,6 +162,8 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
         raise ShapeError(
             f"{target} returned shape {expression.shape}: a term is a number or a column of numbers"
         )
+    if not node.used:
+        raise OptionError(f"{target} uses no quantity of the node, so it is a constant: leave it out")
     return ExpressionBlock(target, node.used, expression)
 
 

@@ -224,6 +224,11 @@ def _jacobian_entries(graph: Graph, projection: Projection, group: RowGroup) -> 
 def _leaf_pattern(graph: Graph, quantity: str):
     if quantity in graph.leaves:
         return {quantity: np.eye(graph.width[quantity], dtype=bool)}
+    if not graph.jacobian_pattern.get(quantity):
+        raise ProblemError(
+            f"'{quantity}' depends on no unknown, so it can be neither minimized nor bounded: "
+            "let it depend on the node, or leave it out"
+        )
     return graph.jacobian_pattern[quantity]
 
 
