@@ -146,7 +146,7 @@ def page(
         section(
             "What was promised",
             promises(cells, start),
-            f"Numba itself takes {numba:.2f} s more before its first kernel, whatever that is: its import, its "
+            f"Numba itself takes {numba:.2f} s more before its first kernel, whatever that is: import, "
             "registries, and SciPy's linear algebra, which it loads. The rows above leave that out.",
         ),
         section(
