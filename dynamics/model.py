@@ -107,6 +107,11 @@ class RigidBodyModel:
         """Names of the frames fixed to links, apart from the link frames."""
         return tuple(frame.name for frame in self.frames)
 
+    @cached_property
+    def link_frames(self) -> tuple[Frame, ...]:
+        """The frames of the links themselves, made and checked once."""
+        return tuple(Frame(name, name) for name in self.link_names)
+
     @property
     def n(self) -> int:
         """Number of coordinates."""
@@ -128,7 +133,7 @@ class RigidBodyModel:
     def frame(self, name: str) -> Frame:
         """The frame `name`, which may be a link's own; UnknownNameError otherwise."""
         if name in self.link_names:
-            return Frame(name, name)
+            return self.link_frames[self.link_names.index(name)]
         return self.frames[position_of(name, self.frame_names, "link or frame")]
 
     # --- limits ---------------------------------------------------------------------------------------
