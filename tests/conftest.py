@@ -1,6 +1,8 @@
-"""Modules shared by tests stand beside them."""
+"""Modules shared by tests stand beside them; benchmarks run from the root, last on the path."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+TESTS = Path(__file__).parent
+sys.path.insert(0, str(TESTS))
+sys.path.append(str(TESTS.parent))

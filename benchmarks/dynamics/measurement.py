@@ -9,7 +9,7 @@ from statistics import median
 
 from benchmarks.dynamics.calls import inputs, our_call, timed_functions
 from benchmarks.dynamics.pinocchio_peer import peer_call, peer_of
-from benchmarks.dynamics.robots import robots
+from benchmarks.dynamics.robots import CHAIN, robots
 
 NODES = (1, 16, 64, 256)
 ROUNDS = 9
@@ -76,6 +76,15 @@ def measure(counts: tuple[int, ...] = NODES) -> list[Cell]:
                 found.append(Cell(robot, name, nodes, ours, *pair))
         print(f"{robot}: {len(found)} cells", flush=True)
     return found
+
+
+def second_over_first(nodes: int = 64) -> float:
+    """Cost of contracted second derivatives relative to first ones on the 20-joint chain."""
+    model = robots()[CHAIN]
+    arrays = inputs(model, nodes)
+    names = ("rnea_derivatives", "rnea_second_derivatives")
+    rounds = in_turns([our_call(name, model, arrays) for name in names], 5 * ROUNDS)
+    return median(times[1] / times[0] for times in rounds)
 
 
 def as_records(cells: list[Cell]) -> list[dict]:
