@@ -60,7 +60,7 @@ def segments() -> Mapping[str, Segment]:
     centre = [f"com_{axis}_frac_H" for axis in AXES]
     found = {}
     for row in rows("model55_bodies.csv", ["body", "mass_fraction", *centre, *inertia]):
-        fraction = float(row["mass_fraction"])
+        fraction = number(row, "mass_fraction")
         found[row["body"]] = Segment(fraction, vector(row, centre), np.diag(vector(row, inertia)))
     return MappingProxyType(found)
 
@@ -84,41 +84,65 @@ def guessed_control_points() -> Mapping[str, np.ndarray]:
     return MappingProxyType(found)
 
 
-def rows(name: str, columns: list[str]) -> list[dict[str, str]]:
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: its cells by column, and where it stands."""
+
+    where: str
+    cells: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells[column]
+
+
+def rows(name: str, columns: list[str]) -> list[Row]:
     """The rows of a table; ProblemError where a column or a value is missing."""
     text = files("problems.human").joinpath("data").joinpath(name).read_text(encoding="utf-8")
     return checked_rows(text, name, columns)
 
 
-def checked_rows(text: str, name: str, columns: list[str]) -> list[dict[str, str]]:
-    """The rows of CSV text with at least these columns; ProblemError naming table, row and column."""
+def checked_rows(text: str, name: str, columns: list[str]) -> list[Row]:
+    """The rows of CSV text with at least these columns; ProblemError naming table, line and column."""
     reader = csv.DictReader(text.splitlines())
     missing = [column for column in columns if column not in (reader.fieldnames or ())]
     if missing:
         raise ProblemError(f"table {name} has no column {', '.join(missing)}: its first row must name them")
-    found = list(reader)
-    for number, row in enumerate(found, start=2):
+    found = [Row(f"line {number} of table {name}", cells) for number, cells in enumerate(reader, start=2)]
+    for row in found:
         short = [column for column in columns if row[column] is None]
         if short:
-            raise ProblemError(f"line {number} of table {name} ends before column {short[0]}: complete it")
+            raise ProblemError(f"{row.where} ends before column {short[0]}: complete it")
     return found
 
 
-def vector(row: Mapping[str, str], columns: list[str]) -> np.ndarray:
-    """Columns of a row as numbers."""
-    return np.array([float(row[column]) for column in columns])
+def vector(row: Row, columns: list[str]) -> np.ndarray:
+    """Columns of a row as numbers; ProblemError naming table, line and column of what is none."""
+    return np.array([number(row, column) for column in columns])
 
 
-def _freedom(row: Mapping[str, str]) -> Freedom:
+def number(row: Row, column: str) -> float:
+    """A cell as a finite number."""
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise ProblemError(f"{row.where} has {row[column]!r} in column {column}: give a number")
+    return value
+
+
+def _freedom(row: Row) -> Freedom:
     unit = 1.0 if row["type"] == "prismatic" else np.pi / 180.0
+    limits = unit * vector(row, ["limit_lo_deg_or_m", "limit_hi_deg_or_m"])
+    torques = vector(row, ["torque_lo_Nm", "torque_hi_Nm"])
     return Freedom(
         name=row["name"],
         parent=None if row["parent_dof"] == "ground" else row["parent_dof"],
         kind=row["type"],
         axis=vector(row, [f"axis_{axis}" for axis in AXES]),
         offset=vector(row, [f"offset_{axis}_frac_H" for axis in AXES]),
-        limits=(unit * float(row["limit_lo_deg_or_m"]), unit * float(row["limit_hi_deg_or_m"])),
-        torques=(float(row["torque_lo_Nm"]), float(row["torque_hi_Nm"])),
+        limits=(float(limits[0]), float(limits[1])),
+        torques=(float(torques[0]), float(torques[1])),
         frozen=row["status"] == "frozen",
         rule=row["symmetry_rule"],
         body=row["body_carried"],

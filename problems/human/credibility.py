@@ -1,0 +1,182 @@
+"""Is it a walk? Criteria against what people do, and identities that any motion of a body must satisfy.
+
+Criteria are bands around measured walking, as wide as adults differ at such speeds. Identities hold for every
+periodic step whatever is optimal, and are computed by means that the solve does not use: quadrature within
+spans, mirrored ends, free bodies from second derivatives of poses, energies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import trajopt
+from problems.human import free_body
+from problems.human.cycle import gait_cycle, other_end
+from problems.human.measured import WINTER, measured
+from problems.human.model import GLOBAL
+from problems.human.whole_body import WholeBody, centre_of_pressure, sole, thigh_inclination, whole_body
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+GAUSS_POINTS = 12  # per span; momentum is smooth there, and twelve leave rounding errors alone
+LOADED = 0.05  # of body weight: below it a centre of pressure means little
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A number that should lie between `lower` and `upper`."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+    unit: str = ""
+
+    @property
+    def met(self) -> bool:
+        return bool(self.lower <= self.value <= self.upper)
+
+
+def credibility(solution: Solution) -> tuple[Criterion, ...]:
+    """What people's walking has, of a solved step: forces in body weights, angles in degrees.
+
+    Peaks of the vertical reaction are the largest values in each half of the stance of one foot, the valley
+    is the least between them. Correlations are Pearson's over the whole cycle.
+    """
+    body = whole_body(gait_cycle(solution))
+    return (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body))
+
+
+def identities(solution: Solution) -> tuple[Criterion, ...]:
+    """What every step that repeats itself has: largest errors, relative to body weight where forces."""
+    body = whole_body(gait_cycle(solution, 61))
+    weight, model = body.cycle.weight, body.model
+    mean = mean_reaction(solution) / weight
+    posture, velocity = _asymmetry(solution)
+    moving = free_body.motion(model, body.q, body.v, body.a)
+    missing = np.abs(free_body.imbalance(model, moving, body.wrenches, body.loads)).max()
+    rate = free_body.energy(model, moving)[1]
+    supplied = np.einsum("ki,ki->k", body.tau, body.v) + free_body.power_of_loads(moving, body.loads)
+    pelvis = [model.joint_names.index(name) for name in GLOBAL]
+    return (
+        _small("mean vertical reaction - body weight", abs(mean[1] - 1.0), 1e-6, "BW"),
+        _small("mean fore-aft reaction", abs(mean[0]), 1e-6, "BW"),
+        _small("postures at both ends, mirrored", posture, 1e-8, "rad, m"),
+        _small("velocities at both ends, mirrored", velocity, 1e-8, "rad/s, m/s"),
+        _small("six global forces of the whole skeleton", np.abs(body.tau[:, pelvis]).max(), 1e-8, "N, N m"),
+        _small("balance of each of 23 segments, free-body", missing, 1e-8, "N, N m"),
+        _small("torques of the solve and of all 55 joints", _difference(solution), 1e-8, "N m"),
+        _small("power supplied - rate of energy", np.abs(supplied - rate).max(), 1e-8, "W"),
+    )
+
+
+def mean_reaction(solution: Solution) -> np.ndarray:
+    """Mean over the step of the total ground reaction (3,) N, by Gauss quadrature within spans."""
+    points, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
+    total = np.zeros(3)
+    for a, b in pairwise(np.unique(solution.knot_times)):
+        force = solution.value(trajopt.base_wrench, 0.5 * (a + b) + 0.5 * (b - a) * points)[:, 3:]
+        total += 0.5 * (b - a) * weights @ force
+    return total / solution.duration
+
+
+def table(criteria: Iterable[Criterion]) -> str:
+    """Markdown: one criterion per line, with its value, its band and whether it is met."""
+    lines = ["| criterion | value | wanted | met |", "| --- | --- | --- | --- |"]
+    for each in criteria:
+        wanted = f"<= {each.upper:.3g}" if each.lower == -np.inf else f">= {each.lower:.3g}"
+        if np.isfinite(each.lower) and np.isfinite(each.upper):
+            wanted = f"{each.lower:.3g} .. {each.upper:.3g}"
+        verdict = "yes" if each.met else "**no**"
+        lines.append(f"| {each.name} | {each.value:.3g} {each.unit} | {wanted} {each.unit} | {verdict} |")
+    return "\n".join(lines)
+
+
+def _reactions(body: WholeBody) -> list[Criterion]:
+    cycle = body.cycle
+    x, y, z = cycle.reaction("r")[:, 3:].T / cycle.weight
+    half = 0.5 * cycle.stance_end
+    early, late = cycle.percent <= half, cycle.percent > half
+    first = int(np.argmax(np.where(early, y, -np.inf)))
+    second = int(np.argmax(np.where(late, y, -np.inf)))
+    valley = float(y[first : second + 1].min())
+    depth = float(min(y[first], y[second]) - valley)
+    return [
+        Criterion("vertical reaction, first peak", float(y[first]), 0.95, 1.30, "BW"),
+        Criterion("vertical reaction, valley", valley, 0.60, 0.95, "BW"),
+        Criterion("vertical reaction, second peak", float(y[second]), 0.95, 1.30, "BW"),
+        Criterion("depth of the valley below the lower peak", depth, 0.05, np.inf, "BW"),
+        Criterion("fore-aft reaction, braking", float(-x.min()), 0.08, 0.30, "BW"),
+        Criterion("fore-aft reaction, propulsion", float(x.max()), 0.08, 0.30, "BW"),
+        Criterion("lateral reaction, largest", float(np.abs(z).max()), -np.inf, 0.15, "BW"),
+    ]
+
+
+def _angles(body: WholeBody) -> list[Criterion]:
+    cycle = body.cycle
+    curves = {
+        "thigh angle": thigh_inclination(body),
+        "knee angle": cycle.angle("knee_r_flex"),
+        "ankle angle": cycle.angle("ankle_r_dorsi"),
+    }
+    found = []
+    for quantity, values in curves.items():
+        winter = next(curve for curve in measured(quantity) if curve.source == WINTER)
+        r, _ = agreement(values, winter.at(cycle.percent))
+        found.append(Criterion(f"{quantity}, correlation with Winter", r, 0.8, np.inf))
+    swing = cycle.percent > cycle.stance_end
+    peak = float(cycle.angle("knee_r_flex")[swing].max())
+    return [*found, Criterion("knee, peak in swing", peak, 45.0, 75.0, "deg")]
+
+
+def _joint_forces(body: WholeBody) -> list[Criterion]:
+    return [
+        Criterion(
+            "hip, peak of the internal force", float(body.force("hip_r_flex").max()), -np.inf, 1.3, "BW"
+        ),
+        Criterion(
+            "ankle, peak of the internal force", float(body.force("ankle_r_dorsi").max()), 0.9, np.inf, "BW"
+        ),
+    ]
+
+
+def _pressure(body: WholeBody) -> Criterion:
+    """How far the centre of pressure of the loaded foot leaves its sole, fore and aft."""
+    back, front = sole(body, "r")
+    place = centre_of_pressure(body.cycle, "r")[:, 0]
+    loaded = body.cycle.reaction("r")[:, 4] > LOADED * body.cycle.weight
+    outside = np.maximum(np.maximum(back - place, place - front), 0.0)[loaded]
+    return Criterion("centre of pressure outside the sole", float(100.0 * outside.max()), -np.inf, 2.0, "cm")
+
+
+def agreement(values: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
+    """Pearson's correlation and the root of the mean squared difference."""
+    r = float(np.corrcoef(values, reference)[0, 1])
+    return r, float(np.sqrt(np.mean((values - reference) ** 2)))
+
+
+def _asymmetry(solution: Solution) -> tuple[float, float]:
+    """Largest gaps of posture and velocity between the end of the motion and what its start demands."""
+    gaps = [
+        np.abs(curve(solution.duration) - expected).max()
+        for curve, expected in zip((solution.q, solution.v), other_end(solution), strict=True)
+    ]
+    return float(gaps[0]), float(gaps[1])
+
+
+def _difference(solution: Solution) -> float:
+    """Between torques of the solve, bodies merged, and those of the whole skeleton, on common joints."""
+    t = np.linspace(0.0, solution.duration, 31)
+    body = whole_body(gait_cycle(solution, t.size))
+    places = [body.model.joint_names.index(name) for name in solution.joint_names]
+    return float(np.abs(body.tau[: t.size, places] - solution.tau(t)).max())
+
+
+def _small(name: str, value: float, limit: float, unit: str) -> Criterion:
+    return Criterion(name, float(value), -np.inf, limit, unit)

@@ -1,0 +1,153 @@
+"""The whole gait cycle, told from one step: what the left leg does now, the right one does a step later.
+
+A step takes the time from the right heel's strike (t = 0) to the left one's (t = T). After it left and right
+have changed places, mirrored, and the body has moved on by the step length: the right leg's cycle is its own
+half [0, T] followed by the left leg's. A solution that repeats itself without a mirror is the cycle already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from problems.human.ground_reaction import MIRRORED
+from problems.human.model import GRAVITY, TABLE_HEIGHT, other_side, step_symmetry
+from trajopt.errors import ProblemError
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+REPEATS = 1e-6  # rad and m, how closely the end of a step has to meet its beginning
+UNLOADED = 1e-9  # of body weight
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """A gait cycle of the right leg: states (K, n) and foot loads (K, 6) of both sides at times (K,) s.
+
+    The middle of the cycle appears twice, as the end of one step and as the start of the next, so that jumps
+    of accelerations and forces are seen. Loads are [moment; force] about the world origin, world axes.
+    """
+
+    joint_names: tuple[str, ...]
+    time: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    loads: Mapping[str, np.ndarray]
+    duration: float
+    step_length: float
+    height: float
+    mass: float
+
+    @property
+    def percent(self) -> np.ndarray:
+        """Parts of the cycle, 0 to 100."""
+        return 100.0 * self.time / self.duration
+
+    @property
+    def weight(self) -> float:
+        """Newton."""
+        return self.mass * GRAVITY
+
+    def angle(self, joint: str) -> np.ndarray:
+        """Degrees of a joint, (K,)."""
+        return np.rad2deg(self.q[:, self.joint_names.index(joint)])
+
+    def reaction(self, side: str) -> np.ndarray:
+        """[moment; force] of the ground on the foot of a side, "r" or "l", (K, 6), about the world origin."""
+        on_foot = [load for link, load in self.loads.items() if link.endswith(f"_{side}")]
+        return sum(on_foot, np.zeros((self.time.size, 6)))
+
+    @cached_property
+    def stance_end(self) -> float:
+        """Percent of the cycle at which the right foot's reaction ends."""
+        loaded = np.linalg.norm(self.reaction("r")[:, 3:], axis=1) > UNLOADED * self.weight
+        return float(self.percent[np.flatnonzero(loaded)[-1]])
+
+
+def gait_cycle(solution: Solution, samples: int = 201) -> Cycle:
+    """The cycle of a solved step, with `samples` evenly spaced times in each half.
+
+    Raises ProblemError for a motion whose end meets its beginning neither mirrored nor as it was.
+    """
+    names = solution.joint_names
+    t = np.linspace(0.0, solution.duration, samples)
+    mirrored = _changes_sides(solution)
+    loads = _loads(solution, t)
+    states = [solution.q(t), solution.v(t), solution.a(t)]
+    if mirrored:
+        t, states, loads = _both_halves(solution, t, states, loads)
+    forward = names.index("global_tx")
+    travelled = float(states[0][-1, forward] - states[0][0, forward])
+    recipe = solution.recipe.parameters if solution.recipe else {}
+    model: Any = solution.problem.dynamics
+    return Cycle(
+        joint_names=tuple(names), time=t, q=states[0], v=states[1], a=states[2], loads=loads,
+        duration=float(t[-1]), step_length=0.5 * travelled, height=float(recipe.get("height", TABLE_HEIGHT)),
+        mass=float(sum(body.mass for body in model.bodies)),
+    )  # fmt: skip
+
+
+def mirrored_load(load: np.ndarray, ahead: float) -> np.ndarray:
+    """[moment; force] about the world origin seen in the sagittal mirror and carried forward by `ahead` m."""
+    force = load[:, 3:] * MIRRORED
+    moment = -load[:, :3] * MIRRORED
+    return np.concatenate([moment + np.cross([ahead, 0.0, 0.0], force), force], axis=1)
+
+
+def other_end(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """Posture and velocity (n,) that the start of a motion demands of its end."""
+    q, v = solution.q(0.0), solution.v(0.0)
+    signs, order, offset = step_symmetry(tuple(solution.joint_names), _travelled(solution))
+    if _changes_sides(solution):
+        return signs * q[order] + offset, signs * v[order]
+    return q + offset, v
+
+
+def _travelled(solution: Solution) -> float:
+    forward = solution.joint_names.index("global_tx")
+    return float(solution.q(solution.duration)[forward] - solution.q(0.0)[forward])
+
+
+def _changes_sides(solution: Solution) -> bool:
+    """Whether the motion ends as its own mirror image, rather than as it began."""
+    first, last = solution.q(0.0), solution.q(solution.duration)
+    signs, order, offset = step_symmetry(tuple(solution.joint_names), _travelled(solution))
+    if np.abs(last - signs * first[order] - offset).max() < REPEATS:
+        return True
+    gap = np.abs(last - first - offset)
+    if gap.max() < REPEATS:
+        return False
+    worst = solution.joint_names[int(gap.argmax())]
+    raise ProblemError(
+        f"the motion of {solution.name} ends {gap.max():.3g} from where '{worst}' began, and is not its "
+        "mirror image either: a gait cycle needs a step that repeats itself"
+    )
+
+
+def _loads(solution: Solution, t: np.ndarray) -> dict[str, np.ndarray]:
+    terms = solution.problem.loads
+    values = solution.values(list(terms.values()), t) if terms else {}
+    return {link: values[term.quantity] for link, term in terms.items()}
+
+
+def _both_halves(solution, t, states, loads):
+    """Times, states and loads of the step and of its mirrored image behind it."""
+    names = tuple(solution.joint_names)
+    ahead = _travelled(solution)
+    signs, order, offset = step_symmetry(names, ahead)
+    behind = [signs * states[0][:, order] + offset, *(signs * x[:, order] for x in states[1:])]
+    both = {
+        link: np.concatenate([load, mirrored_load(loads[other_side(link)], ahead)])
+        for link, load in loads.items()
+    }
+    return (
+        np.concatenate([t, t + t[-1]]),
+        [np.concatenate(pair) for pair in zip(states, behind, strict=True)],
+        both,
+    )
