@@ -132,7 +132,7 @@ def test_the_thigh_inclines_by_hip_minus_pelvis_in_the_sagittal_plane(walk):
 
 def test_criteria_say_what_is_met(walk):
     found = {each.name: each for each in credibility.credibility(walk)}
-    assert len(found) == 14
+    assert len(found) == 15
     assert found["knee, peak in swing"].met and 55.0 < found["knee, peak in swing"].value < 75.0
     text = credibility.table([replace(found["knee, peak in swing"], value=80.0)])
     assert "| 80 deg | 45 .. 75 deg | **no** |" in text

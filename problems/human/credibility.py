@@ -19,7 +19,14 @@ from problems.human import free_body
 from problems.human.cycle import gait_cycle, other_end
 from problems.human.measured import WINTER, measured
 from problems.human.model import GLOBAL
-from problems.human.whole_body import WholeBody, centre_of_pressure, sole, thigh_inclination, whole_body
+from problems.human.whole_body import (
+    WholeBody,
+    centre_of_pressure,
+    inclination,
+    sole,
+    thigh_inclination,
+    whole_body,
+)
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
@@ -50,7 +57,7 @@ def credibility(solution: Solution) -> tuple[Criterion, ...]:
     is the least between them. Correlations are Pearson's over the whole cycle.
     """
     body = whole_body(gait_cycle(solution))
-    return (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body))
+    return (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body), *_upper_body(body))
 
 
 def identities(solution: Solution) -> tuple[Criterion, ...]:
@@ -155,9 +162,21 @@ def _pressure(body: WholeBody) -> Criterion:
     return Criterion("centre of pressure outside the sole", float(100.0 * outside.max()), -np.inf, 2.0, "cm")
 
 
+def _upper_body(body: WholeBody) -> list[Criterion]:
+    """Arms that hang and swing, a trunk that is upright: our own bounds, wide around the measured trial."""
+    arms = [each for each in ("shoulder_r_flex", "elbow_r_flex") if each in body.cycle.joint_names]
+    found = []
+    for joint, most in zip(arms, (45.0, 90.0), strict=False):
+        name = f"{joint.partition('_')[0]}, largest flexion either way"
+        found.append(Criterion(name, float(np.abs(body.cycle.angle(joint)).max()), -np.inf, most, "deg"))
+    lean = float(np.abs(inclination(body, "pelvis", "neck")).max())
+    return [*found, Criterion("trunk, largest lean", lean, -np.inf, 15.0, "deg")]
+
+
 def agreement(values: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
-    """Pearson's correlation and the root of the mean squared difference."""
-    r = float(np.corrcoef(values, reference)[0, 1])
+    """Pearson's correlation, NaN for a constant, and the root of the mean squared difference."""
+    moving = np.ptp(values) > 0.0 and np.ptp(reference) > 0.0
+    r = float(np.corrcoef(values, reference)[0, 1]) if moving else np.nan
     return r, float(np.sqrt(np.mean((values - reference) ** 2)))
 
 

@@ -34,6 +34,8 @@ _COLUMNS: dict[str, list[tuple[str, str, str, str | None]]] = {
         (WINTER, _WINTER, "ankle_dorsiflexion_deg_mean", "ankle_dorsiflexion_deg_sd"),
         (TRIAL, _TRIAL.format("angles"), "ankle_dorsiflexion_deg_r", None),
     ],
+    "shoulder angle": [(TRIAL, _TRIAL.format("angles"), "shoulder_flexion_deg_r", None)],
+    "elbow angle": [(TRIAL, _TRIAL.format("angles"), "elbow_flexion_deg_r", None)],
     "vertical reaction": [
         (WINTER, _WINTER, "grf_vertical_bw_mean", "grf_vertical_bw_sd"),
         (TRIAL, _TRIAL.format("grf"), "grf_vertical_bw_r", None),

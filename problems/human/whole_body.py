@@ -61,10 +61,15 @@ def whole_body(cycle: Cycle) -> WholeBody:
 
 
 def thigh_inclination(body: WholeBody, side: str = "r") -> np.ndarray:
-    """Degrees of the thigh against the vertical in the sagittal plane, forward positive, (K,)."""
-    frames = [f"thigh_{side}", f"shank_{side}"]
-    down = np.diff(dynamics.forward_kinematics(body.model, body.q, frames).position, axis=1)[:, 0]
-    return np.rad2deg(np.arctan2(down[:, 0], -down[:, 1]))
+    """Degrees of the thigh against the vertical in the sagittal plane, knee forward positive, (K,)."""
+    return -inclination(body, f"shank_{side}", f"thigh_{side}")
+
+
+def inclination(body: WholeBody, low: str, high: str) -> np.ndarray:
+    """Degrees by which the line between two frames leans forward in the sagittal plane, (K,)."""
+    ends = dynamics.forward_kinematics(body.model, body.q, [low, high]).position
+    upward = ends[:, 1] - ends[:, 0]
+    return np.rad2deg(np.arctan2(upward[:, 0], upward[:, 1]))
 
 
 def sole(body: WholeBody, side: str) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,98 @@
+"""Files for other programs: headers that agree with their rows, and numbers that come back as they went."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from problems import planar_walker
+from problems.human import exports
+from problems.human.cycle import gait_cycle
+from problems.human.whole_body import whole_body
+from trajopt.errors import ProblemError
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return trajopt.solve(planar_walker.build(), progress="silent")
+
+
+@pytest.fixture(scope="module")
+def folder(walk, tmp_path_factory):
+    place = tmp_path_factory.mktemp("exports")
+    names = exports.export(walk, place, 11)
+    assert sorted(names) == sorted(path.name for path in place.iterdir())
+    return place
+
+
+def test_headers_say_what_follows(folder):
+    lines = (folder / "coordinates.mot").read_text().splitlines()
+    assert lines[:6] == ["Coordinates", "version=1", "nRows=21", "nColumns=56", "inDegrees=yes", "endheader"]
+    assert lines[6].split("\t")[:3] == ["time", "global_tx", "global_ty"] and len(lines) == 7 + 21
+
+
+def test_coordinates_come_back_in_degrees_and_metres(folder, walk):
+    table = exports.read_storage(folder / "coordinates.mot")
+    t = table.time[:11]
+    assert table.in_degrees and np.all(np.diff(table.time) > 0.0)
+    names = walk.joint_names
+    for name, factor in (("global_ty", 1.0), ("knee_r_flex", 180.0 / np.pi)):
+        assert np.allclose(table.columns[name][:11], factor * walk.q(t)[:, names.index(name)], rtol=1e-10)
+    assert np.all(table.columns["wrist_l_dev"] == 0.0)
+
+
+@pytest.mark.parametrize("name", ["ground_reactions.mot", "torques.sto", "joint_forces.sto"])
+def test_what_is_written_is_read_again(name, folder, walk):
+    read = exports.read_storage(folder / name)
+    body = whole_body(gait_cycle(walk, 11))
+    made = getattr(exports, name.partition(".")[0])(body)
+    assert (read.name, list(read.columns)) == (made.name, list(made.columns)) and not read.in_degrees
+    assert np.allclose(list(read.columns.values()), list(made.columns.values()), rtol=1e-10, atol=1e-12)
+
+
+def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads(walk):
+    body = whole_body(gait_cycle(walk, 11))
+    table, once = exports.ground_reactions(body), exports.once_each(body)
+    for side in "rl":
+        force, place, free = (
+            np.stack([table.columns[f"ground_{what}{axis}"] for axis in "xyz"], axis=1)
+            for what in (f"force_{side}_v", f"force_{side}_p", f"torque_{side}_")
+        )
+        loaded = force[:, 1] > 40.0
+        moment = np.cross(place, force) + free
+        assert np.allclose(moment[loaded], body.cycle.reaction(side)[once][loaded, :3], atol=1e-8)
+
+
+def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(folder, walk):
+    table = exports.read_storage(folder / "torques.sto")
+    t = table.time[:11]
+    expected = walk.tau(t)[:, walk.joint_names.index("knee_r_flex")]
+    assert np.allclose(table.columns["knee_r_flex_moment"][:11], expected, atol=1e-8)
+    body = whole_body(gait_cycle(walk, 11))
+    neck = dynamics.rnea(body.model, body.q[0], body.v[0], body.a[0], body.loads[0])
+    index = body.model.joint_names.index("neck1_flex")
+    assert table.columns["neck1_flex_moment"][0] == pytest.approx(neck[index])
+
+
+def test_the_summary_is_a_table_of_the_right_leg(folder):
+    with (folder / "cycle.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 21 and rows[-1]["percent_gait_cycle"] == "100"
+    assert max(float(row["knee_angle_deg"]) for row in rows) > 50.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Coordinates\ntime\tx\n", "has no line 'endheader'"),
+        ("C\nnRows=1\nnColumns=2\nendheader\ntime\tx\n0\tfar\n", "could not convert string"),
+        ("C\nnRows=few\nendheader\n", "invalid literal for int"),
+        ("C\nnRows=2\nnColumns=2\nendheader\ntime\tx\n0\t1\n", r"has \(1, 2\) numbers under 2 labels"),
+    ],
+)
+def test_other_files_are_refused(text, message, tmp_path):
+    (tmp_path / "a.mot").write_text(text)
+    with pytest.raises(ProblemError, match=message):
+        exports.read_storage(tmp_path / "a.mot")
