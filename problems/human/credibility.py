@@ -49,6 +49,13 @@ class Criterion:
     def met(self) -> bool:
         return bool(self.lower <= self.value <= self.upper)
 
+    @property
+    def wanted(self) -> str:
+        """The band in words."""
+        if np.isfinite(self.lower) and np.isfinite(self.upper):
+            return f"{self.lower:.3g} .. {self.upper:.3g}"
+        return f"<= {self.upper:.3g}" if self.lower == -np.inf else f">= {self.lower:.3g}"
+
 
 def credibility(solution: Solution) -> tuple[Criterion, ...]:
     """What people's walking has, of a solved step: forces in body weights, angles in degrees.
@@ -97,11 +104,9 @@ def table(criteria: Iterable[Criterion]) -> str:
     """Markdown: one criterion per line, with its value, its band and whether it is met."""
     lines = ["| criterion | value | wanted | met |", "| --- | --- | --- | --- |"]
     for each in criteria:
-        wanted = f"<= {each.upper:.3g}" if each.lower == -np.inf else f">= {each.lower:.3g}"
-        if np.isfinite(each.lower) and np.isfinite(each.upper):
-            wanted = f"{each.lower:.3g} .. {each.upper:.3g}"
         verdict = "yes" if each.met else "**no**"
-        lines.append(f"| {each.name} | {each.value:.3g} {each.unit} | {wanted} {each.unit} | {verdict} |")
+        cells = (each.name, f"{each.value:.3g} {each.unit}", f"{each.wanted} {each.unit}", verdict)
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
