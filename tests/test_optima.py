@@ -132,3 +132,16 @@ def test_components_without_a_limit_are_no_rows():
     free = trajopt.transcribe(problem).row_count
     problem.subject_to(trajopt.tau, [-np.inf, -8.0], [np.inf, np.inf], name="elbow only")
     assert trajopt.transcribe(problem).row_count == free + problem.trajectory.nodes.count
+
+
+def test_a_limit_that_fixes_some_joints_and_bounds_others_is_eliminated_and_kept_in_parts():
+    problem = trajopt.Problem(PointMasses(3), trajopt.Trajectory.uniform(6, 3, duration=1.0))
+    problem.start_at(q=[0.0, 0.5, 0.0], v=0.0)
+    problem.end_at(q=[1.0, 0.5, 1.0])
+    problem.subject_to(trajopt.q, [-np.inf, 0.5, -0.1], [np.inf, 0.5, 1.05], name="held and bounded")
+    problem.minimize(trajopt.a**2)
+    nlp = trajopt.transcribe(problem)
+    assert not np.any(nlp.row_lower == nlp.row_upper) and nlp.row_count == problem.trajectory.nodes.count
+    solution = trajopt.solve(problem)
+    q = solution.q(np.linspace(0.0, 1.0, 51))
+    assert solution.converged and np.allclose(q[:, 1], 0.5, atol=1e-12) and q[:, 2].max() <= 1.05 + 1e-3

@@ -15,6 +15,7 @@ _HOME = {
     "Problem": "problem",
     "Trajectory": "trajectory",
     "Arc": "trajectory",
+    "ArcNodes": "use",
     "SplineBasis": "bspline",
     "term": "terms",
     "Quantity": "terms",

@@ -6,7 +6,7 @@ Positions are linear in the control points, velocities in control points and dur
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -55,10 +55,15 @@ def linear_equalities(problem: Problem, projection: Projection) -> tuple[LinearR
     rows = LinearRows(projection.layout.size)
     rest = []
     for constraint in problem.constraints:
-        equality = bool(np.all(constraint.lower == constraint.upper))
-        if equality and _is_linear(problem, constraint):
-            _add_node_equalities(rows, problem, projection, constraint)
-        else:
+        equal = _linear_equal(problem, constraint)
+        if equal.any():
+            _add_node_equalities(rows, problem, projection, constraint, equal)
+            lower, upper = (
+                np.where(equal, absent, bound)
+                for absent, bound in ((-np.inf, constraint.lower), (np.inf, constraint.upper))
+            )
+            constraint = replace(constraint, lower=lower, upper=upper)
+        if not equal.all():
             rest.append(constraint)
     for column, arc in zip(_duration_columns(projection), problem.trajectory.arcs, strict=True):
         shortest, longest = arc.duration_bounds
@@ -169,16 +174,19 @@ def _curve_names(problem: Problem) -> list[str]:
     return [*problem.dynamics.joint_names, *extras]
 
 
-def _is_linear(problem: Problem, constraint: Constraint) -> bool:
-    quantity = constraint.term.quantity
+def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
+    """Which components of a constraint are equations that are linear in the unknowns."""
+    quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
     if quantity in ("q", "v", "duration", "t") or quantity.startswith(("parameter:", "extra:")):
-        return True
+        return equal
+    if quantity not in ("a", "jerk"):
+        return np.zeros_like(equal)
     fixed = all(arc.duration_bounds[0] == arc.duration_bounds[1] for arc in problem.trajectory.arcs)
-    return quantity in ("a", "jerk") and (fixed or not np.any(constraint.lower))
+    return equal if fixed else equal & (constraint.lower == 0.0)
 
 
 def _add_node_equalities(
-    rows: LinearRows, problem: Problem, projection: Projection, constraint: Constraint
+    rows: LinearRows, problem: Problem, projection: Projection, constraint: Constraint, equal: Array
 ) -> None:
     quantity, nodes = constraint.term.quantity, projection.nodes
     for k in selected_nodes(problem.trajectory, constraint.over):
@@ -187,16 +195,17 @@ def _add_node_equalities(
             labels = problem.component_names(quantity, curves.stop - curves.start)
             duration = projection.layout.durations.start + nodes.arc[k]
             shortest, longest = problem.trajectory.arcs[nodes.arc[k]].duration_bounds
-            for component, label in enumerate(labels):
+            for component in np.flatnonzero(equal):
                 columns = projection.columns[k, :, curves.start + component]
                 values, rhs = nodes.basis[order, k], constraint.lower[component]
                 if order == 1 and shortest < longest:
                     columns, values, rhs = np.append(columns, duration), np.append(values, -rhs), 0.0
                 elif order:
                     rhs = rhs * shortest**order if shortest == longest else 0.0
-                rows.add(columns, values, rhs, rhs, f"{constraint.name}, {label}")
+                rows.add(columns, values, rhs, rhs, f"{constraint.name}, {labels[component]}")
         else:
-            for component, gradient in enumerate(projection.clock_jacobian(quantity)[k]):
+            for component in np.flatnonzero(equal):
+                gradient = projection.clock_jacobian(quantity)[k][component]
                 columns = projection.layout.control_point_count + np.arange(gradient.size)
                 rhs = constraint.lower[component]
                 rows.add(columns, gradient, rhs, rhs, constraint.name)

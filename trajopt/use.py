@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -19,14 +19,15 @@ from trajopt.errors import OptionError
 from trajopt.trajectory import Nodes, Trajectory
 
 WINDOW_TOLERANCE = 1e-9  # of normalised time: how closely a window's end must meet a breakpoint
+ArcPart = Literal["whole", "start", "inside", "end", "extra"]
 
 
 @dataclass(frozen=True)
 class ArcNodes:
-    """The nodes of one arc: its "start", its "end", the ones "inside", or the "extra" ones among these."""
+    """The nodes of one arc: all of it ("whole"), its "start", its "end", those "inside", or "extra" ones."""
 
     arc: int
-    part: Literal["start", "inside", "end", "extra"] = "inside"
+    part: ArcPart = "inside"
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,14 @@ def selected_nodes(trajectory: Trajectory, over) -> Array:
     nodes = trajectory.nodes
     if isinstance(over, ArcNodes):
         mine = np.flatnonzero(nodes.arc == over.arc)
+        if mine.size == 0 or over.part not in get_args(ArcPart):
+            raise OptionError(
+                f"over is {over}: the {len(trajectory.arcs)} arcs count from 0, and their parts are "
+                f"{', '.join(get_args(ArcPart))}"
+            )
         if over.part == "extra":
             return mine[1:-1][nodes.weight[mine[1:-1]] == 0.0]
-        return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:]}[over.part]
+        return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:], "whole": mine}[over.part]
     if over == "path":
         return np.arange(nodes.count)
     if over == "start":

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.kkt import KKT, kkt_residuals
-from trajopt.problem import Constraint, Problem
+from trajopt.problem import Problem
+from trajopt.samples import samples
 from trajopt.simulation import USEFUL_GROWTH, Simulation, simulate
-from trajopt.use import ArcNodes, Neighbours, progress
+from trajopt.statements import Constraint
+from trajopt.use import Neighbours
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 HELD, OPTIMAL = 1e-6, 1e-5  # what a report calls met: violations relative to their limit, KKT error
-REFINEMENT = 10  # dense points per interval between nodes
+LABEL = 30  # letters, the least width of a report's first column
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,14 @@ class Violation:
     dense_time: float
     limit: float = 1.0  # the largest finite bound
 
+    @property
+    def label(self) -> str:
+        """The constraint, and the component where there are several."""
+        return f"{self.name}, {self.component}" if self.component else self.name
+
     def __str__(self) -> str:
         return (
-            f"{self.name}, {self.component}: "
+            f"{self.label}: "
             f"{self.node_violation:.3g} at nodes (t = {self.node_time:.4f} s), "
             f"{self.dense_violation:.3g} between them (t = {self.dense_time:.4f} s)"
         )
@@ -98,13 +105,14 @@ class Report:
         }
 
     def __str__(self) -> str:
+        width = max([len(v.label) for v in self.violations] + [LABEL]) + 2
         lines = [
             self.title,
             "",
-            f"{'constraint':<34}{'at nodes':>12}{'t [s]':>9}{'10x grid':>12}{'t [s]':>9}",
+            f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'10x grid':>12}{'t [s]':>9}",
         ]
         lines += [
-            f"{v.name + ', ' + v.component:<34}{v.node_violation:>12.3e}{v.node_time:>9.4f}"
+            f"{v.label:<{width}}{v.node_violation:>10.3e}{v.node_time:>9.4f}"
             f"{v.dense_violation:>12.3e}{v.dense_time:>9.4f}"
             for v in self.violations
         ]
@@ -126,11 +134,10 @@ class Report:
 def verify(solution: Solution) -> Report:
     """Excess of every constraint at nodes and on a 10 times finer grid, KKT residuals, forward simulation."""
     problem = solution.problem
-    dense = dense_times(solution.node_times)
     kkt = recomputed_kkt(solution)
     return Report(
         title=str(solution),
-        violations=tuple(_violations(solution, problem, dense)),
+        violations=tuple(_violations(solution, problem)),
         kkt=kkt or solution.kkt,
         kkt_of_solve=solution.kkt,
         kkt_recomputed=kkt is not None,
@@ -157,39 +164,32 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
     return kkt_residuals(nlp, replace(point, y=nlp.elimination.reduce(x)))
 
 
-def dense_times(node_times: NDArray) -> NDArray:
-    """The nodes with nine evenly spaced times between each two."""
-    nodes = np.unique(node_times)
-    fractions = np.arange(REFINEMENT) / REFINEMENT
-    inner = nodes[:-1, None] + np.diff(nodes)[:, None] * fractions
-    return np.append(inner.ravel(), nodes[-1])
-
-
-def _violations(solution: Solution, problem: Problem, dense: NDArray):
+def _violations(solution: Solution, problem: Problem):
     terms = [constraint.term for constraint in problem.constraints]
     if not terms:
         return
-    at_nodes = solution.values(terms, solution.node_times)
-    between = solution.values(terms, dense)
+    nodes, dense = samples(solution, problem)
+    at_nodes, between = solution.values(terms, nodes.times), solution.values(terms, dense.times)
     for constraint in problem.constraints:
         quantity = constraint.term.quantity
-        node_mask = _where(solution, problem, constraint, solution.node_times)
-        dense_mask = _where(solution, problem, constraint, dense)
+        node_mask, dense_mask = nodes.where(constraint.over), dense.where(constraint.over)
         node_values, dense_values = at_nodes[quantity][node_mask], between[quantity][dense_mask]
         if isinstance(constraint.over, Neighbours):
             node_values, dense_values = np.diff(node_values, axis=0), np.diff(dense_values, axis=0)
         node_excess = _excess(constraint, node_values)
         dense_excess = _excess(constraint, dense_values)
         labels = problem.component_names(quantity, node_excess.shape[1])
-        for component, label in enumerate(labels):
+        for component in map(
+            int, np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper))
+        ):
             k, d = int(np.argmax(node_excess[:, component])), int(np.argmax(dense_excess[:, component]))
             yield Violation(
                 constraint.name,
-                label,
+                labels[component],
                 float(node_excess[k, component]),
-                float(solution.node_times[node_mask][k]),
+                float(nodes.times[node_mask][k]),
                 float(dense_excess[d, component]),
-                float(dense[dense_mask][d]),
+                float(dense.times[dense_mask][d]),
                 _largest_bound(constraint, component),
             )
 
@@ -201,24 +201,3 @@ def _largest_bound(constraint: Constraint, component: int) -> float:
 
 def _excess(constraint: Constraint, values: NDArray) -> NDArray:
     return np.maximum(np.maximum(constraint.lower - values, values - constraint.upper), 0.0)
-
-
-def _where(solution: Solution, problem: Problem, constraint: Constraint, times: NDArray) -> NDArray:
-    """Mask of the times to which a constraint applies."""
-    mask = np.zeros(times.size, dtype=bool)
-    starts = solution.curve.starts
-    if isinstance(constraint.over, ArcNodes):
-        arc, part = constraint.over.arc, constraint.over.part
-        if part in ("inside", "extra"):
-            return (times > starts[arc]) & (times < starts[arc + 1])
-        mask[np.argmin(np.abs(times - starts[arc + (part == "end")]))] = True
-    elif constraint.over == "path" or isinstance(constraint.over, Neighbours):
-        mask[:] = True
-    elif constraint.over in ("start", "end"):
-        mask[0 if constraint.over == "start" else -1] = True
-    else:
-        first, last = constraint.over  # type: ignore[misc]
-        nodes = problem.trajectory.nodes
-        along = np.interp(times, solution.node_times, progress(problem.trajectory, nodes))
-        mask = (along >= float(first) - 1e-9) & (along <= float(last) + 1e-9)
-    return mask
