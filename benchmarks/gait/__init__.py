@@ -1,0 +1,1 @@
+"""Human walking, timed and varied: `python -m benchmarks.gait`."""

@@ -1,0 +1,54 @@
+"""Walks, timed and varied: `python -m benchmarks.gait [run] [casadi] [sweep] [points] [starts]`.
+
+Every part (all of them without a name) replaces its own numbers in docs/gait_benchmark.json; the page
+docs/gait_benchmark.md and its figures are then written anew from all numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gait import studies
+from benchmarks.gait.page import write
+from benchmarks.gait.runs import default_run
+from benchmarks.papers.timing import machine
+
+NUMBERS = Path(__file__).resolve().parents[2] / "docs" / "gait_benchmark.json"
+
+
+def casadi() -> dict[str, Any]:
+    from benchmarks.gait.casadi_peer import compare
+
+    return compare()
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "run": default_run,
+    "casadi": casadi,
+    "sweep": studies.sweep,
+    "points": studies.control_points,
+    "starts": studies.starts,
+}
+
+
+def main() -> None:
+    chosen = sys.argv[1:] or list(PARTS)
+    unknown = [name for name in chosen if name not in PARTS and name != "page"]
+    if unknown:
+        raise SystemExit(f"no part is called {', '.join(unknown)}: there are {', '.join(PARTS)}")
+    numbers = json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.exists() else {}
+    for name in (name for name in chosen if name in PARTS):
+        found = PARTS[name]()
+        about = {"machine": machine(), "load": os.getloadavg()[0]}
+        numbers[name] = {**about, "found": found}
+        NUMBERS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+    write(numbers, NUMBERS.with_suffix(".md"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Two figures: effort over speed and step length, and the price of control points and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, line_of, settings
+
+DOTS_PER_INCH = 130
+
+
+def draw(numbers: Mapping[str, Any], folder: Path) -> None:
+    """Write the figures that there are numbers for."""
+    for name, figure_of in (("sweep", sweep_figure), ("points", points_figure)):
+        if name in numbers:
+            figure_of(numbers[name]["found"]).savefig(folder / f"gait_{name}.png", dpi=DOTS_PER_INCH)
+
+
+def sweep_figure(found: list[Mapping[str, Any]]) -> Figure:
+    """Effort per metre as curves over step length, one per speed, of walks that converged."""
+    with settings():
+        figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
+        axis = figure.subplots()
+        for number, speed in enumerate(sorted({row["speed"] for row in found})):
+            line = [row for row in found if row["speed"] == speed and row["converged"]]
+            lengths = [row["step_length"] for row in line]
+            axis.plot(lengths, [row["per_metre"] for row in line], marker="o", markersize=4.0,
+                      label=f"{speed:g} m/s", **line_of(number))  # fmt: skip
+        axis.set_xlabel("step length (m)")
+        axis.set_ylabel("effort per metre")
+        axis.set_ylim(bottom=0.0)
+        axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def points_figure(found: list[Mapping[str, Any]]) -> Figure:
+    """Effort and CPU seconds: left over control points, right over nodes per span."""
+    with settings():
+        figure = Figure(figsize=(WIDTH, 2.5), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        pairs(left, [(row["intervals"] + 3, row) for row in found if "intervals" in row], "control points")
+        pairs(
+            right,
+            [(row["nodes_per_span"], row) for row in found if "nodes_per_span" in row],
+            "nodes per span",
+        )
+        left.set_ylabel("effort", color=PALETTE[0])
+        right.axes_of_seconds.set_ylabel("CPU seconds", color=PALETTE[1])  # type: ignore[attr-defined]
+    return figure
+
+
+def pairs(axis: Any, rows: list[tuple[int, Mapping[str, Any]]], label: str) -> None:
+    """Effort on the left scale, seconds on the right one; hollow where the solve did not converge."""
+    at = np.array([count for count, _ in rows])
+    seconds = axis.twinx()
+    seconds.spines["right"].set_visible(True)
+    for where, key, number in ((axis, "effort", 0), (seconds, "cpu_seconds", 1)):
+        values = [row[key] for _, row in rows]
+        where.plot(at, values, **line_of(number))
+        for x, y, (_, row) in zip(at, values, rows, strict=True):
+            face = PALETTE[number] if row["converged"] else "white"
+            where.plot(
+                x,
+                y,
+                marker="os"[number],
+                markersize=5.0,
+                markerfacecolor=face,
+                markeredgecolor=PALETTE[number],
+            )
+        where.set_ylim(0.0, 1.15 * max(values))
+        where.tick_params(axis="y", colors=PALETTE[number])
+    axis.set_xticks(at)
+    axis.set_xlabel(label, color=LIMIT_COLOUR)
+    axis.axes_of_seconds = seconds

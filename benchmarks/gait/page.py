@@ -1,0 +1,146 @@
+"""docs/gait_benchmark.md: every table and figure, from the numbers that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gait.figures import draw
+from benchmarks.papers.page import seconds, section, small, table
+
+THESIS = {"variables": 330, "rows": 1726, "active": 244, "iterations": "", "cpu_seconds": 34.10, "effort": ""}
+HEADING = """# Human walking, timed and varied
+
+Written by `python -m benchmarks.gait`, one part alone by `python -m benchmarks.gait run`, say; one BLAS
+thread. The walk itself, with its criteria and pictures, is on [its own page](gait.md). All numbers:
+[gait_benchmark.json](gait_benchmark.json)."""
+
+
+def write(numbers: Mapping[str, Any], path: Path) -> None:
+    """The page and its figures."""
+    parts = {"run": run, "casadi": casadi, "starts": starts, "sweep": sweep, "points": points}
+    text = [HEADING]
+    for name, part in parts.items():
+        if name in numbers:
+            text.append(part(numbers[name]["found"]))
+            text.append(f"*{numbers[name]['machine']}; load {numbers[name]['load']:.1f} at the end.*")
+    draw(numbers, path.parent / "figures")
+    path.write_text("\n\n".join(text) + "\n", encoding="utf-8")
+
+
+def run(found: Mapping[str, Any]) -> str:
+    """The default run beside the thesis, and where its seconds went."""
+    names = {
+        "variables": "variables", "rows": "constraints", "active": "active constraints",
+        "iterations": "iterations", "cpu_seconds": "CPU seconds", "effort": "effort",
+    }  # fmt: skip
+    rows = [(label, printed(found[key]), printed(THESIS[key])) for key, label in names.items()]
+    rows += [
+        ("largest violation at nodes", small(found["violation_nodes"]), "tolerance 1e-3"),
+        ("on a 10 times finer grid", small(found["violation_dense"]), ""),
+        ("KKT error", small(found["kkt_error"]), ""),
+    ]
+    split, iterations = found["split"], max(found["iterations"], 1)
+    total = sum(split.values())
+    parts = [
+        (name, seconds(s), f"{s / total:.0%}", f"{1e3 * s / iterations:.2f}") for name, s in split.items()
+    ]
+    return section(
+        "The default run",
+        f"Barman's thesis beside the default run ({found['status']}): SNOPT on a Xeon E-2186G at 3.8 GHz; "
+        "ours is the least of three runs. The thesis' 330 variables contain the frozen joints; ours are what "
+        "symmetry leaves of 228.",
+        table(["", "ours", "thesis"], rows),
+        "Wall seconds of that run. Marshalling is what IPOPT waits for beyond our own functions: copies "
+        "through the interpreter, and its checks.",
+        table(["part", "in all", "share", "ms per iteration"], parts),
+    )
+
+
+def casadi(found: Mapping[str, Any]) -> str:
+    """Evaluations and solves beside CasADi's automatic differentiation."""
+    ours, theirs = found["per_call"]["ours"], found["per_call"]["CasADi"]
+    rows = [(k, seconds(ours[k]), seconds(theirs[k]), f"{theirs[k] / ours[k]:.0f}") for k in ours]
+    solves = [
+        (name, each["status"], each["iterations"], f"{each['effort']:.6f}", seconds(each["seconds"]),
+         seconds(each["functions"]), seconds(each["derivatives"]))
+        for name, each in (("ours", found["ours"]), ("CasADi", found["casadi"]))
+    ]  # fmt: skip
+    worst = max(found["agreement"].items(), key=lambda item: item[1])
+    return section(
+        "Beside automatic differentiation",
+        "The same terms, the recursion written anew in CasADi's symbols, all derivatives by CasADi. Both "
+        f"programs agree, the largest difference being {small(worst[1])} in the {worst[0]}; CasADi's was "
+        f"built in {seconds(found['building'])}. Seconds per evaluation at a new point, each with what it "
+        "needs before (Jacobian: functions too; Hessian: all, for ours):",
+        table(["", "ours", "CasADi", "ratio"], rows),
+        "Whole solves with the same IPOPT options:",
+        table(["", "outcome", "iterations", "effort", "in all", "functions", "derivatives"], solves),
+    )
+
+
+def starts(found: Mapping[str, Any]) -> str:
+    """What became of perturbed starts."""
+    rows = [
+        (row["seed"], row["error"] or row["status"].rstrip("."), row["iterations"], f"{row['objective']:.6f}",
+         seconds(row["seconds"]))
+        for row in found["perturbed"]
+    ]  # fmt: skip
+    standing = found["standing"]
+    rows.append(
+        ("standing", standing["status"], standing["iterations"], f"{standing['effort']:.6f}",
+         seconds(standing["cpu_seconds"]))
+    )  # fmt: skip
+    good = [row["objective"] for row in found["perturbed"] if row["converged"]]
+    spread = f" to efforts from {min(good):.5f} to {max(good):.5f}" if good else ""
+    return section(
+        "Perturbed starts",
+        f"{len(good)} of {len(found['perturbed'])} converged{spread}. Start 0 is the measured guess; every "
+        "other one adds smooth noise of a tenth of each joint's travel. The last starts from standing.",
+        table(["start", "outcome", "iterations", "effort", "seconds"], rows),
+    )
+
+
+def sweep(found: list[Mapping[str, Any]]) -> str:
+    """Effort per metre over speed and step length."""
+    speeds = sorted({row["speed"] for row in found})
+    lengths = sorted({row["step_length"] for row in found})
+    at = {(row["speed"], row["step_length"]): row for row in found}
+    rows = [[f"{speed:g} m/s", *(cell(at[speed, length]) for length in lengths)] for speed in speeds]
+    good = sum(row["converged"] for row in found)
+    return section(
+        "Speed and step length",
+        f"Effort per metre; {good} of {len(found)} walks converged, the others stand in parentheses.",
+        table(["", *(f"{length:g} m" for length in lengths)], rows),
+        "![Effort per metre over speed and step length](figures/gait_sweep.png)",
+    )
+
+
+def points(found: list[Mapping[str, Any]]) -> str:
+    """Effort and seconds over control points and nodes."""
+    rows = [
+        (varied(row), row["variables"], row["rows"], row["status"], row["iterations"], f"{row['effort']:.6f}",
+         seconds(row["cpu_seconds"]))
+        for row in found
+    ]  # fmt: skip
+    return section(
+        "Control points and nodes",
+        table(["", "variables", "rows", "outcome", "iterations", "effort", "CPU seconds"], rows),
+        "![Effort and seconds over control points and nodes](figures/gait_points.png)",
+    )
+
+
+def varied(row: Mapping[str, Any]) -> str:
+    if "intervals" in row:
+        return f"{row['intervals'] + 3} control points"
+    return f"{row['nodes_per_span']} nodes per span"
+
+
+def cell(row: Mapping[str, Any]) -> str:
+    text = f"{row['per_metre']:.4f}"
+    return text if row["converged"] else f"({text})"
+
+
+def printed(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else f"{value}"
