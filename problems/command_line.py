@@ -236,7 +236,17 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     wanted = FIGURES if hasattr(solution.problem.dynamics, "skeleton") else FIGURES[:-1]
     for name in wanted:
         getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}")
-    return [f"{name}.{ending}" for name in wanted]
+    return [f"{name}.{ending}" for name in wanted] + draw_more(solution, folder, ending)
+
+
+def draw_more(solution: Solution, folder: Path, ending: str) -> list[str]:
+    """What a problem of the library writes beyond that, by a function `draw` of its module."""
+    from problems import catalogue
+
+    if solution.recipe is None or solution.recipe.problem not in catalogue.names():
+        return []
+    more = getattr(catalogue.module(solution.recipe.problem), "draw", None)
+    return [] if more is None else more(solution, folder, ending)
 
 
 def conclude(solution: Solution, report: Report) -> None:

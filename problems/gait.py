@@ -13,6 +13,7 @@ from __future__ import annotations
 import trajopt
 from problems.human import step as gait
 from problems.human.model import ACTIVE, skeleton
+from problems.human.outputs import draw as draw
 from problems.recipe import recipe
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import trajopt
 from problems.human import step as gait
 from problems.human.model import SAGITTAL, skeleton
+from problems.human.outputs import draw as draw
 from problems.recipe import recipe
 
 

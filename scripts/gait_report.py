@@ -13,13 +13,12 @@ from pathlib import Path
 import trajopt
 from problems import gait
 from problems.human import credibility, plot
-from problems.human.exports import export
+from problems.human.outputs import FIGURES, draw
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "gait.md"
 PICTURES = ROOT / "docs" / "figures"
 LENGTHS = (0.6, 0.7)  # m; the thesis', and that of the measured trial at the same speed
-FIGURES = ("snapshots", "angles", "torques", "reactions", "forces")
 SOLVER = trajopt.Ipopt(tol=1e-4, options={"mu_strategy": "adaptive"})
 
 
@@ -50,13 +49,9 @@ def report(walk: trajopt.Solution, folder: Path) -> None:
     """The solution, its figures, animation, exports and tables in a folder of their own."""
     folder.mkdir(parents=True, exist_ok=True)
     walk.save(folder / "solution.npz")
-    for name in FIGURES:
-        getattr(plot, name)(walk).savefig(folder / f"{name}.png")
-    plot.animate(walk, folder / "walk.gif")
-    export(walk, folder)
-    tables = [credibility.table(each(walk)) for each in (credibility.credibility, credibility.identities)]
-    (folder / "credibility.md").write_text("\n\n".join(tables) + "\n", encoding="utf-8")
-    print(f"written to {folder}\n\n" + "\n\n".join(tables))
+    written = draw(walk, folder, "png")
+    print(f"written to {folder}: " + ", ".join(["solution.npz", *written]))
+    print((folder / "gait.md").read_text(encoding="utf-8"))
 
 
 def folder_of(length: float) -> Path:

@@ -76,6 +76,15 @@ def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(f
     assert table.columns["neck1_flex_moment"][0] == pytest.approx(neck[index])
 
 
+def test_the_command_line_writes_everything_of_a_walk(walk, tmp_path):
+    from problems.command_line import draw
+
+    names = draw(walk, tmp_path, "png")
+    assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())
+    assert {"motion.png", "gait_angles.png", "gait.gif", "gait.md", "torques.sto"} <= set(names)
+    assert "| knee, peak in swing |" in (tmp_path / "gait.md").read_text()
+
+
 def test_the_summary_is_a_table_of_the_right_leg(folder):
     with (folder / "cycle.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -1,0 +1,25 @@
+"""What a solved walk leaves in a folder when the command line draws it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+FIGURES = ("angles", "torques", "reactions", "forces", "snapshots")
+
+
+def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
+    """Write figures of the gait cycle, an animation, exports and tables of criteria; names of the files."""
+    from problems.human import credibility, plot
+    from problems.human.exports import export
+
+    names = [f"gait_{name}.{ending}" for name in FIGURES]
+    for figure, name in zip(FIGURES, names, strict=True):
+        getattr(plot, figure)(solution).savefig(folder / name)
+    plot.animate(solution, folder / "gait.gif")
+    tables = [credibility.table(each(solution)) for each in (credibility.credibility, credibility.identities)]
+    (folder / "gait.md").write_text("\n\n".join(tables) + "\n", encoding="utf-8")
+    return [*names, "gait.gif", "gait.md", *export(solution, folder)]
