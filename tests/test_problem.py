@@ -153,7 +153,7 @@ def test_a_term_that_returns_a_matrix_is_refused():
     def square(node):
         return node.q @ node.q.T
 
-    with pytest.raises(errors.ShapeError, match=r"term:square returned shape \(2, 2\)"):
+    with pytest.raises(errors.ShapeError, match=r"term 'square' returned shape \(2, 2\)"):
         arm().minimize(square)
 
 
@@ -199,9 +199,9 @@ def test_a_term_that_fails_or_returns_nothing_is_named():
     def nothing(node):
         node.q  # noqa: B018  the return was forgotten
 
-    with pytest.raises(errors.OptionError, match="term:outside failed while it was traced"):
+    with pytest.raises(errors.OptionError, match="term 'outside' failed while it was traced"):
         arm().minimize(outside)
-    with pytest.raises(errors.ShapeError, match="term:nothing returned None"):
+    with pytest.raises(errors.ShapeError, match="term 'nothing' returned None"):
         arm().minimize(nothing)
 
 
@@ -231,7 +231,7 @@ def test_constant_terms_are_refused():
         return 0.0 * node.q
 
     problem = two_link_minimum_time(5)
-    with pytest.raises(errors.OptionError, match="term:constant uses no quantity of the node"):
+    with pytest.raises(errors.OptionError, match="term 'constant' uses no quantity of the node"):
         problem.subject_to(constant, upper=4.0)
     problem.subject_to(vanishing, upper=4.0)
     with pytest.raises(errors.ProblemError, match="'term:vanishing' depends on no unknown"):

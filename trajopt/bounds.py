@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,14 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
         raise ShapeError(f"{what} is {value!r}: give a number or an array of numbers") from error
 
 
-def bound_of(value: ArrayLike | None, absent: float, width: int, label: str, joints: tuple) -> NDArray:
+def bound_of(
+    value: ArrayLike | None, absent: float, width: int, label: str, names: Sequence[str] = ()
+) -> NDArray:
     array = numbers(absent if value is None else value, f"a bound of '{label}'")
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
     if array.ndim > 1 or (array.ndim == 1 and array.size != width):
-        whose = f" ({', '.join(joints)})" if joints else ""
+        whose = f" ({', '.join(names)})" if len(names) > 1 else ""
         raise ShapeError(
             f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
         )

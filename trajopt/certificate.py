@@ -54,7 +54,8 @@ def signs_of(
 def _component(motion: Solution, saturation: Saturation) -> str:
     limit = path_limits(motion)[saturation.limit]
     labels = motion.problem.component_names(limit.term.quantity, limit.lower.size)
-    return f"{limit.term.name} of {labels[saturation.component]}"
+    label = labels[saturation.component]
+    return f"{limit.term.name} of {label}" if label else limit.term.name
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 
 from trajopt.block import Array, Block
 from trajopt.errors import DerivativeError, EvaluationError, ShapeError
-from trajopt.quantity_names import entry, joints_or_numbers, term_of
+from trajopt.quantity_names import entry, term_of
 
 if TYPE_CHECKING:
     from trajopt.graph import Graph
@@ -58,11 +58,7 @@ def check_problem(problem: Problem) -> None:
     projection = Projection(problem.trajectory, problem.dynamics.n, widths, extras)
     x = first_guess(problem, projection)
     z = projection.leaf_values(x, set(graph.leaves))
-    joints = tuple(problem.dynamics.joint_names)
-
-    def components(quantity: str, width: int) -> list[str]:
-        return joints_or_numbers(quantity, width, joints)
-
+    components = problem.component_names
     values = _values_at_guess(graph, z, components)
     for number, block in enumerate(fresh):
         check_block(block, values, components, np.random.default_rng(number))

@@ -31,7 +31,8 @@ class Excess:
 
     def __str__(self) -> str:
         how = "holds by the convex hull" if self.hull else f"at t = {self.time:.6f} s"
-        return f"{self.name}, {self.component}: {self.value:.3e} {how}"
+        where = f"{self.name}, {self.component}" if self.component else self.name
+        return f"{where}: {self.value:.3e} {how}"
 
 
 def path_limits(solution: Solution) -> list[Constraint]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from trajopt.block import Array, Pairs, Values
 from trajopt.errors import OptionError, ShapeError, TrajoptError
+from trajopt.quantity_names import term_of
 
 
 class NodeSymbols:
@@ -24,7 +26,7 @@ class NodeSymbols:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._NAMED:
-            return lambda of: self._symbol(f"{name}:{of}")
+            return _OfName(name, self._symbol)
         return self._symbol(name)
 
     def _symbol(self, quantity: str) -> Any:
@@ -33,6 +35,22 @@ class NodeSymbols:
         if quantity not in self.used:
             self.used[quantity] = casadi.SX.sym(quantity, self._width_of(quantity))
         return self.used[quantity]
+
+
+class _OfName:
+    """A family of quantities, `node.position`, that waits for a name; anything else asks for one."""
+
+    def __init__(self, family: str, symbol: Callable[[str], Any]) -> None:
+        self._family, self._symbol = family, symbol
+
+    def __call__(self, of: str) -> Any:
+        return self._symbol(f"{self._family}:{of}")
+
+    def __repr__(self) -> str:
+        return f"node.{self._family}, which needs a name, node.{self._family}('...')"
+
+    def __getitem__(self, key: Any) -> Any:
+        raise OptionError(f"{self}, was indexed before that")
 
 
 class ExpressionBlock:
@@ -137,7 +155,7 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
     quiet = getattr(casadi.GlobalOptions, "setNumpyMode", None)
     if quiet is not None:
         quiet(-1)
-    node = NodeSymbols(width_of)
+    node, label = NodeSymbols(width_of), term_of(target)
     try:
         returned = function(node)
     except Exception as error:
@@ -147,30 +165,53 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
             or "cannot compute the truth" in str(error).lower()
         ):
             raise OptionError(
-                f"{target} branches on a value: it is traced once, use casadi.if_else or a smooth form"
+                f"{label} branches on a value: it is traced once, use casadi.if_else or a smooth form"
             ) from error
         if isinstance(error, (TrajoptError, KeyboardInterrupt)):
             raise
-        raise OptionError(f"{target} failed while it was traced: {_first_line(error)}") from error
+        raise OptionError(f"{label} failed while it was traced: {_first_line(error)}") from error
+    if isinstance(returned, _OfName):
+        raise ShapeError(f"{label} returned {returned}: a term is a number or a column of numbers")
     try:
         expression = casadi.SX(casadi.vertcat(*returned) if isinstance(returned, (list, tuple)) else returned)
     except NotImplementedError as error:
         raise ShapeError(
-            f"{target} returned {returned!r}: a term is a number or a column of numbers"
+            f"{label} returned {returned!r}: a term is a number or a column of numbers"
         ) from error
     if expression.size2() != 1 or expression.numel() == 0:
         raise ShapeError(
-            f"{target} returned shape {expression.shape}: a term is a number or a column of numbers"
+            f"{label} returned shape {expression.shape}: a term is a number or a column of numbers"
+        )
+    if _contains_nan(expression):
+        raise OptionError(
+            f"{label} contains NaN whatever the node: float() and functions of `math` turn symbols into it, "
+            "use those of numpy or casadi"
         )
     if not node.used:
-        raise OptionError(f"{target} uses no quantity of the node, so it is a constant: leave it out")
+        raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
     return ExpressionBlock(target, node.used, expression)
 
 
 def _first_line(error: Exception) -> str:
-    """CasADi's messages end in C++ paths and prototypes; what went wrong stands in the last words before."""
+    """CasADi's messages are full of C++ paths and prototypes; what went wrong stands in the last words."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1] if lines else 'no message'}"
+    words = re.sub(r"^\S*casadi/\S*: ", "", lines[-1]) if lines else "no message"
+    if "looping over rows" in words:
+        words = "a column cannot be looped over: index it, node.q[i] for i in range(n)"
+    return f"{type(error).__name__}: {words}"
+
+
+def _contains_nan(expression: Any) -> bool:
+    """Whether a constant of the expression is NaN, which float(symbol) silently gives."""
+    import casadi
+
+    traced = casadi.Function("traced", casadi.symvar(expression), [expression])
+    constants = (
+        traced.instruction_constant(k)
+        for k in range(traced.n_instructions())
+        if traced.instruction_id(k) == casadi.OP_CONST
+    )
+    return any(np.isnan(constant) for constant in constants)
 
 
 def _nonzeros(matrix: Any) -> Any:

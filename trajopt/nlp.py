@@ -5,7 +5,7 @@ minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,7 +78,7 @@ class NLP:
     row_scale: Array
     objective_scale: float
     needed: frozenset[str]
-    joint_names: tuple[str, ...] = ()
+    names: Callable[[str, int], list[str]] | None = None
 
     # -- sizes and structure ------------------------------------------------------------------------------
 
@@ -143,10 +143,8 @@ class NLP:
         return self.hessian_map.columns
 
     def component_names(self, quantity: str, width: int) -> list[str]:
-        """What messages call the components of a quantity: joints where there is one per joint."""
-        from trajopt.quantity_names import joints_or_numbers
-
-        return joints_or_numbers(quantity, width, self.joint_names)
+        """What messages call the components of a quantity."""
+        return self.names(quantity, width) if self.names else [str(i) for i in range(width)]
 
     def culprit(self, y: Array) -> str:
         """Which term, node and joint is not finite at y; nothing when all is."""

@@ -21,10 +21,9 @@ from trajopt.errors import (
     near_matches,
 )
 from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES
+from trajopt.quantity_names import FIXED_NAMES, JOINT_QUANTITIES, bare, names_of_term, term_of
 from trajopt.statements import Constraint, Cost, Extra, Over, Parameter, Periodicity, Recipe
 from trajopt.trajectory import Trajectory
-
-JOINT_QUANTITIES = (*SPLINE_LEAVES, "tau")
 
 
 @dataclass(eq=False)
@@ -51,6 +50,7 @@ class Problem:
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
     recipe: Recipe | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
+    _names: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
     # -- what to minimize ---------------------------------------------------------------------------------
 
@@ -90,13 +90,15 @@ class Problem:
             if lower is not None or upper is not None:
                 raise OptionError(f"'{label}' has both equals and bounds: give one of them")
             lower = upper = equals
-        low = bound_of(lower, -np.inf, width, label, self._labels(term.quantity))
-        high = bound_of(upper, np.inf, width, label, self._labels(term.quantity))
+        names = self.component_names(term.quantity, width)
+        low = bound_of(lower, -np.inf, width, label, names)
+        high = bound_of(upper, np.inf, width, label, names)
         if np.any(low > high):
             worst = int(np.argmax(low > high))
+            where = f" in component {names[worst]}" * bool(names[worst])
             raise InfeasibleBoundsError(
-                f"'{label}' has lower bound {low[worst]} above upper bound {high[worst]} "
-                f"in component {worst}: swap or widen them"
+                f"'{label}' has lower bound {low[worst]} above upper bound {high[worst]}{where}: "
+                "swap or widen them"
             )
         if hold not in ("nodes", "hull"):
             raise OptionError(f"hold is {hold!r}: use 'nodes' or 'hull'")
@@ -159,7 +161,7 @@ class Problem:
             raise OptionError(
                 f"'{label}' reorders components, which only q, v and extra curves can: reorder inside"
             )
-        parts = (bound_of(signs, 1.0, width, label, ()), places, bound_of(offset, 0.0, width, label, ()))
+        parts = (bound_of(signs, 1.0, width, label), places, bound_of(offset, 0.0, width, label))
         self.periodicities.append(Periodicity(term, *parts, label))
 
     def load(self, link: str, term: Any) -> None:
@@ -281,6 +283,7 @@ class Problem:
             wanted = {term.quantity}.union(*(block.inputs for block in blocks))
             needed = [data for data in self.datasets.values() if data.quantity in wanted]
             self._blocks[term] = (*(DataBlock(data) for data in needed), *blocks)
+            self._name_components(term, blocks)
         return self._blocks[term]
 
     def width_of_term(self, term: Any) -> int:
@@ -291,12 +294,29 @@ class Problem:
         return self.width_of(term.quantity)
 
     def component_names(self, quantity: str, width: int) -> list[str]:
-        """What reports call the components of a quantity: joints where there is one per joint."""
-        labels = self._labels(quantity)
-        return list(labels) if len(labels) == width else [str(i) for i in range(width)]
+        """What reports call the components of a quantity: joints where there is one per joint.
 
-    def _labels(self, quantity: str) -> tuple[str, ...]:
-        return tuple(self.dynamics.joint_names) if quantity in JOINT_QUANTITIES else ()
+        Else the names that its term gives them, or axes; numbers where there are none; a scalar has no name.
+        """
+        name = bare(quantity)
+        labels = self._names.get(name) or FIXED_NAMES.get(name.partition(":")[0], ())
+        if name in JOINT_QUANTITIES:
+            labels = tuple(self.dynamics.joint_names)
+        if len(labels) == width:
+            return list(labels)
+        return [""] if width == 1 else [str(i) for i in range(width)]
+
+    def _name_components(self, term: Any, blocks: tuple[Block, ...]) -> None:
+        names = names_of_term(term, blocks, self.dynamics.joint_names)
+        width = next(
+            (block.outputs[term.quantity] for block in blocks if term.quantity in block.outputs), None
+        )
+        if getattr(term, "components", ()) and len(names) != width:
+            raise ShapeError(
+                f"{term_of(term.quantity)} has {width} components but {len(names)} names "
+                f"({', '.join(names)}): name each of them"
+            )
+        self._names[term.quantity] = names
 
     def _boundary(self, place: str, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None) -> None:
         for term, value in ((terms.q, q), (terms.v, v), (terms.a, a)):

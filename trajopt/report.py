@@ -47,7 +47,6 @@ class ActiveConstraint:
 
 def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
     """The components of constraints with multipliers that matter, largest first."""
-    labels = _labels(solution)
     found = []
     for name, multipliers in solution.multipliers.items():
         size = np.abs(multipliers).max(initial=0.0)
@@ -56,9 +55,8 @@ def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
         for i, column in enumerate(np.abs(multipliers).T):
             if column.max(initial=0.0) > ACTIVE * size:
                 share = float(np.mean(column > ACTIVE * size))
-                found.append(
-                    ActiveConstraint(name, labels(multipliers.shape[1])[i], share, float(column.max()))
-                )
+                label = labels_of(solution, name, multipliers.shape[1])[i]
+                found.append(ActiveConstraint(name, label, share, float(column.max())))
     return tuple(sorted(found, key=lambda active: -active.largest))
 
 
@@ -140,10 +138,9 @@ def _active_table(solution: Solution) -> str:
 
 
 def _multiplier_charts(solution: Solution) -> Iterable[str]:
-    labels = _labels(solution)
     for name, multipliers in solution.multipliers.items():
         if multipliers.shape[0] == solution.node_times.size and np.any(multipliers):
-            curves = dict(zip(labels(multipliers.shape[1]), multipliers.T, strict=True))
+            curves = dict(zip(labels_of(solution, name, multipliers.shape[1]), multipliers.T, strict=True))
             yield line_chart(solution.node_times, curves, "t [s]", f"multipliers of {name}")
 
 
@@ -155,9 +152,11 @@ def _history_charts(solution: Solution) -> Iterable[str]:
     yield line_chart(iteration, {"": violation}, "iteration", "largest violation", logarithmic=True)
 
 
-def _labels(solution: Solution) -> Any:
-    names = list(solution.joint_names)
-    return lambda width: names if width == len(names) else [str(i) for i in range(width)]
+def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
+    """What the components of a constraint are called."""
+    uses = (*solution.problem.constraints, *solution.problem.periodicities)
+    quantity = next((use.term.quantity for use in uses if use.name == constraint), "v")
+    return solution.problem.component_names(quantity, width)
 
 
 def _section(title: str, content: str) -> str:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem import Problem
 from trajopt.statements import Over
-from trajopt.use import WINDOW_TOLERANCE, ArcNodes, Neighbours, progress
+from trajopt.use import WINDOW_TOLERANCE, ArcNodes, Neighbours
 
 if TYPE_CHECKING:
+    from trajopt.curve import Curve
     from trajopt.solution import Solution
 
 REFINEMENT = 10  # dense points per interval between nodes
 SIDE = 1e-12  # of the duration: how far before a border its left side is looked at
+END = 1e-9  # of an arc: what counts as its end
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,18 +30,19 @@ class Samples:
 
     times: NDArray[np.float64]
     arc: NDArray[np.int64]
-    along: NDArray[np.float64]  # normalised time over the whole motion
+    along: NDArray[np.float64]  # normalised time over the whole motion, every arc counted alike
     inner: NDArray[np.bool_]  # not an end of the arc
 
     @staticmethod
-    def of(solution: Solution, arcs: list[NDArray], along: list[NDArray]) -> Samples:
-        starts, duration = solution.curve.starts, solution.duration
-        number = np.repeat(np.arange(len(arcs)), [times.size for times in arcs])
-        times = np.concatenate(arcs)
-        first, last = starts[number], starts[number + 1]
-        inner = (times > first) & (times < last)
-        left = np.where(number == len(arcs) - 1, last, last - SIDE * duration)
-        return Samples(np.clip(times, first, left), number, np.concatenate(along), inner)
+    def of(curve: Curve, times_of_arcs: list[NDArray]) -> Samples:
+        count = len(times_of_arcs)
+        arc = np.repeat(np.arange(count), [times.size for times in times_of_arcs])
+        first, last = curve.starts[arc], curve.starts[arc + 1]
+        within = np.clip((np.concatenate(times_of_arcs) - first) / curve.durations[arc], 0.0, 1.0)
+        inner = (within > END) & (within < 1.0 - END)
+        left = np.where(arc == count - 1, last, last - SIDE * curve.duration)
+        times = np.clip(np.concatenate(times_of_arcs), first, left)
+        return Samples(times, arc, (arc + within) / count, inner)
 
     def where(self, over: Over) -> NDArray[np.bool_]:
         """Mask of the times to which a constraint applies."""
@@ -61,22 +64,16 @@ class Samples:
         )
 
 
-def samples(solution: Solution, problem: Problem) -> tuple[Samples, Samples]:
+def samples(solution: Solution) -> tuple[Samples, Samples]:
     """The nodes, and a grid with nine evenly spaced times between each two of them."""
-    nodes = problem.trajectory.nodes
-    whole = progress(problem.trajectory, nodes)
-    at, along, grid, between = [], [], [], []
-    for arc in range(len(problem.trajectory.arcs)):
-        mine = nodes.arc == arc
-        at.append(solution.node_times[mine])
-        along.append(whole[mine])
-        times, places = np.unique(at[-1], return_index=True)
-        grid.append(_refined(times))
-        between.append(np.interp(grid[-1], times, along[-1][places]))
-    return Samples.of(solution, at, along), Samples.of(solution, grid, between)
+    starts, times = solution.curve.starts, solution.node_times
+    near = 2.0 * SIDE * solution.duration
+    nodes = [times[(times >= first - near) & (times <= last + near)] for first, last in pairwise(starts)]
+    return Samples.of(solution.curve, nodes), Samples.of(solution.curve, [_refined(part) for part in nodes])
 
 
 def _refined(times: NDArray) -> NDArray:
+    times = np.unique(times)
     fractions = np.arange(REFINEMENT) / REFINEMENT
     inner = times[:-1, None] + np.diff(times)[:, None] * fractions
     return np.append(inner.ravel(), times[-1])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from trajopt.arithmetic import Arithmetic
 from trajopt.block import Block, Square
@@ -66,10 +66,14 @@ class Squared(Arithmetic):
 
 @dataclass(frozen=True)
 class ExpressionTerm(Arithmetic):
-    """A user's function of node quantities, traced once into CasADi; see `trajopt.term`."""
+    """A user's function of node quantities, traced once into CasADi; see `trajopt.term`.
+
+    components : what reports call the components, nothing where they are counted or are the joints'
+    """
 
     function: Callable[[Any], Any]
     name: str
+    components: tuple[str, ...] = ()
 
     @property
     def quantity(self) -> str:
@@ -81,14 +85,25 @@ class ExpressionTerm(Arithmetic):
         return (trace(self.function, self.quantity, width_of),)
 
 
-def term(function: Callable[[Any], Any]) -> ExpressionTerm:
+@overload
+def term(function: Callable[[Any], Any]) -> ExpressionTerm: ...
+@overload
+def term(*, components: Sequence[str]) -> Callable[[Callable[[Any], Any]], ExpressionTerm]: ...
+def term(function: Callable[[Any], Any] | None = None, *, components: Sequence[str] = ()) -> Any:
     """Make a term of a plain function of a node: `node.t q v a tau wrench("knee") position("foot") ...`.
 
     The function is called once with CasADi symbols, each a column; it returns an expression, whose exact
     sparse first and second derivatives follow. Use plain arithmetic and casadi functions, and no Python `if`
-    on values. The term's name in every report is the function's.
+    on values. The term's name in every report is the function's; `@term(components=["x", "y"])` names its
+    components there too, which otherwise are called like the joints, if there is one for each, or counted.
     """
-    return ExpressionTerm(function, getattr(function, "__name__", "term"))
+    if function is None:
+        return lambda decorated: ExpressionTerm(decorated, _name_of(decorated), tuple(components))
+    return ExpressionTerm(function, _name_of(function), tuple(components))
+
+
+def _name_of(function: Callable[[Any], Any]) -> str:
+    return getattr(function, "__name__", "term")
 
 
 def squared(base: Any, exponent: int) -> Squared:

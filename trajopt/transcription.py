@@ -64,7 +64,7 @@ def transcribe(problem: Problem) -> NLP:
     lower, upper, linear = _bounds_and_linear_rows(problem, projection, elimination)
     groups = tuple(g for g in groups if np.isfinite(g.lower).any() or np.isfinite(g.upper).any())
     nlp = _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper)
-    return replace(_scaled(nlp), joint_names=tuple(problem.dynamics.joint_names))
+    return replace(_scaled(nlp), names=problem.component_names)
 
 
 def _objectives(problem: Problem) -> tuple[Objective, ...]:

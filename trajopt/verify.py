@@ -168,7 +168,7 @@ def _violations(solution: Solution, problem: Problem):
     terms = [constraint.term for constraint in problem.constraints]
     if not terms:
         return
-    nodes, dense = samples(solution, problem)
+    nodes, dense = samples(solution)
     at_nodes, between = solution.values(terms, nodes.times), solution.values(terms, dense.times)
     for constraint in problem.constraints:
         quantity = constraint.term.quantity
