@@ -265,6 +265,10 @@ def conclude(solution: Solution, report: Report) -> None:
         lines += ["violated most:", *(f"  {violation}" for violation in worst)]
     else:
         lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
+    if not solution.converged and solution.certificate is None:
+        from trajopt.diagnosis import repeated_equations
+
+        lines += repeated_equations(solution)
     click.echo("\n".join(lines), err=True)
     sys.exit(NOT_CONVERGED)
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import problems
@@ -79,3 +80,78 @@ def test_components_without_names_are_joints_where_each_looks_at_one_alone():
     assert problem.component_names(problem.costs[-1].term.quantity, 2) == ["shoulder", "elbow"]
     assert problem.component_names("position:elbow", 3) == ["x", "y", "z"]
     assert problem.component_names("base_wrench dt", 6)[4] == "force y"
+
+
+class Column:
+    """A block of one output of q, made of a function of all nodes at once."""
+
+    inputs = {"q": 2}  # noqa: RUF012
+    outputs = {"column": 1}  # noqa: RUF012
+
+    def __init__(self, function):
+        self.function = function
+
+    def value(self, u):
+        return {"column": self.function(u["q"])}
+
+    def partials(self, u):
+        return {("column", "q"): np.tile([[[1.0, 0.0]]], (len(u["q"]), 1, 1))}
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            lambda q: np.cumsum(q[:, :1], axis=0),
+            r"'column' is .* at t = .* s \(node \d+\), but .* in reverse order",
+        ),
+        (
+            lambda q: q[:, :1] - q[:, :1].mean() ** 2,
+            "the derivative of term .column. .* of its own values give",
+        ),
+        (lambda q: q.__imul__(2.0)[:, :1], "term 'column' changes its input 'q' in place: copy it first"),
+    ],
+)
+def test_a_block_that_looks_beyond_its_node_or_changes_it_is_refused(function, message):
+    problem = arm()
+    problem.subject_to(trajopt.block_term(Column(function)), upper=3.0)
+    with pytest.raises(errors.TrajoptError, match=message):
+        trajopt.solve(problem)
+
+
+def test_a_block_that_depends_on_chance_is_refused():
+    rng = np.random.default_rng(0)
+    problem = arm()
+    noisy = Column(lambda q: q[:, :1] + rng.standard_normal((len(q), 1)))
+    problem.subject_to(trajopt.block_term(noisy), upper=3.0)
+    with pytest.raises(errors.EvaluationError, match="let it depend on its own node alone"):
+        trajopt.solve(problem)
+
+
+def test_a_limit_that_the_boundary_values_break_is_refused_at_once():
+    problem = arm()
+    problem.subject_to(trajopt.q, lower=-1.0, upper=1.0, name="cage")
+    with pytest.raises(
+        errors.InfeasibleBoundsError, match=r"'cage', component elbow, is -2 at t = 0 s \(node 0\)"
+    ):
+        trajopt.solve(problem)
+
+
+def test_a_limit_that_no_unknown_reaches_is_refused_or_no_row():
+    problem = problems.minimum_acceleration.build()
+    problem.subject_to(trajopt.duration, upper=2.0)
+    assert trajopt.transcribe(problem).row_count == 0 and trajopt.solve(problem).converged
+    problem.subject_to(trajopt.t, upper=0.5)
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"'t' is 0.5\d* at .* whatever the motion"):
+        trajopt.solve(problem)
+
+
+def test_conditions_fixed_twice_within_the_motion_are_both_named():
+    problem = arm()
+    for name, elbow in (("via", -2.0), ("via again", -2.1)):
+        problem.subject_to(trajopt.q, equals=[0.1, elbow], over=(0.5, 0.5 + 1e-9), name=name)
+    with pytest.raises(
+        errors.DegreesOfFreedomError,
+        match=r"'via again, elbow at s = 0.5 .node 12.' contradicts 'via, elbow at s = 0.5 .node 12.' by 0.1",
+    ):
+        trajopt.solve(problem)

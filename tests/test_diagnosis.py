@@ -1,10 +1,13 @@
 """What stands in the way of a solution, and the least that mends it."""
 
+import casadi
 import numpy as np
+import pytest
 from hand_written import PointMasses, two_link_minimum_time
 
 import trajopt
-from trajopt.diagnosis import diagnose
+from trajopt import errors
+from trajopt.diagnosis import diagnose, repeated_equations
 from trajopt.elastic import Elastic
 
 
@@ -52,8 +55,9 @@ def test_speeds_are_told_in_their_own_unit():
 
 def test_where_no_single_limit_helps_the_diagnosis_says_so():
     problem = mass_in_time(1.0)
-    problem.subject_to(trajopt.q, lower=2.0, over="end", name="far")
-    problem.subject_to(trajopt.q, lower=3.0, over=(0.4, 0.6), name="farther")
+    for window in ((0.2, 0.3), (0.6, 0.7)):  # two contradictions, and no limit is part of both
+        problem.subject_to(trajopt.q, lower=0.6, over=window, name=f"beyond at {window[0]}")
+        problem.subject_to(trajopt.q, upper=0.5, over=window, name=f"before at {window[0]}")
     diagnosis = diagnose(problem)
     assert not diagnosis.feasible and diagnosis.changes == ()
     assert "no change of a single limit restores feasibility" in str(diagnosis)
@@ -82,16 +86,56 @@ def test_bad_scaling_is_warned_of_with_the_names_of_the_extremes():
     assert any("gradients by row differ" in warning and "tiny" in warning for warning in diagnosis.warnings)
 
 
-def test_equations_that_repeat_each_other_are_warned_of():
-    @trajopt.term
-    def curved(node):
-        return node.q * node.q
+@trajopt.term
+def curved(node):
+    return node.q * node.q
 
+
+MIDWAY = (0.5, 0.5 + 1e-9)
+
+
+def test_an_equation_said_twice_is_named_with_its_time_and_joint():
     problem = mass_in_time(1.0)
-    problem.subject_to(curved, equals=0.25, over=(0.5, 0.5 + 1e-9), name="midway")
-    problem.subject_to(curved, equals=0.25, over=(0.5, 0.5 + 1e-9), name="midway again")
-    warnings = diagnose(problem).warnings
-    assert any("follow from the others" in warning and "midway again" in warning for warning in warnings)
+    for name in ("midway", "midway again"):
+        problem.subject_to(curved, equals=0.25, over=MIDWAY, name=name)
+    (warning,) = diagnose(problem).warnings
+    assert warning.startswith("1 of 2 equations depend on others; midway again, slider 0 at t = 0.2")
+    assert "follows from midway, slider 0 at t = 0.2" in warning and warning.endswith("s: drop one")
+
+
+def test_equations_that_contradict_each_other_are_told_apart_from_those_that_repeat():
+    problem = mass_in_time(1.0)
+    problem.subject_to(curved, equals=0.25, over=MIDWAY, name="midway")
+    problem.subject_to(curved, equals=0.5, over=MIDWAY, name="elsewhere")
+    solution = trajopt.solve(problem)
+    assert not solution.converged
+    (sentence,) = repeated_equations(solution)
+    assert "elsewhere, slider 0 at t = " in sentence and "contradicts midway, slider 0 at t = " in sentence
+
+
+def test_a_pose_of_the_tool_beside_joints_that_fix_it_is_left_out_or_refused():
+    def reach(x):
+        problem = two_link_minimum_time(6)
+        problem.subject_to(trajopt.terms.ExpressionTerm(tip, "tool"), equals=x, over="end")
+        return trajopt.transcribe(problem)
+
+    def tip(node):
+        return 0.4 * casadi.cos(node.q[0]) + 0.4 * casadi.cos(node.q[0] + node.q[1])
+
+    reached = 0.4 * np.cos(1.0) + 0.4
+    assert reach(reached).row_count == trajopt.transcribe(two_link_minimum_time(6)).row_count
+    with pytest.raises(
+        errors.InfeasibleBoundsError, match=r"'tool' is 0.6161\d* at t = .* whatever the motion"
+    ):
+        reach(reached + 0.1)
+
+
+def test_more_equations_than_unknowns_are_named():
+    problem = mass_in_time(1.0)
+    problem.subject_to(curved, equals=0.25, over=(0.1, 0.9))
+    answers = repeated_equations(trajopt.solve(problem))
+    assert 0 < len(answers) <= 8 and "equations depend on others" in answers[0]
+    assert all("curved, slider 0 at t = " in answer for answer in answers)
 
 
 def test_derivatives_of_the_elastic_problem_are_those_of_its_functions():

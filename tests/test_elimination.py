@@ -34,7 +34,7 @@ def test_a_repeated_row_is_dropped_and_a_contradicting_one_is_named():
     names = [f"row {i}" for i in range(len(rhs))]
     plain = eliminate(sparse.csr_array(A), b, names, NONE)
     assert eliminate(sparse.csr_array(twice), rhs, names, NONE).free.size == plain.free.size
-    with pytest.raises(DegreesOfFreedomError, match="'row 6' contradicts the ones before it by 1"):
+    with pytest.raises(DegreesOfFreedomError, match="'row 6' contradicts 'row"):
         eliminate(sparse.csr_array(twice), rhs + np.eye(len(rhs))[-1], names, NONE)
 
 

@@ -72,7 +72,9 @@ def test_a_load_that_depends_on_the_torque_it_changes_is_refused():
 
     problem = loaded_problem()
     problem.loads["cart"] = circular
-    with pytest.raises(errors.GraphCycleError, match="load on 'cart' depends on tau, which it changes"):
+    with pytest.raises(
+        errors.GraphCycleError, match="load on 'cart', term 'circular', depends on tau, which it changes"
+    ):
         trajopt.solve(problem)
 
 

@@ -101,7 +101,8 @@ def test_boundary_values_outside_the_limits_name_the_joint():
     problem = two_link_minimum_time(5)
     problem.subject_to(trajopt.q, [-1.0, -1.5], [2.0, 2.0], hold="hull")
     with pytest.raises(
-        errors.InfeasibleBoundsError, match=r"of elbow in arc 0 is fixed at -2 .* limits are \[-1\.5"
+        errors.InfeasibleBoundsError,
+        match=r"of elbow in arc 0 .near s = 0, by 'q'. is fixed at -2 .* limits are \[-1\.5",
     ):
         trajopt.solve(problem)
 
@@ -112,7 +113,7 @@ def test_too_few_control_points_for_the_boundary_conditions_are_refused():
         place(q=0.3, v=0.0, a=[1.0, 2.0])
     problem.minimize(trajopt.tau**2)
     with pytest.raises(
-        errors.DegreesOfFreedomError, match="v at the end, shoulder' contradicts the ones before it"
+        errors.DegreesOfFreedomError, match="v at the end, shoulder' contradicts 'q at the start, shoulder', "
     ):
         trajopt.solve(problem)
 

@@ -30,6 +30,7 @@ COMPLEX_STEP = 1e-30
 DIFFERENCE_STEP = 6e-6  # near the cube root of the rounding error, where central differences are best
 COMPLEX_TOLERANCE = 1e-9  # relative to the size of the block's partials and values
 DIFFERENCE_TOLERANCE = 3e-5
+SAME = 1e-9  # relative difference of one node's value in two calls that is rounding
 DISTANCE = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
@@ -38,7 +39,8 @@ def check_problem(problem: Problem) -> None:
 
     A block whose attribute `derivatives_are_tested` is true vouches for itself (those of `dynamics` do).
     Raises ShapeError for an output of the wrong shape, EvaluationError for one that is not finite at the
-    guess, DerivativeError for a partial or a curvature that differs from the slope of the values.
+    guess or depends on more than its node, DerivativeError for a partial or a curvature that differs from the
+    slope of the values.
     """
     from trajopt.guess import first_guess
     from trajopt.projection import Projection
@@ -60,9 +62,39 @@ def check_problem(problem: Problem) -> None:
     z = projection.leaf_values(x, set(graph.leaves))
     components = problem.component_names
     values = _values_at_guess(graph, z, components)
+    for block in fresh:
+        check_purity(block, values, components)
     for number, block in enumerate(fresh):
         check_block(block, values, components, np.random.default_rng(number))
         checked.add(key[block])
+
+
+def check_purity(block: Block, values: Mapping[str, Array], components: Components) -> None:
+    """Check that a block leaves its inputs alone, and that every node has the value it has in any company.
+
+    Raises EvaluationError: optimizers move one node at a time, and differences do too.
+    """
+    u = {name: np.array(values[name]) for name in block.inputs}
+    times = values["t"][:, 0]
+    found = block.value(u)
+    block.partials(u)
+    for name, part in u.items():
+        if not np.array_equal(part, values[name]):
+            raise EvaluationError(
+                f"{term_of(next(iter(block.outputs)))} changes its input '{name}' in place: copy it first"
+            )
+    backward = block.value({name: part[::-1].copy() for name, part in u.items()})
+    for name, width in block.outputs.items():
+        gap = np.abs(backward[name][::-1] - found[name])
+        wrong = np.argwhere(~(gap <= SAME * (1.0 + np.abs(found[name]))))
+        if wrong.size:
+            node, i = wrong[0]
+            raise EvaluationError(
+                f"{entry(name, int(i), width, components)} is {found[name][node, i]:.6g} at t = "
+                f"{times[node]:.4g} s (node {node}), but {backward[name][::-1][node, i]:.6g} when the same "
+                "nodes come in reverse order: let it depend on its own node alone, not on others, on chance "
+                "or on earlier calls"
+            )
 
 
 def check_block(

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.dependence import sentences
 from trajopt.elastic import Elastic, one_slack_for
 from trajopt.nlp import NLP
 from trajopt.problem import Problem
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that deserves a word
-RANK = 1e-9  # of the largest singular value
-LARGEST_DENSE = 3000  # rows or unknowns up to which singular values are computed
 CANDIDATES = 6  # limits for which the smallest change is computed
 
 
@@ -157,6 +156,18 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
         else changes(nlp, labels, (*conflicts, *worst), solver, slackest[: nlp.variable_count]),
         warnings=tuple(warnings_of(nlp, y, labels)),
     )
+
+
+def repeated_equations(solution: Solution) -> list[str]:
+    """Equations of a solution's problem that follow from others or contradict them where it ended.
+
+    Each as a sentence that names constraint, component and time; at most eight.
+    """
+    from trajopt.transcription import transcribe
+
+    nlp = transcribe(solution.problem)
+    labels = Labels(solution.problem, nlp, solution)
+    return sentences(nlp, unknowns_of(nlp, solution), lambda row: str(labels.place(row)))
 
 
 def unknowns_of(nlp: NLP, solution: Solution) -> NDArray:
@@ -296,22 +307,4 @@ def warnings_of(nlp: NLP, y: NDArray, labels: Labels) -> list[str]:
                 f"{labels.place(offset + low)}, largest for {labels.place(offset + high)}; use units where "
                 "both are near one"
             )
-    found += _dependent_equalities(nlp, y, labels)
-    return found
-
-
-def _dependent_equalities(nlp: NLP, y: NDArray, labels: Labels) -> list[str]:
-    from trajopt.multipliers import dense_jacobian
-
-    rows = np.flatnonzero(nlp.row_lower == nlp.row_upper)
-    if not rows.size or nlp.variable_count * nlp.row_count > LARGEST_DENSE**2:
-        return []
-    matrix = dense_jacobian(nlp, nlp.jacobian(y))[rows]
-    left, values, _ = np.linalg.svd(matrix, full_matrices=True)
-    values = np.concatenate([values, np.zeros(rows.size - values.size)])
-    weak = np.flatnonzero(values <= RANK * max(values[0], 1e-300))
-    if not weak.size:
-        return []
-    involved = rows[np.flatnonzero(np.abs(left[:, weak]).max(axis=1) > 0.1)]
-    names = ", ".join(dict.fromkeys(labels.limits[row] for row in involved))
-    return [f"{weak.size} of {rows.size} equations follow from the others: look at {names}"]
+    return found + sentences(nlp, y, lambda row: str(labels.place(row)))

@@ -12,6 +12,8 @@ from trajopt.block import Array
 from trajopt.errors import DegreesOfFreedomError
 
 RANK_TOLERANCE = 1e-10  # of rows that are scaled to a largest entry of one
+PARTNER = 1e-6  # of the heaviest: the weight from which a row takes part in a combination
+MOST_LISTED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,7 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
 
     Gauss-Jordan with the largest remaining entry of each row as pivot. Unknowns in `last_resort` (durations,
     whose bounds are better kept as bounds) are pivots only where a row has no other entry. A row that follows
-    from earlier ones is dropped; one that contradicts them raises DegreesOfFreedomError with its name.
+    from earlier ones is dropped; one that contradicts them raises DegreesOfFreedomError with all their names.
     """
     size = A.shape[1]
     dense = A.toarray()
@@ -56,8 +58,9 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
         dense[row, np.abs(dense[row]) <= tiny] = 0.0
         if not dense[row].any():
             if abs(rhs[row]) > 1e3 * tiny:
+                partners = listed([names[i] for i in combined(A.toarray()[kept], A.toarray()[row], kept)])
                 raise DegreesOfFreedomError(
-                    f"the condition '{names[row]}' contradicts the ones before it by {abs(rhs[row]):.3g}: "
+                    f"the condition '{names[row]}' contradicts {partners} by {abs(rhs[row]):.3g}: "
                     "drop one of the two where the same thing is fixed twice, else use more intervals "
                     "or a higher degree"
                 )
@@ -86,3 +89,17 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
         rows, columns = np.nonzero(block)
         N[np.asarray(pivots)[rows], columns] = -block[rows, columns]
     return Elimination(N.tocsr(), c, free)
+
+
+def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
+    """Those of the `numbers` of `rows` (m, n), the heaviest first, of which `row` (n,) is a combination."""
+    weights = np.abs(np.linalg.lstsq(rows.T, row, rcond=None)[0])
+    heavy = np.flatnonzero(weights > PARTNER * weights.max(initial=0.0))
+    return [numbers[i] for i in heavy[np.argsort(-weights[heavy], kind="stable")]]
+
+
+def listed(names: Sequence[str]) -> str:
+    """At most four of some names, in quotes."""
+    different = list(dict.fromkeys(names))
+    more = f" and {len(different) - MOST_LISTED} more" if len(different) > MOST_LISTED else ""
+    return ", ".join(f"'{name}'" for name in different[:MOST_LISTED]) + more

@@ -9,7 +9,7 @@ TrajoptError (a ValueError)
 │   ├── InfeasibleBoundsError  a lower bound above its upper bound, or a boundary value outside its limits
 │   ├── DegreesOfFreedomError  more conditions on a trajectory than it has coefficients
 │   └── GraphCycleError        quantities that need each other
-├── EvaluationError            a term or one of its derivatives that is NaN or infinite
+├── EvaluationError            a term that is NaN or infinite, or depends on more than its node
 ├── DerivativeError            a block whose derivatives are not those of its values
 └── SolutionFileError          a file that is not a saved solution, or one of another problem or version
 """
@@ -73,7 +73,7 @@ class GraphCycleError(ProblemError):
 
 
 class EvaluationError(TrajoptError):
-    """A term, or one of its derivatives, is NaN or infinite at a point where it was evaluated."""
+    """A term is NaN or infinite where it was evaluated, or its derivative is, or it needs more than its node."""
 
 
 class DerivativeError(TrajoptError):

@@ -88,7 +88,8 @@ def periodic_equalities(rows: LinearRows, problem: Problem, projection: Projecti
             columns = np.concatenate([projection.columns[last, :, j], projection.columns[0, :, k]])
             values = np.concatenate([basis[leaf.order, last], -sign * basis[leaf.order, 0]])
             rhs = use.offset[component]
-            rows.add(columns, values, rhs, rhs, f"{use.name}, {labels[component]}")
+            label = f", {labels[component]}" if labels[component] else ""
+            rows.add(columns, values, rhs, rhs, use.name + label)
     return rest
 
 
@@ -123,9 +124,9 @@ def variable_bounds(problem: Problem, projection: Projection) -> tuple[Array, Ar
             low[:, curves] = np.maximum(low[:, curves], bound.lower)
             high[:, curves] = np.minimum(high[:, curves], bound.upper)
         names += [
-            f"control point {i} of {curve} in arc {arc_index}"
-            for i in range(arc.basis.count)
-            for curve in _curve_names(problem)
+            f"control point {i} of {curve} in arc {arc_index} (near s = {s:.3g}{limits})"
+            for i, s in enumerate(arc.basis.greville)
+            for curve, limits in _curve_names(problem)
         ]
     for arc_index, arc in enumerate(trajectory.arcs):
         lower[layout.durations.start + arc_index], upper[layout.durations.start + arc_index] = (
@@ -169,9 +170,12 @@ def _curve_bounds(problem: Problem):
         yield extra_leaf(name), extra
 
 
-def _curve_names(problem: Problem) -> list[str]:
+def _curve_names(problem: Problem) -> list[tuple[str, str]]:
+    """(curve, what bounds it) for every joint and extra curve."""
+    hull = [c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q"]
+    limits = f", by '{' and '.join(hull)}'" if hull else ""
     extras = [f"{name} {i}" for name, extra in problem.extras.items() for i in range(extra.lower.size)]
-    return [*problem.dynamics.joint_names, *extras]
+    return [(joint, limits) for joint in problem.dynamics.joint_names] + [(name, "") for name in extras]
 
 
 def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
@@ -202,13 +206,25 @@ def _add_node_equalities(
                     columns, values, rhs = np.append(columns, duration), np.append(values, -rhs), 0.0
                 elif order:
                     rhs = rhs * shortest**order if shortest == longest else 0.0
-                rows.add(columns, values, rhs, rhs, f"{constraint.name}, {labels[component]}")
+                label = f", {labels[component]}" if labels[component] else ""
+                rows.add(
+                    columns, values, rhs, rhs, constraint.name + label + _when(projection, constraint, k)
+                )
         else:
             for component in np.flatnonzero(equal):
                 gradient = projection.clock_jacobian(quantity)[k][component]
                 columns = projection.layout.control_point_count + np.arange(gradient.size)
                 rhs = constraint.lower[component]
-                rows.add(columns, gradient, rhs, rhs, constraint.name)
+                rows.add(columns, gradient, rhs, rhs, constraint.name + _when(projection, constraint, k))
+
+
+def _when(projection: Projection, constraint: Constraint, node: int) -> str:
+    """Where a node is, unless the constraint's name says so: durations are not known here, so no seconds."""
+    if constraint.over in ("start", "end"):
+        return ""
+    nodes = projection.nodes
+    of = f" of arc {nodes.arc[node]}" if nodes.arc[-1] else ""
+    return f" at s = {nodes.s[node]:.4g}{of} (node {node})"
 
 
 def _duration_columns(projection: Projection) -> range:

@@ -10,6 +10,7 @@ from trajopt.errors import GraphCycleError
 from trajopt.graph import Graph
 from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
 from trajopt.problem import Problem
+from trajopt.quantity_names import term_of
 from trajopt.terms import INVERSE_DYNAMICS
 
 LOADED = ("tau", "wrench")  # what a load changes
@@ -66,8 +67,8 @@ def _load_blocks(problem: Problem) -> dict[str, Block]:
         needs = sorted(name for name in {term.quantity} | _inputs(own) if _family(name) in LOADED)
         if needs:
             raise GraphCycleError(
-                f"the load on '{link}' depends on {', '.join(needs)}, which it changes: "
-                "let it depend on motion, parameters or the base wrench"
+                f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
+                "which it changes: let it depend on motion, parameters or the base wrench"
             )
         blocks[f"{LOAD}{link}"] = Renamed(term.quantity, 6, f"{LOAD}{link}")
     return blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from trajopt.assembly import RawEntries, gather_hessian, gather_jacobian
 from trajopt.block import Pairs
 from trajopt.elimination import Elimination, eliminate
 from trajopt.errors import DegreesOfFreedomError, InfeasibleBoundsError, ProblemError
+from trajopt.fixed_rows import without_fixed_rows
 from trajopt.graph import Graph
 from trajopt.guess import first_guess, guessed_duration
 from trajopt.linear import (
@@ -62,9 +64,17 @@ def transcribe(problem: Problem) -> NLP:
     graph = graph_of(problem, [*direct, *(use.term for use in (*constraints, *periodic))], integrated)
     groups = _row_groups(problem, graph, constraints, periodic, continuity)
     lower, upper, linear = _bounds_and_linear_rows(problem, projection, elimination)
-    groups = tuple(g for g in groups if np.isfinite(g.lower).any() or np.isfinite(g.upper).any())
+    groups = _bounded(groups)
     nlp = _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper)
+    free = without_fixed_rows(nlp, groups, problem.component_names)
+    if free != groups:
+        groups = _bounded(free)
+        nlp = _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper)
     return replace(_scaled(nlp), names=problem.component_names)
+
+
+def _bounded(groups: Iterable[RowGroup]) -> tuple[RowGroup, ...]:
+    return tuple(group for group in groups if group.count)
 
 
 def _objectives(problem: Problem) -> tuple[Objective, ...]:

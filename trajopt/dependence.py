@@ -1,0 +1,97 @@
+"""Equations that say nothing new: rows of a Jacobian that are combinations of earlier ones, and of which.
+
+In the order of the rows, Gram-Schmidt takes from each what earlier rows span; where next to nothing is left,
+
+    row_i = sum_j w_j row_j   with few j,
+
+so at this point equation i follows from the equations j, or contradicts them when its value does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.elimination import combined
+from trajopt.nlp import NLP
+
+RANK = 1e-8  # of the length of a row: less than that left over means that it depends on others
+MOST_ENTRIES = 9_000_000  # of a dense Jacobian; larger ones are not looked at
+MOST_NAMED, MOST_PARTNERS = 8, 3
+MISSED = 1e-6  # of the size of a limit: a residual that a contradiction has
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """A row of the NLP that is a combination of others, and by how much their values miss each other."""
+
+    row: int
+    others: tuple[int, ...]
+    gap: float
+
+    def sentence(self, name: Callable[[int], str]) -> str:
+        """What to tell the user, with the names of rows."""
+        if not self.others:
+            return f"{name(self.row)} is fixed by other conditions: no unknown changes it here"
+        partners = " and ".join(name(other) for other in self.others[:MOST_PARTNERS])
+        more = len(self.others) - MOST_PARTNERS
+        partners += f" and {more} more" * (more > 0)
+        if abs(self.gap) > MISSED:
+            return f"{name(self.row)} contradicts {partners} by {abs(self.gap):.3g} of its limit: drop one"
+        return f"{name(self.row)} follows from {partners}: drop one"
+
+
+def dependent_equations(nlp: NLP, y: NDArray) -> tuple[Dependence, ...]:
+    """Equality rows that depend on earlier ones at y, in order."""
+    from trajopt.multipliers import dense_jacobian
+
+    rows = np.flatnonzero(nlp.row_lower == nlp.row_upper)
+    if rows.size == 0 or nlp.row_count * nlp.variable_count > MOST_ENTRIES:
+        return ()
+    matrix = dense_jacobian(nlp, nlp.jacobian(y))[rows]
+    if not np.all(np.isfinite(matrix)):
+        return ()
+    residual = nlp.rows(y)[rows] - nlp.row_lower[rows]
+    independent, dependent = _split(matrix)
+    found = []
+    for i in dependent:
+        earlier = [j for j in independent if j < i]
+        others = combined(matrix[earlier], matrix[i], earlier) if matrix[i].any() and earlier else []
+        gap = float(residual[i])
+        if others:
+            weights = np.linalg.lstsq(matrix[others].T, matrix[i], rcond=None)[0]
+            gap -= float(weights @ residual[others])
+        found.append(Dependence(int(rows[i]), tuple(int(rows[j]) for j in others), gap))
+    return tuple(found)
+
+
+def sentences(nlp: NLP, y: NDArray, name: Callable[[int], str]) -> list[str]:
+    """The first few dependent equations at y, each as a sentence, and how many there are."""
+    found = dependent_equations(nlp, y)
+    if not found:
+        return []
+    count = int(np.sum(nlp.row_lower == nlp.row_upper))
+    worst = sorted(found, key=lambda dependence: -abs(dependence.gap))[:MOST_NAMED]
+    lines = [dependence.sentence(name) for dependence in worst]
+    return [f"{len(found)} of {count} equations depend on others; {lines[0]}", *lines[1:]]
+
+
+def _split(matrix: NDArray) -> tuple[list[int], list[int]]:
+    """Numbers of the rows that are independent of earlier ones, and of those that are not."""
+    basis = np.empty((min(matrix.shape), matrix.shape[1]))
+    independent: list[int] = []
+    dependent: list[int] = []
+    for i, row in enumerate(matrix):
+        length, left, rank = np.linalg.norm(row), row.copy(), len(independent)
+        for _ in range(2):  # once is not enough where little is left
+            left -= (basis[:rank] @ left) @ basis[:rank]
+        size = np.linalg.norm(left)
+        if rank == basis.shape[0] or size <= RANK * max(length, 1e-300):
+            dependent.append(i)
+        else:
+            basis[rank] = left / size
+            independent.append(i)
+    return independent, dependent
