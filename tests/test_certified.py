@@ -10,6 +10,7 @@ from trajopt.arcs import arc_problem
 from trajopt.budget import Budget
 from trajopt.detection import detect
 from trajopt.excess import largest_excesses
+from trajopt.slowing import slowed
 from trajopt.structure_search import Attempt, Search
 from trajopt.switching import Saturation, Structure
 
@@ -84,7 +85,7 @@ def test_a_limit_that_no_arc_can_hold_is_met_by_added_nodes():
     assert refined.certificate.method == "added nodes" and refined.certificate.holds
     t = np.linspace(0.0, 1.0, 20_001)
     assert refined.value(speed_and_place, t).max() <= 1.5 + 1e-7
-    assert refined.objective >= plain.objective
+    assert refined.objective > 12.0  # of least effort without a limit
     assert "no switching structure" in str(refined.certificate)
 
 
@@ -247,12 +248,36 @@ def test_impossible_refinements_are_refused(options, message):
         trajopt.Certified(**options)
 
 
-def test_when_the_time_is_up_the_motion_is_certified_for_what_it_is():
-    problem = two_link_minimum_time(10)
-    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-9, time_limit=1e-6))
-    assert solution.converged and not solution.certificate.holds
-    assert "time limit of the refinement" in str(solution.certificate)
-    assert solution.certificate.largest_excess > 1e-4
+def test_when_the_time_is_up_the_motion_is_slowed_until_its_limits_hold():
+    uniform = trajopt.solve(two_link_minimum_time(10))
+    hurried = trajopt.solve(two_link_minimum_time(10), refine=trajopt.Certified(tol=1e-9, time_limit=1e-6))
+    certificate = hurried.certificate
+    assert hurried.converged and certificate.holds and certificate.structure is None
+    assert 0.0 < certificate.slowed < 0.02
+    assert np.isclose(hurried.duration, uniform.duration * (1.0 + certificate.slowed), rtol=1e-12)
+    assert np.isclose(hurried.objective, hurried.duration, rtol=1e-12)
+    t = np.random.default_rng(1).uniform(0.0, hurried.duration, 20_000)
+    assert np.abs(hurried.tau(t)).max() <= 10.0 + 1e-9
+    assert np.abs(uniform.tau(t * uniform.duration / hurried.duration)).max() > 10.0 + 1e-4
+    for words in ("time limit of the refinement", "was slowed by", "KKT residuals before slowing"):
+        assert words in str(certificate)
+
+
+def test_an_effort_cannot_be_certified_by_going_slower():
+    problem = least_effort()
+    problem.subject_to(trajopt.a, upper=4.0)
+    assert slowed(trajopt.solve(problem), 1e-6) is None
+
+
+def test_a_limit_that_going_slower_does_not_ease_is_not_met_by_it():
+    @trajopt.term
+    def place(node):
+        return node.q[0]
+
+    problem = fastest(TwoLinkArm(10.0), [0.0, -2.0], [1.0, -1.0], 5)
+    solution = trajopt.solve(problem)
+    problem.subject_to(place, upper=0.5)
+    assert slowed(solution, 1e-6) is None
 
 
 def test_an_interrupt_ends_the_refinement_and_keeps_the_motion(monkeypatch):
@@ -267,7 +292,8 @@ def test_an_interrupt_ends_the_refinement_and_keeps_the_motion(monkeypatch):
 
     uniform = trajopt.solve(two_link_minimum_time(10))
     kept = trajopt.Certified(tol=1e-9).refine(uniform, Interrupted())
-    assert kept.duration == uniform.duration and "was interrupted" in str(kept.certificate)
+    assert np.isclose(kept.duration, uniform.duration * (1.0 + kept.certificate.slowed), rtol=1e-12)
+    assert "was interrupted" in str(kept.certificate)
 
 
 @pytest.mark.parametrize(("options", "message"), [({"time_limit": -1.0}, "time_limit = -1.0")])

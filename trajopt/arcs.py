@@ -50,21 +50,24 @@ def arc_problem(
     margins: Sequence[NDArray] = (),
     regular: bool = False,
     settling: float = SETTLING_WEIGHT,
+    room: Sequence[NDArray] = (),
 ) -> Problem:
     """The problem on the arcs of a structure, started from a motion whose times the structure refers to.
 
-    margins, (width,) for every path limit, are taken off its bounds, in its own unit; settling is the weight
-    of the effort that chooses the motion of free joints.
+    margins, (width,) for every path limit, are taken off its bounds, in its own unit, and room off the bounds
+    of what is slack on arcs with free joints, beside them; settling is the weight of what chooses their
+    motion.
     """
-    free = is_free(structure, problem.dynamics.n, regular)
+    free = free_arcs(structure, problem.dynamics.n, regular)
     arcs = with_trajectory(
         problem, _arc_trajectory(problem, structure, motion, degree, free), keep_path=False
     )
     for index, limit in enumerate(path_limits_of(problem)):
-        margin = margins[index] if len(margins) else np.zeros(limit.lower.size)
-        _add_limit(arcs, structure, index, limit, margin, regular)
-    if free:
-        _settle(arcs, motion, settling)
+        margin, spare = (
+            given[index] if len(given) else np.zeros(limit.lower.size) for given in (margins, room)
+        )
+        _add_limit(arcs, structure, index, limit, margin, spare, regular)
+    _settle(arcs, motion, settling, free)
     _fix_duration(arcs, problem)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
@@ -110,21 +113,26 @@ def with_trajectory(problem: Problem, trajectory: Trajectory, keep_path: bool = 
 
 
 def _arc_trajectory(
-    problem: Problem, structure: Structure, motion: Solution, degree: int, free: bool
+    problem: Problem, structure: Structure, motion: Solution, degree: int, free: tuple[bool, ...]
 ) -> Trajectory:
     """Arcs with degree - 1 Gauss points; on free ones these are extra nodes amid twice as many."""
     shortest = SHORTEST_ARC * motion.duration
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     basis, count = SplineBasis.uniform(1, degree), degree - 1
     points = tuple(gauss_points(count).tolist())
-    arc = Arc(basis, (shortest, longest), nodes_per_span=2 * count if free else count, rule="gauss")
-    extra = (points,) * structure.arc_count if free else ()
-    return Trajectory((arc,) * structure.arc_count, continuity=1, extra_points=extra)
+    determined = Arc(basis, (shortest, longest), nodes_per_span=count, rule="gauss")
+    arcs = tuple(replace(determined, nodes_per_span=2 * count) if one else determined for one in free)
+    return Trajectory(arcs, continuity=1, extra_points=tuple(points if one else () for one in free))
+
+
+def free_arcs(structure: Structure, n: int, regular: bool) -> tuple[bool, ...]:
+    """On which arcs fewer limits are saturated than there are joints, and no effort decides the rest."""
+    return tuple(not regular and len(saturated) < n for saturated in structure.saturated)
 
 
 def is_free(structure: Structure, n: int, regular: bool) -> bool:
-    """Whether some arc has fewer saturated limits than there are joints, and no effort decides the rest."""
-    return not regular and any(len(saturated) < n for saturated in structure.saturated)
+    """Whether some arc leaves a joint free."""
+    return any(free_arcs(structure, n, regular))
 
 
 def gauss_points(count: int) -> NDArray:
@@ -132,19 +140,22 @@ def gauss_points(count: int) -> NDArray:
     return 0.5 * (np.polynomial.legendre.leggauss(count)[0] + 1.0)
 
 
-def _settle(arcs: Problem, motion: Solution, part: float) -> None:
-    """Choose the motion of joints that the optimum leaves free: the one of least effort.
+def _settle(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
+    """Choose the motion of joints that the optimum leaves free: least torques and velocities, squared.
 
-    Else polynomials would use that freedom between Gauss points. Where the optimum is attained on a set of
-    motions, it is not moved: the weight is far below the objective's own slope.
+    Else polynomials would use that freedom between Gauss points; torques alone would be least where
+    velocities run into their limits. Where the optimum is attained on a set of motions, it is not moved: the
+    weight is far below the objective's own slope.
     """
     arcs.costs = list(arcs.costs)
-    for limit in path_limits_of(motion.problem):
-        if limit_order(motion.problem, limit) == 2:
+    for limit in path_limits_of(motion.problem) if any(free) else []:
+        if limit_order(motion.problem, limit) in (1, 2):
             bounds = np.concatenate([limit.lower, limit.upper])
             size = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=1.0))
             weight = part * abs(motion.objective) / (motion.duration * size**2)
-            arcs.minimize(limit.term**2, weight=weight, name=SETTLING)
+            for number in np.flatnonzero(free):
+                window = (number / len(free), (number + 1) / len(free))
+                arcs.minimize(limit.term**2, weight=weight, over=window, name=SETTLING)
 
 
 def _fix_duration(arcs: Problem, problem: Problem) -> None:
@@ -158,16 +169,23 @@ def _fix_duration(arcs: Problem, problem: Problem) -> None:
 
 
 def _add_limit(
-    arcs: Problem, structure: Structure, index: int, limit: Constraint, margin: NDArray, regular: bool
+    arcs: Problem,
+    structure: Structure,
+    index: int,
+    limit: Constraint,
+    margin: NDArray,
+    room: NDArray,
+    regular: bool,
 ) -> None:
     order = limit_order(arcs, limit)
-    free = any(arcs.trajectory.extra_points)
-    where = "extra" if free else "inside"
     low, high = limit.lower + margin, limit.upper - margin
     for number, saturated in enumerate(structure.saturated):
         held = {s.component: s.side for s in saturated if s.limit == index}
+        free = bool(arcs.trajectory.extra_points[number])
+        where = "extra" if free else "inside"
         bound = {c: high[c] if side > 0 else low[c] for c, side in held.items()}
-        lower, upper = low.copy(), high.copy()
+        spare = room if free else 0.0
+        lower, upper = low + spare, high - spare
         if (
             len(saturated) >= arcs.dynamics.n
         ):  # nothing is left to choose: an excess asks for another structure
@@ -178,12 +196,15 @@ def _add_limit(
             else:  # it follows from the rows below, and would repeat them
                 lower[component], upper[component] = -np.inf, np.inf
         arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number, where), name=_of_arc(index, number))
-        if free and len(saturated) < arcs.dynamics.n:
+        if free:
             for component in held:
                 lower[component], upper[component] = -np.inf, np.inf
             for part in ("start", "inside", "end"):
+                met = [] if order == 2 else list(_met_at(structure, number, part, index))
+                below, above = lower.copy(), upper.copy()
+                below[met], above[met] = -np.inf, np.inf
                 where_else = ArcNodes(number, part)
-                arcs.subject_to(limit.term, lower, upper, over=where_else, name=f"{limit.name} {BETWEEN}")
+                arcs.subject_to(limit.term, below, above, over=where_else, name=f"{limit.name} {BETWEEN}")
         if order != 2 and held:
             fresh = {c: v for c, v in bound.items() if not _carried(arcs, structure, number, index, c)}
             _equal(arcs, terms.a, dict.fromkeys(held, 0.0), ArcNodes(number, where), f"{limit.name} {HELD}")
@@ -213,6 +234,17 @@ def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation
             meets = [s for s in right if s.limit == index and (s.limit, s.component) not in slack]
             if meets:
                 yield meets, where
+
+
+def _met_at(structure: Structure, number: int, part: str, index: int) -> set[int]:
+    """Components of a limit that a neighbouring arc holds equal at an end of this one.
+
+    An inequality there would have no interior: the equality says the same.
+    """
+    other = {"start": number - 1, "end": number + 1}.get(part, -1)
+    if not 0 <= other < structure.arc_count:
+        return set()
+    return {s.component for s in structure.saturated[other] if s.limit == index}
 
 
 def _carried(arcs: Problem, structure: Structure, number: int, index: int, component: int) -> bool:

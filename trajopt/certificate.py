@@ -69,6 +69,8 @@ class Certificate:
     rounds : solves it took
     reason : why there are no switching arcs, empty where there are
     margins : what was taken off every path limit so that it holds between Gauss points, in its own unit
+    slowed : by what part of its duration the motion was slowed so that its limits hold; the KKT residuals are
+        then those of the faster motion
     """
 
     tolerance: float
@@ -80,6 +82,7 @@ class Certificate:
     signs: Signs | None = None
     margins: tuple[float, ...] = ()
     motion: Solution | None = field(default=None, repr=False)
+    slowed: float = 0.0
 
     @property
     def largest_excess(self) -> float:
@@ -108,6 +111,7 @@ class Certificate:
             "switches": None if self.structure is None else self.structure.arc_count - 1,
             "wrong_sign": None if self.signs is None else self.signs.wrong,
             "rounds": self.rounds,
+            "slowed": self.slowed,
             "reason": self.reason,
         }
 
@@ -134,6 +138,8 @@ class Certificate:
             lines.append(
                 "limits were tightened by up to " + f"{max(self.margins):.1e} so that they hold for all t"
             )
+        if self.slowed:
+            lines.append(f"the motion was slowed by {self.slowed:.1e} of its duration so that they hold")
         return lines
 
     def _structure(self) -> list[str]:
@@ -155,10 +161,10 @@ class Certificate:
     def _optimality(self) -> list[str]:
         if self.motion is None:
             return []
-        kkt = self.motion.kkt
+        kkt, when = self.motion.kkt, " before slowing" if self.slowed else ""
         lines = [
             "",
-            f"KKT residuals, recomputed: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
+            f"KKT residuals{when}, recomputed: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
             f"complementarity {kkt.complementarity:.1e}",
         ]
         if self.signs is not None:

@@ -4,8 +4,9 @@ A uniform spline approaches a bang-bang optimum only as h^2. Once its switching 
 motion is smooth between the switches: one arc of high degree per switching interval, with its own duration,
 converges like the Taylor series does.
 
-Where no structure is confirmed, the uniform motion is refined instead: nodes are added where limits are
-overstepped until the largest excess is below the tolerance. What is true is certified, not more.
+Where no structure is confirmed, the spline is refined instead: knots are added where the objective could gain
+by them, and then nodes where limits are overstepped, until the largest excess is below the tolerance. What is
+true is certified, not more.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.budget import Budget, Stopped
+from trajopt.budget import SAME_MOTION, Budget, Stopped
 from trajopt.certificate import Certificate
 from trajopt.errors import OptionError
 from trajopt.excess import largest_excesses, local_maxima, path_limits
 from trajopt.refinement import moved
+from trajopt.slowing import slowed
 from trajopt.solution import Solution
 from trajopt.solver import Solver, check_positive
 from trajopt.structure_search import HIGHEST_DEGREE, Search, solved
@@ -26,7 +28,7 @@ from trajopt.trajectory import Trajectory
 
 __all__ = ["Certificate", "Certified"]
 
-FOR_THE_SEARCH = 0.6  # of the time limit; the rest is for adding nodes where no structure is found
+FOR_THE_SEARCH = 0.7  # of the time limit; the rest is for adding nodes where no structure is found
 LOWEST_DEGREE = 4
 
 
@@ -44,7 +46,7 @@ class Certified:
     tol: float = 1e-6
     degree: int = 14
     rounds: int = 12
-    time_limit: float = 120.0
+    time_limit: float = 20.0
 
     def __post_init__(self) -> None:
         check_positive("tol", self.tol)
@@ -69,12 +71,20 @@ class Certified:
                 return self._as_it_is(solution, reason)
         if search.found is not None:
             return search.found
-        return self._with_added_nodes(solution, budget, reason)
+        finest = solution if search.finest is None else search.finest
+        finest = replace(finest, recipe=solution.recipe, iterations=solution.iterations + search.iterations)
+        return self._with_added_nodes(finest, budget, reason)
 
     def _as_it_is(self, solution: Solution, reason: str, rounds: int = 0) -> Solution:
-        """The solution with a certificate of what is true of it."""
+        """The solution with a certificate of what is true of it, or slowed until its limits hold."""
         excesses = tuple(largest_excesses(solution))
         certificate = Certificate(self.tol, excesses, "added nodes", None, rounds, reason, motion=solution)
+        if not certificate.holds and solution.converged:
+            slower = slowed(solution, self.tol)
+            if slower is not None:
+                growth = slower[0].duration / solution.duration - 1.0
+                solution = slower[0]
+                certificate = replace(certificate, excesses=slower[1], motion=solution, slowed=growth)
         return replace(solution, certificate=certificate)
 
     def _with_added_nodes(self, solution: Solution, solver: Budget, reason: str) -> Solution:
@@ -84,10 +94,10 @@ class Certified:
             excesses = tuple(largest_excesses(solution))
             certificate = Certificate(self.tol, excesses, "added nodes", None, count, reason, motion=solution)
             if certificate.holds or not solution.converged or count == self.rounds:
-                return replace(solution, certificate=certificate)
+                return self._as_it_is(solution, reason, count)
             problem = moved(solution, _with_nodes(solution, problem.trajectory, self.tol))
             try:
-                refined = solved(problem, solver)
+                refined = solved(problem, solver.near(SAME_MOTION))
             except (Stopped, KeyboardInterrupt) as stop:
                 note = "; ".join(filter(None, [reason, str(stop) or "the refinement was interrupted"]))
                 return self._as_it_is(solution, note, count)
@@ -97,7 +107,7 @@ class Certified:
                 note = "; ".join(
                     filter(None, [reason, "adding nodes and tightening limits did not converge"])
                 )
-                return replace(solution, certificate=replace(certificate, reason=note))
+                return self._as_it_is(solution, note, count)
             iterations, count = solution.iterations + refined.iterations, count + 1
             solution = replace(refined, recipe=solution.recipe, iterations=iterations)
 
@@ -115,7 +125,7 @@ class Certified:
             tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
-            refined = solved(problem, solver)
+            refined = solved(problem, solver.near(SAME_MOTION))
         except (Stopped, KeyboardInterrupt):
             return None
         return replace(refined, known_problem=asked) if refined.converged else None

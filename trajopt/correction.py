@@ -7,13 +7,14 @@ should be saturated there. An arc that collapses was no switching interval. One 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arcs import gauss_points
+from trajopt.arcs import free_arcs, gauss_points
 from trajopt.detection import limit_order
 from trajopt.excess import Excess, path_limits
 from trajopt.switching import Saturation, Structure
@@ -135,9 +136,7 @@ def corrected_excess(motion: Solution, structure: Structure, worst: Excess) -> S
         if limit.name != worst.name or worst.component not in labels:
             continue
         component = labels.index(worst.component)
-        arc = int(
-            np.clip(np.searchsorted(structure.times, worst.time, "right") - 1, 0, structure.arc_count - 1)
-        )
+        arc = structure.arc_at(worst.time)
         known = {(s.limit, s.component) for s in structure.saturated[arc]}
         if limit_order(motion.problem, limit) is None or (index, component) in known:
             return None
@@ -155,6 +154,20 @@ def corrected_excess(motion: Solution, structure: Structure, worst: Excess) -> S
             saturated -= {s for s in saturated if _follows(limits, s, component)}
         return structure.replaced(arc, *_within(structure, arc, *window), saturated)
     return None
+
+
+def among_free_joints(
+    motion: Solution, structure: Structure, excesses: Sequence[Excess], regular: bool
+) -> list[bool]:
+    """Which excesses, in the order of `largest_excesses`, are of slack limits on arcs with free joints."""
+    free, found = free_arcs(structure, motion.problem.dynamics.n, regular), []
+    every = iter(excesses)
+    for index, limit in enumerate(path_limits(motion)):
+        for component in range(limit.lower.size):
+            arc = structure.arc_at(next(every).time)
+            held = {(s.limit, s.component) for s in structure.saturated[arc]}
+            found.append(free[arc] and (index, component) not in held)
+    return found
 
 
 def _follows(limits, saturation: Saturation, joint: int) -> bool:

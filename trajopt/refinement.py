@@ -73,10 +73,7 @@ class Refined:
         return best
 
     def _split(self, solution: Solution) -> Problem:
-        if self.spans == "uniform":
-            return doubled(solution)
-        marks = [values >= MARKED * values.max() for values in indicator(solution)]
-        return moved(solution, split(solution.problem.trajectory, marks))
+        return doubled(solution) if self.spans == "uniform" else halved_where_it_pays(solution)
 
 
 def indicator(solution: Solution) -> list[NDArray[np.float64]]:
@@ -137,6 +134,12 @@ def moved(solution: Solution, trajectory: Trajectory) -> Problem:
     problem = with_trajectory(solution.problem, trajectory)
     problem.guess(solution.curve.at_progress, duration=solution.curve.durations)
     return problem
+
+
+def halved_where_it_pays(solution: Solution) -> Problem:
+    """The problem with the spans halved whose indicators are within a tenth of the largest."""
+    marks = [values >= MARKED * values.max() for values in indicator(solution)]
+    return moved(solution, split(solution.problem.trajectory, marks))
 
 
 def doubled(solution: Solution) -> Problem:

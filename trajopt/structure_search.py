@@ -2,7 +2,10 @@
 
 A structure is read off the uniform solve (`detection.py`), solved on its arcs (`arcs.py`), and corrected by
 what that solve says (`correction.py`); where this leads nowhere, it is read again with switches taken for
-shorter, and from a uniform solve on twice the intervals.
+shorter. Then knots are added where the objective could gain by them, at switches above all, and the structure
+is tried once two such meshes in a row are read alike or little is left to gain; where an effort makes
+controls continuous, all intervals are halved instead. The finest motion is kept: limits are certified on it
+where all of this fails.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.arcs import SETTLING_WEIGHT, arc_problem, is_free, read_back
-from trajopt.budget import Budget
+from trajopt.budget import NEAR_START, Budget
 from trajopt.certificate import Certificate, signs_of
 from trajopt.correction import (
     COLLAPSED,
@@ -24,19 +28,20 @@ from trajopt.correction import (
     SETTLED,
     Contradiction,
     active_slack,
+    among_free_joints,
     contradictions,
     corrected_excess,
     corrected_signs,
     without_collapsed,
     without_idle,
 )
-from trajopt.detection import LONGEST_SWITCH, SAME_RUN, Reading, detect, is_regular
+from trajopt.detection import SAME_RUN, Reading, detect, is_regular
 from trajopt.errors import TrajoptError
 from trajopt.excess import Excess, largest_excesses, path_limits, relative_excesses
 from trajopt.problem import Problem
-from trajopt.refinement import doubled
+from trajopt.refinement import doubled, halved_where_it_pays, indicator
 from trajopt.solution import Solution
-from trajopt.solver import Solver
+from trajopt.solver import Solver, Status
 from trajopt.switching import Structure
 
 if TYPE_CHECKING:
@@ -48,11 +53,28 @@ SETTLED_CHANGE = 1e-7  # of the objective: as much as the weight of settling may
 AMONG_FREE = (
     0.1  # the same where joints are free: their limits are inequalities at nodes, and may be tightened
 )
+LEAST_SETTLING = 1e-5  # below it the solver no longer sees it
 FREE_DEGREE = 10  # to start from where joints are free: effort makes their motion smooth
 MOST_ITERATIONS = 100  # of one solve on arcs: with the right structure it takes 3 to 60
 SHORT, MOST_DROPPED = 0.06, 1  # of the whole: arcs dropped, and how many, where a solve does not converge
 DOUBLINGS = 2  # of the uniform intervals, while no structure is confirmed
+REFINEMENTS = 9  # of the spans with the largest indicators
 MOST_INTERVALS = 160
+SMALL_GAIN = 5e-5  # of the objective: with less to gain by finer knots, switches are where they seem
+# Rows of continuity on arcs of milliseconds are scaled by large slopes: at the solver's own tolerance
+# velocities jumped by 1e-6 between arcs. What cannot be had is given up after three iterations.
+CONTINUOUS = MappingProxyType(
+    {
+        "constr_viol_tol": 1e-11,
+        "acceptable_tol": 1e-9,
+        "acceptable_constr_viol_tol": 1e-9,
+        "acceptable_compl_inf_tol": 1e-9,
+        "acceptable_iter": 3,
+    }
+)
+OPTIMAL = (
+    1e-9  # KKT error, recomputed, at which a solve on arcs that the solver calls acceptable has converged
+)
 LARGE = 500  # unknowns and rows together of a solve on arcs whose iterations count more than once
 MOST_SPENT = 300  # iterations on arcs in one search
 
@@ -73,6 +95,7 @@ class Search:
     solver: Budget
     uniform: Solution
     found: Solution | None = None
+    finest: Solution | None = None
     iterations: int = 0
     spent: float = 0.0  # iterations on arcs, those of large problems counted by their size
     solves: int = 0
@@ -80,47 +103,66 @@ class Search:
     def run(self) -> str:
         """Set `found`, or say why not."""
         regular = is_regular(self.uniform)
-        reason, read = f"the uniform solve did not converge ({self.uniform.status.value})", None
-        for motion in self._uniform_solves():
-            for longest in (LONGEST_SWITCH,) if regular else (LONGEST_SWITCH, SAME_RUN):
-                structure = detect(motion, Reading(regular, longest))
-                if structure == read:
-                    continue
-                read = structure
-                free = is_free(structure, motion.problem.dynamics.n, regular)
-                degree = min(self.how.degree, FREE_DEGREE) if free else self.how.degree
-                attempt = Attempt(self, motion, structure, regular, degree)
-                try:
-                    reason = attempt.run()
-                except TrajoptError as error:
-                    reason = str(error)
-                if self.found is not None:
-                    return ""
+        reason = "the structure read off finer and finer knots does not settle"
+        if not self.uniform.converged:
+            reason = f"the uniform solve did not converge ({self.uniform.status.value})"
+        before, tried, last = None, set(), None
+        for motion, reading in self._readings(regular):
+            structure = detect(motion, reading)
+            settled, before = structure.saturated == before, structure.saturated
+            last = motion, structure
+            # Where knots are too coarse, joints seem free; and short arcs come and go.
+            free = is_free(structure, motion.problem.dynamics.n, regular)
+            sharp = settled or _gain(motion) < SMALL_GAIN if reading.fine else not free
+            if sharp and structure.saturated not in tried:
+                tried.add(structure.saturated)
+                reason = self._attempted(motion, structure, regular)
+            if self.found is not None:
+                return ""
+        if last is not None and last[1].saturated not in tried:
+            reason = self._attempted(*last, regular)
         return reason
+
+    def _attempted(self, motion: Solution, structure: Structure, regular: bool) -> str:
+        free = is_free(structure, motion.problem.dynamics.n, regular)
+        degree = min(self.how.degree, FREE_DEGREE) if free else self.how.degree
+        self.spent = 0.0
+        try:
+            return Attempt(self, motion, structure, regular, degree).run()
+        except TrajoptError as error:
+            return str(error)
+
+    def _readings(self, regular: bool) -> Iterator[tuple[Solution, Reading]]:
+        """Motions on finer and finer knots, and how to read them."""
+        if not self.uniform.converged:
+            return
+        self.finest = motion = self.uniform
+        yield motion, Reading(regular)
+        if not regular:
+            yield motion, Reading(regular, SAME_RUN)
+        for _ in range(DOUBLINGS if regular else REFINEMENTS):
+            if motion.knot_times.size > MOST_INTERVALS:
+                return
+            finer = doubled(motion) if regular else halved_where_it_pays(motion)
+            motion = solved(finer, self.solver.near(NEAR_START))
+            self.iterations += motion.iterations
+            if not motion.converged:
+                return
+            self.finest = motion
+            yield motion, Reading(regular, fine=not regular)
 
     def solved(self, problem: Problem) -> Solution:
         """Solve on arcs, with few iterations: a wrong structure takes hundreds."""
         answer = solved(problem, self._brief)
+        if answer.status is Status.ACCEPTABLE and answer.kkt.error <= OPTIMAL:
+            answer = replace(answer, status=Status.CONVERGED)
         self.iterations, self.solves = self.iterations + answer.iterations, self.solves + 1
         self.spent += answer.iterations * max(1.0, (answer.n_variables + answer.n_constraints) / LARGE)
         return answer
 
     @cached_property
     def _brief(self) -> Budget:
-        return self.solver.brief(MOST_ITERATIONS)
-
-    def _uniform_solves(self) -> Iterator[Solution]:
-        motion = self.uniform
-        for count in range(DOUBLINGS + 1):
-            if not motion.converged:
-                return
-            yield motion
-            if count == DOUBLINGS or motion.knot_times.size > MOST_INTERVALS:
-                return
-            if self.spent > MOST_SPENT:
-                return
-            motion = solved(doubled(motion), self.solver)
-            self.iterations += motion.iterations
+        return self.solver.brief(MOST_ITERATIONS).near({**NEAR_START, **CONTINUOUS})
 
 
 @dataclass
@@ -133,18 +175,23 @@ class Attempt:
     regular: bool
     degree: int
     margins: list[np.ndarray] = field(default_factory=list)
+    room: list[np.ndarray] = field(default_factory=list)
+    settling: float = SETTLING_WEIGHT
     reason: str = ""
     dropped: int = 0
 
     def run(self) -> str:
         """Nothing where `search.found` is set, else what stands against the structure."""
-        self.margins = [np.zeros(limit.lower.size) for limit in path_limits(self.motion)]
+        self.margins, self.room = (
+            [np.zeros(limit.lower.size) for limit in path_limits(self.motion)] for _ in range(2)
+        )
         visits: Counter = Counter()
         for _ in range(self.search.how.rounds):
             if self.search.spent > MOST_SPENT:
                 before = f"{self.reason}; " if self.reason else ""
                 return f"{before}no structure was confirmed within {MOST_SPENT} iterations on arcs"
-            visits[(self.structure.saturated, self.degree, *map(bytes, self.margins))] += 1
+            margins = map(bytes, [*self.margins, *self.room])
+            visits[(self.structure.saturated, self.degree, self.settling, *margins)] += 1
             if max(visits.values()) > 2:
                 return f"{self.reason}; corrections go in circles"
             verdict = self._round()
@@ -156,7 +203,16 @@ class Attempt:
         """Solve and correct; a verdict ends the attempt, None asks for another round."""
         asked = self.search.uniform.problem
         trial = self.search.solved(
-            arc_problem(asked, self.structure, self.motion, self.degree, self.margins, self.regular)
+            arc_problem(
+                asked,
+                self.structure,
+                self.motion,
+                self.degree,
+                self.margins,
+                self.regular,
+                self.settling,
+                self.room,
+            )
         )
         now = self.structure.with_times(trial.curve.durations)
         fewer = without_collapsed(now, trial.duration, COLLAPSED if trial.converged else 10 * COLLAPSED)
@@ -197,25 +253,29 @@ class Attempt:
         relative = relative_excesses(self.motion, excesses)
         worst = excesses[int(np.argmax(relative))]
         self.reason = f"the arcs overstep {worst.name} of {worst.component} by {worst.value:.3g}"
-        free = is_free(self.structure, self.motion.problem.dynamics.n, self.regular)
-        if max(relative) > (AMONG_FREE if free else UNCONFIRMED):
+        among_free = among_free_joints(self.motion, self.structure, excesses, self.regular)
+        if max(relative) > (AMONG_FREE if among_free[int(np.argmax(relative))] else UNCONFIRMED):
             split = corrected_excess(self.motion, self.structure, worst)
             if split is None:
                 return self.reason
             self.structure = split
+        elif all(f or e.value <= self.search.how.tol for f, e in zip(among_free, excesses, strict=True)):
+            self.room = _tightened(self.room, excesses)
         elif self.degree + 2 <= HIGHEST_DEGREE:
             self.degree += 2
         else:
             self.margins = _tightened(self.margins, excesses)
         return None
 
-    def _confirmed(self, excesses: tuple[Excess, ...], wrong: tuple[Contradiction, ...]) -> str:
+    def _confirmed(self, excesses: tuple[Excess, ...], wrong: tuple[Contradiction, ...]) -> str | None:
         search, motion = self.search, self.motion
         uniform = search.uniform.objective
         bound = uniform + 1e-6 * abs(uniform) + 1e-12
         if motion.objective > bound and motion.objective > bound + _bought(search.uniform):
             return f"the arcs reach {motion.objective:.8g}, the uniform solve {uniform:.8g}"
-        doubt = self._unsettled() or active_slack(motion, self.structure)
+        doubt = active_slack(motion, self.structure) or self._unsettled()
+        if doubt and self._settled_less(doubt):
+            return None
         if doubt:
             return doubt
         certificate = Certificate(
@@ -237,6 +297,14 @@ class Attempt:
         )
         return ""
 
+    def _settled_less(self, doubt: str) -> bool:
+        """Whether the weight of settling can fall: what it asks for may be all that stands in the way."""
+        free = is_free(self.structure, self.motion.problem.dynamics.n, self.regular)
+        if not free or self.settling <= LEAST_SETTLING:
+            return False
+        self.settling, self.reason = 0.1 * self.settling, doubt
+        return True
+
     def _unsettled(self) -> str:
         """Why a structure is wrong: the objective depends on how joints move that it leaves free."""
         motion = self.motion
@@ -244,7 +312,7 @@ class Attempt:
             return ""
         asked = self.search.uniform.problem
         problem = arc_problem(
-            asked, self.structure, motion, self.degree, self.margins, False, 0.5 * SETTLING_WEIGHT
+            asked, self.structure, motion, self.degree, self.margins, False, 0.5 * self.settling, self.room
         )
         other = read_back(self.search.solved(problem), asked, self.structure)
         change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
@@ -254,6 +322,11 @@ class Attempt:
             "the objective depends on how joints move that the structure leaves free (half the weight of "
             f"their effort changes it by {change:.1e}): they have switches that are not resolved"
         )
+
+
+def _gain(solution: Solution) -> float:
+    """What the objective could gain by finer knots, to first order, relative to it."""
+    return sum(float(values.sum()) for values in indicator(solution)) / max(abs(solution.objective), 1e-300)
 
 
 def _bought(solution: Solution) -> float:

@@ -64,6 +64,10 @@ class Structure:
     def durations(self) -> NDArray[np.float64]:
         return np.diff(self.times)
 
+    def arc_at(self, time: float) -> int:
+        """The arc that holds a time; the later one at a switch."""
+        return int(np.clip(np.searchsorted(self.times, time, "right") - 1, 0, self.arc_count - 1))
+
     def without(self, arc: int) -> Structure:
         """The structure in which one arc has collapsed; equal neighbours are merged."""
         times = list(self.times)
