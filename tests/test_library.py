@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hand_written import PointMasses
 
+import dynamics
 import problems
 import trajopt
 from trajopt import errors, library
+from trajopt.derivative_check import check_problem
 
 
 def masses(n=1, duration=1.0, intervals=8, degree=3, **limits):
@@ -216,6 +218,38 @@ def test_manipulability_is_yoshikawas_for_a_planar_arm():
     block = library.manipulability(model, tip, slice(3, 5)).block
     q = np.array([[0.3, 0.7], [1.0, -2.0]])
     assert np.allclose(block.value({"q": q})["manipulability"][:, 0], 0.16 * np.abs(np.sin(q[:, 1])))
+
+
+def test_second_derivatives_of_manipulability_are_those_of_the_planar_arm():
+    """d^2 / dq_2^2 of l1 l2 |sin q2| is its negative; nothing depends on q1."""
+    model = problems.two_link_rr.build().dynamics
+    tip = next(name for name in model.frame_names if name.startswith("elbow"))
+    block = library.manipulability(model, tip, slice(3, 5)).block
+    q, adjoint = np.array([[0.3, 0.7], [1.0, -2.0]]), np.array([[1.0], [2.0]])
+    expected = np.zeros((2, 2, 2))
+    expected[:, 1, 1] = -0.16 * adjoint[:, 0] * np.abs(np.sin(q[:, 1]))
+    assert np.allclose(block.curvature({"q": q}, {"manipulability": adjoint})["q", "q"], expected, atol=1e-12)
+
+
+def test_manipulability_of_a_robot_with_coupled_joints_has_first_derivatives_only():
+    def joint(name, **others):
+        return dynamics.Joint(name, position=np.array([0.4, 0.0, 0.0]), **others)
+
+    matter = {"mass": 1.0, "centre_of_mass": np.array([0.2, 0.0, 0.0]), "inertia": 0.01 * np.eye(3)}
+    bodies = [
+        dynamics.Body("upper", joint("shoulder"), **matter),
+        dynamics.Body("middle", joint("elbow"), "upper", **matter),
+        dynamics.Body("last", joint("wrist", mimics="elbow", ratio=0.5), "middle", **matter),
+    ]
+    tip = dynamics.Frame("tip", "last", position=np.array([0.3, 0.0, 0.0]))
+    model = dynamics.RigidBodyModel(bodies, frames=(tip,))
+    term = library.manipulability(model, "tip", slice(3, 5))
+    assert term.block.curvature is None
+    problem = trajopt.Problem(model, trajopt.Trajectory.uniform(4, duration=1.0))
+    problem.start_at(q=[0.0, 0.3], v=0.0)
+    problem.end_at(q=[0.5, 0.8], v=0.0)
+    problem.minimize(-1.0 * term)
+    check_problem(problem)  # its slopes are those of its values
 
 
 def test_moments_and_forces_are_norms_of_the_joint_wrench():

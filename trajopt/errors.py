@@ -73,7 +73,7 @@ class GraphCycleError(ProblemError):
 
 
 class EvaluationError(TrajoptError):
-    """A term is NaN or infinite where it was evaluated, or its derivative is, or it needs more than its node."""
+    """A term, or its derivative, is NaN or infinite where it was evaluated, or needs more than its node."""
 
 
 class DerivativeError(TrajoptError):

@@ -3,53 +3,126 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from trajopt.block import Array, Dynamics, Pairs, Values
 from trajopt.block_term import BlockTerm, block_term
 
+ROUNDING = 1e-8  # relative: two ways to the same slope agree to better than this
+
 
 def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) -> BlockTerm:
     """w = sqrt(det(J J')), J (m, n) the chosen rows (linear by default) of a frame's Jacobian.
 
-        dw/dq_k = w tr(J^+ dJ/dq_k)
+        d log w / dq_k = tr(J^+ J_k)
+        d^2 log w / dq_k dq_l = tr(J^+ J_kl) - tr(J^+ J_k J^+ J_l) + tr((J J')^-1 J_k (I - J^+ J) J_l')
 
-    First derivatives only, so that a solve falls back to L-BFGS. Not defined at singular poses, where w = 0.
-    Yoshikawa, Int. J. Robotics Research 4(2), 1985.
+    with J_k = dJ/dq_k. The slopes of J follow from J alone where every coordinate turns or slides one joint.
+    Where it moves several, as mimic joints do, second derivatives are not given, and a solve falls back to
+    L-BFGS. Not defined at singular poses, where w = 0. Yoshikawa, Int. J. Robotics Research 4(2), 1985.
     """
-    return block_term(Manipulability(dynamics, frame, rows), name=f"manipulability of {frame}")
+    velocity = dynamics.block([f"velocity:{frame}"])
+    kind = Manipulability if slopes_follow(velocity, dynamics.n) else FirstOrderManipulability
+    return block_term(kind(velocity, dynamics.n, rows), name=f"manipulability of {frame}")
 
 
-class Manipulability:
+class FirstOrderManipulability:
     """w at K nodes from the velocity of a frame: its slope by v is J, its mixed second derivative dJ/dq."""
 
-    def __init__(self, dynamics: Dynamics, frame: str, rows: slice) -> None:
-        self._velocity = f"velocity:{frame}"
-        self._block = dynamics.block([self._velocity])
-        self._rows = range(6)[rows]
-        self.inputs = {"q": dynamics.n}
+    def __init__(self, velocity: Any, n: int, rows: slice) -> None:
+        self._velocity, self._rows = velocity, rows
+        self.inputs = {"q": n}
         self.outputs = {"manipulability": 1}
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        J = self._jacobian(u["q"])
+        J = jacobian(self._velocity, u["q"])[:, self._rows]
         return {"manipulability": np.sqrt(np.linalg.det(J @ J.swapaxes(1, 2)))[:, None]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        q, J = u["q"], self._jacobian(u["q"])
-        size = np.sqrt(np.linalg.det(J @ J.swapaxes(1, 2)))[:, None]
-        inverse = np.linalg.pinv(J)  # (K, n, m)
-        slope = np.zeros(q.shape)
-        for place, row in enumerate(self._rows):
-            adjoint = np.zeros((q.shape[0], 6))
-            adjoint[:, row] = 1.0
-            found = self._block.curvature(self._at_rest(q), {self._velocity: adjoint})
-            mixed = found["q", "v"] if ("q", "v") in found else found["v", "q"].swapaxes(1, 2)
-            slope += np.einsum("kij,kj->ki", mixed, inverse[:, :, place])
-        return {("manipulability", "q"): (size * slope)[:, None, :]}
+        J = jacobian(self._velocity, u["q"])
+        slope = np.einsum("knm,kmni->ki", inverse(J[:, self._rows]), self._slopes(u["q"], J)[:, self._rows])
+        return {("manipulability", "q"): (self.value(u)["manipulability"] * slope)[:, None, :]}
 
-    def _jacobian(self, q: Array) -> Array:
-        return self._block.partials(self._at_rest(q))[self._velocity, "v"][:, list(self._rows), :]
+    def _slopes(self, q: Array, J: Array) -> Array:
+        return mixed_derivative(self._velocity, q)
 
-    def _at_rest(self, q: Array) -> Values:
-        return {"q": q, "v": np.zeros_like(q)}
+
+class Manipulability(FirstOrderManipulability):
+    """The same with curvature, for frames whose Jacobian's slopes follow from the Jacobian."""
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        full = jacobian(self._velocity, u["q"])
+        first, second = slopes(full)
+        J, first, second = full[:, self._rows], first[:, self._rows], second[:, self._rows]
+        P, size = inverse(J), self.value(u)["manipulability"][:, :, None]
+        moved = np.einsum("knm,kmji->knji", P, first)  # J^+ J_i
+        slope = np.einsum("knni->ki", moved)
+        free = np.eye(J.shape[2]) - P @ J
+        weighted = np.linalg.inv(J @ J.swapaxes(1, 2))
+        bend = np.einsum("knm,kmnij->kij", P, second)
+        bend -= np.einsum("knai,kanj->kij", moved, moved)
+        bend += np.einsum("kab,kbni,knc,kacj->kij", weighted, first, free, first, optimize=True)
+        bend += slope[:, :, None] * slope[:, None, :]
+        return {("q", "q"): adjoints["manipulability"][:, :, None] * size * bend}
+
+    def _slopes(self, q: Array, J: Array) -> Array:
+        return slopes(J)[0]
+
+
+def jacobian(velocity: Any, q: Array) -> Array:
+    """(K, 6, n), [angular; linear] of the frame."""
+    (name,) = velocity.outputs
+    return velocity.partials({"q": q, "v": np.zeros_like(q)})[name, "v"]
+
+
+def mixed_derivative(velocity: Any, q: Array) -> Array:
+    """dJ/dq (K, 6, n, n) as the mixed second derivatives of the velocity, row by row."""
+    (name,) = velocity.outputs
+    found = []
+    for row in range(6):
+        adjoint = np.zeros((q.shape[0], 6))
+        adjoint[:, row] = 1.0
+        pairs = velocity.curvature({"q": q, "v": np.zeros_like(q)}, {name: adjoint})
+        found.append(pairs["v", "q"] if ("v", "q") in pairs else pairs["q", "v"].swapaxes(1, 2))
+    return np.stack(found, axis=1)
+
+
+def inverse(J: Array) -> Array:
+    """J^+ = J' (J J')^-1, (K, n, m)."""
+    return J.swapaxes(1, 2) @ np.linalg.inv(J @ J.swapaxes(1, 2))
+
+
+def slopes(J: Array) -> tuple[Array, Array]:
+    """dJ/dq (K, 6, n, n) and d^2 J/dq^2 (K, 6, n, n, n) from J itself, joints in order from the base.
+
+    With a_j, p_j the angular and linear column of joint j (a_j = 0 where it slides), k <= j:
+
+        da_j/dq_k = a_k x a_j,  0 for k >= j       dp_j/dq_k = dp_k/dq_j = a_k x p_j
+
+    and once more by the product rule. Haviland and Corke, IEEE Robotics & Automation Magazine 30(4), 2023.
+    """
+    a, p = J[:, :3], J[:, 3:]
+    joint = np.arange(J.shape[2])
+    near, far = np.minimum.outer(joint, joint), np.maximum.outer(joint, joint)
+    later = (joint[:, None] > joint[None, :]).astype(float)
+    da = _cross(a[:, :, near], a[:, :, far]) * later
+    dp = _cross(a[:, :, near], p[:, :, far])
+    twice_a = _cross(da[:, :, near], a[:, :, far, None]) + _cross(a[:, :, near, None], da[:, :, far])
+    twice_p = _cross(da[:, :, near], p[:, :, far, None]) + _cross(a[:, :, near, None], dp[:, :, far])
+    return np.concatenate([da, dp], axis=1), np.concatenate([twice_a * later[:, :, None], twice_p], axis=1)
+
+
+def slopes_follow(velocity: Any, n: int) -> bool:
+    """Whether `slopes` gives what the dynamics gives: not where a coordinate moves several joints."""
+    if getattr(velocity, "curvature", None) is None:
+        return False
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, n))
+    expected = mixed_derivative(velocity, q)
+    found = slopes(jacobian(velocity, q))[0]
+    return bool(np.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING * (1.0 + np.abs(expected).max())))
+
+
+def _cross(left: Array, right: Array) -> Array:
+    return np.cross(left, right, axis=1)
