@@ -174,7 +174,6 @@ def solve(program: Program, options: dict[str, Any], limit: float) -> dict[str, 
     """Solve with nlpsol and the same IPOPT options; seconds in all and by part."""
     settings = {f"ipopt.{key}": value for key, value in options.items()}
     settings |= {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": False, "ipopt.max_wall_time": limit}
-    settings |= {"ipopt.nlp_scaling_method": "none"}
     nlp = program.nlp
     began = time.perf_counter()
     solver = casadi.nlpsol("walk", "ipopt", program.statement, settings)
@@ -203,7 +202,7 @@ def compare(limit: float = 400.0) -> dict[str, Any]:
         raise RuntimeError(f"the two programs differ: {apart}")
     per_call = evaluations(program)
     ours = solved()
-    options = {**runs.SOLVER.options, "tol": runs.SOLVER.tol, "max_iter": runs.SOLVER.max_iterations}
+    options = runs.SOLVER._settings(second_order=True, warm=False)  # every option that ours gives to IPOPT
     return {
         "agreement": apart,
         "building": built,
