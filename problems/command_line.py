@@ -95,7 +95,9 @@ def list_problems(name: str | None) -> None:
 
 @main.command()
 @click.argument("problem", metavar="NAME_OR_FILE.py")
-@click.option("--solver", type=click.Choice(["ipopt", "slsqp"]), default="ipopt", show_default=True)
+@click.option(
+    "--solver", type=click.Choice(["ipopt", "slsqp"]), help="[default: what the problem recommends, or ipopt]"
+)
 @click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Parameter of the problem; may repeat."
 )
@@ -120,7 +122,7 @@ def list_problems(name: str | None) -> None:
 @explained
 def solve(
     problem: str,
-    solver: str,
+    solver: str | None,
     assignments: Sequence[str],
     options: Sequence[str],
     out: Path | None,
@@ -134,9 +136,9 @@ def solve(
     from problems.problem_file import build_named
     from problems.summary import summary, write_json, write_text
 
-    method = chosen_solver(solver, dict(assignment(text) for text in options))
     refine = None if certify is None else trajopt.Certified(tol=certify)
     question = build_named(problem, dict(assignment(text) for text in assignments))
+    method = chosen_solver(solver, dict(assignment(text) for text in options), question)
     folder = out or Path("results") / Path(problem).stem
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -191,23 +193,35 @@ def plot(file: Path, problem: str | None, out: Path | None, ending: str) -> None
     click.echo(f"written to {folder}: " + ", ".join(draw(solution, folder, ending)))
 
 
-def chosen_solver(name: str, options: dict[str, Any]) -> Any:
-    """The solver with its own settings; what is no setting of IPOPT's adapter goes to IPOPT itself."""
-    from dataclasses import fields
-
+def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Any:
+    """The solver named, or the one that the problem recommends, with these settings."""
     import trajopt
+    from trajopt.solve import default_solver
+
+    if name is None:
+        return adjusted(default_solver(problem), options)
+    return adjusted({"ipopt": trajopt.Ipopt, "slsqp": trajopt.Slsqp}[name](), options)
+
+
+def adjusted(solver: Any, options: dict[str, Any]) -> Any:
+    """The same solver, or the one inside it, with other settings; IPOPT's adapter hands on what it lacks."""
+    from dataclasses import fields, replace
+
     from trajopt.errors import OptionError, near_matches
 
-    kind = {"ipopt": trajopt.Ipopt, "slsqp": trajopt.Slsqp}[name]
-    own = [field.name for field in fields(kind) if field.name != "options"]
-    settings = {key: value for key, value in options.items() if key in own}
-    others = {key: value for key, value in options.items() if key not in own}
-    if name == "ipopt":
-        return kind(**settings, options=others)
+    if not options:
+        return solver
+    if hasattr(solver, "solver"):
+        return replace(solver, solver=adjusted(solver.solver, options))
+    own = [field.name for field in fields(solver)]
+    settings = {key: value for key, value in options.items() if key in own and key != "options"}
+    others = {key: value for key, value in options.items() if key not in settings}
+    if "options" in own:
+        return replace(solver, **settings, options={**solver.options, **others})
     for key in others:
         near = near_matches(key, own) or f": it has {', '.join(own)}"
-        raise OptionError(f"{name} has no option '{key}'{near}")
-    return kind(**settings)
+        raise OptionError(f"{type(solver).__name__.lower()} has no option '{key}'{near}")
+    return replace(solver, **settings)
 
 
 def loaded(file: Path, problem: str | None) -> Solution:

@@ -34,6 +34,7 @@ _HOME = {
     "solve": "solve",
     "Ipopt": "ipopt",
     "Slsqp": "slsqp",
+    "RowsInRounds": "rounds",
     "Status": "solver",
     "Solution": "solution",
     "Certified": "certified",

@@ -134,7 +134,6 @@ def solve_with_checkpoints(
     problem: Problem, path: str | os.PathLike[str], solver: Solver | None = None, **options: Any
 ) -> Solution:
     """Solve, writing checkpoints to `path` and starting from it if it exists; options are Checkpointed's."""
-    from trajopt.ipopt import Ipopt
-    from trajopt.solve import solve
+    from trajopt.solve import default_solver, solve
 
-    return solve(problem, Checkpointed(solver or Ipopt(), path, **options))
+    return solve(problem, Checkpointed(solver or default_solver(problem), path, **options))

@@ -126,12 +126,10 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
     """
     from trajopt.solution import Solution
+    from trajopt.solve import default_solver
     from trajopt.transcription import transcribe
 
-    if solver is None:
-        from trajopt.ipopt import Ipopt
-
-        solver = Ipopt()
+    solver = solver or default_solver(problem)
     nlp = transcribe(problem)
     if solution is None:
         answer = solver.solve(nlp)

@@ -54,6 +54,11 @@ _DEFAULTS = MappingProxyType(
         # IPOPT's own 1e-8, relative to the bound, leaves violations above tol; 0 leaves no interior where two
         # bounds meet, and then costs accuracy and iterations.
         "bound_relax_factor": 1e-10,
+        "mu_strategy": "adaptive",
+        "adaptive_mu_globalization": "kkt-error",  # the filter kind never ends where nothing is feasible
+        # Dense rows over few unknowns: matching and its scaling cost more than they save.
+        "mumps_permuting_scaling": 0,
+        "mumps_pivot_order": 0,
         "print_level": 0,
         "sb": "yes",
         "option_file_name": "",  # else a stray ipopt.opt in the working directory changes the answer
@@ -68,6 +73,7 @@ _WARM_DEFAULTS = MappingProxyType(
         "warm_start_slack_bound_push": 1e-9,
         "warm_start_slack_bound_frac": 1e-9,
         "warm_start_mult_bound_push": 1e-9,
+        "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
         "mu_init": 1e-7,
     }
 )

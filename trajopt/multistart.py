@@ -91,10 +91,6 @@ def multistart(
     if not (np.isfinite(spread) and spread >= 0.0):
         raise OptionError(f"spread is {spread!r}: give a part of the travel, 0 or more")
     build = _builder(source)
-    if solver is None:
-        from trajopt.ipopt import Ipopt
-
-        solver = Ipopt()
     jobs = [(build, number, seed, spread, _Packed.of(solver)) for number in range(starts)]
     outcomes = [_one(*job) for job in jobs] if processes == 1 else _parallel(jobs, processes)
     best = min(
@@ -190,15 +186,23 @@ class _Packed:
     whole: Any = None
 
     @staticmethod
-    def of(solver: Solver) -> _Packed:
-        if not is_dataclass(solver):
+    def of(solver: Solver | None) -> _Packed:
+        if not is_dataclass(solver) or isinstance(solver, type):
             return _Packed(None, None, solver)
         made = {f.name: getattr(solver, f.name) for f in fields(solver) if f.init}
-        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in made.items()}
-        return _Packed(type(solver), plain)
+        return _Packed(type(solver), {name: _Packed.part(value) for name, value in made.items()})
 
-    def solver(self) -> Solver:
-        return self.whole if self.options is None else self.kind(**self.options)
+    @staticmethod
+    def part(value: Any) -> Any:
+        if hasattr(value, "solve"):
+            return _Packed.of(value)
+        return dict(value) if isinstance(value, Mapping) else value
+
+    def solver(self) -> Solver | None:
+        if self.options is None:
+            return self.whole
+        parts = {k: v.solver() if isinstance(v, _Packed) else v for k, v in self.options.items()}
+        return self.kind(**parts)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES
 from trajopt.quantity_names import FIXED_NAMES, JOINT_QUANTITIES, bare, names_of_term, term_of
 from trajopt.statements import Constraint, Cost, Extra, Over, Parameter, Periodicity, Recipe
 from trajopt.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from trajopt.solver import Solver
 
 
 @dataclass(eq=False)
@@ -49,6 +52,7 @@ class Problem:
     guessed_curve: Any = field(default=None, init=False)
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
     recipe: Recipe | None = field(default=None, init=False)
+    solver: Solver | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
@@ -246,6 +250,14 @@ class Problem:
         self.guessed_durations = None
         if seconds is not None:
             self.guessed_durations = np.full(arcs, seconds / arcs) if seconds.ndim == 0 else seconds
+
+    def recommend(self, solver: Solver) -> None:
+        """Let `solve` use this solver unless another one is given, `RowsInRounds(Ipopt())` for instance."""
+        if not hasattr(solver, "solve"):
+            raise OptionError(
+                f"the recommended solver is {solver!r}: give an instance such as trajopt.Ipopt()"
+            )
+        self.solver = solver
 
     # -- names and widths ---------------------------------------------------------------------------------
 

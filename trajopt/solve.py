@@ -31,15 +31,14 @@ def solve(
     on a terminal, plain lines elsewhere), "silent", or a function of every `Iteration`. The derivatives of
     the user's own blocks are checked before the first solve.
 
+    Without a solver the one that the problem recommends is used, or IPOPT with its defaults.
+
     Raises ProblemError when the problem contradicts itself, EvaluationError when a term is not finite at the
     start, DerivativeError when a block's derivatives are wrong; not converging is a status of the answer.
     """
     if not isinstance(problem, Problem):
         raise ShapeError(f"solve takes a trajopt.Problem, not {type(problem).__name__}: call build() first")
-    if solver is None:
-        from trajopt.ipopt import Ipopt
-
-        solver = Ipopt()
+    solver = solver or default_solver(problem)
     if not hasattr(solver, "solve"):
         raise OptionError(
             f"solver is {solver!r}: give an instance such as trajopt.Ipopt() or trajopt.Slsqp()"
@@ -59,3 +58,12 @@ def solve(
             result = solver.solve(nlp, display)
     solution = Solution.of(problem, nlp, result)
     return solution if refine is None else refine.refine(solution, solver)
+
+
+def default_solver(problem: Problem) -> Solver:
+    """What the problem recommends, or IPOPT with its defaults."""
+    if problem.solver is not None:
+        return problem.solver
+    from trajopt.ipopt import Ipopt
+
+    return Ipopt()

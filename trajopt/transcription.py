@@ -269,18 +269,23 @@ def _started(nlp: NLP, problem: Problem) -> NLP:
 
 
 def _scaled(nlp: NLP) -> NLP:
-    """Rows by the size of their limits, or their gradient where these are zero; objective by its gradient."""
+    """Rows by the size of their limits or, where that is small, their gradient; the objective by its gradient
+    or its value at the start, whichever is smaller."""
     lower, upper = nlp.row_lower, nlp.row_upper
     size = np.maximum(
         np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
     )
     steepest = np.zeros(nlp.row_count)
     np.maximum.at(steepest, nlp.jacobian_rows, np.abs(nlp.jacobian(nlp.start)))
-    row_scale = 1.0 / np.where(size > 0.0, size, np.clip(steepest, 1.0, 1e8))
+    # Limits far narrower than a row's gradient, a band of millimetres say, would make it a wall.
+    narrow = np.maximum(size, np.minimum(steepest, 1.0))
+    row_scale = 1.0 / np.where(size > 0.0, narrow, np.clip(steepest, 1.0, 1e8))
+    value = abs(float(nlp.objective(nlp.start)))
     gradient = float(np.abs(nlp.gradient(nlp.start)).max(initial=0.0))
-    # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding.
-    least = max(1e-2 * abs(float(nlp.objective(nlp.start))), 1e-8)
-    objective_scale = 1.0 / max(gradient, least) if gradient > 0.0 else 1.0
+    # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding; a
+    # gradient far above the value, where accelerations follow from millimetres, would make `tol` a loose one.
+    size = np.clip(gradient, max(1e-2 * value, 1e-8), max(value, 1e-2 * gradient, 1e-8))
+    objective_scale = 1.0 / float(size) if gradient > 0.0 else 1.0
     matrix = nlp.jacobian_map.matrix.copy()
     matrix.data *= np.repeat(row_scale[nlp.jacobian_map.rows], np.diff(matrix.indptr))
     jacobian_map = replace(nlp.jacobian_map, matrix=matrix)

@@ -1,0 +1,84 @@
+"""Rows in rounds: the same optimum and multipliers as with all rows, from a few of them."""
+
+import numpy as np
+import pytest
+from hand_written import TwoLinkArm
+from small_nlps import hs071, infeasible, quadratic_with_rows
+
+import trajopt
+from trajopt import Ipopt, RowsInRounds, Slsqp, Status
+from trajopt.errors import OptionError
+from trajopt.kkt import kkt_residuals
+
+
+def polygon(sides=60):
+    """The point of a regular polygon nearest to (3, 1): two of its sides are active, or one."""
+    angles = 2 * np.pi * np.arange(sides) / sides
+    rows = np.column_stack([np.cos(angles), np.sin(angles)])
+    return quadratic_with_rows(
+        np.eye(2), np.array([-3.0, -1.0]), rows, np.full(sides, -np.inf), np.ones(sides)
+    )
+
+
+@pytest.mark.parametrize("solver", [Ipopt(), Slsqp()], ids=["ipopt", "slsqp"])
+def test_the_optimum_and_all_multipliers_are_those_of_the_whole_program(solver):
+    whole, rounds = solver.solve(polygon()), RowsInRounds(solver).solve(polygon())
+    assert rounds.converged and rounds.y == pytest.approx(whole.y, abs=1e-8)
+    assert rounds.row_multipliers == pytest.approx(whole.row_multipliers, abs=1e-6)
+    assert kkt_residuals(polygon(), rounds).error < 1e-7
+
+
+def test_most_rows_never_enter():
+    detail = RowsInRounds(Ipopt()).solve(polygon()).detail
+    entered = int(detail.rsplit("; ", 1)[1].split(" of 60 rows")[0])
+    assert 1 <= entered <= 30
+
+
+def test_equalities_and_nonlinear_rows_are_kept_from_the_start():
+    result = RowsInRounds(Ipopt()).solve(hs071())
+    assert result.converged and result.y == pytest.approx(hs071().solution, abs=1e-6)
+
+
+def test_without_its_rows_the_program_is_unbounded_and_with_them_infeasible():
+    assert RowsInRounds(Ipopt()).solve(infeasible()).status is Status.INFEASIBLE
+
+
+def test_iterations_count_on_over_the_rounds():
+    seen = []
+    result = RowsInRounds(Ipopt()).solve(polygon(), seen.append)
+    numbers = [iteration.iteration for iteration in seen]
+    assert numbers == sorted(numbers) and result.iterations == numbers[-1]
+    assert np.all(np.diff(result.history[:, 0]) >= 0)
+    assert np.all(np.diff([iteration.seconds for iteration in seen]) >= 0)
+
+
+def test_a_warm_start_with_multipliers_of_all_rows_is_taken():
+    first = Ipopt().solve(polygon())
+    again = RowsInRounds(Ipopt()).solve(polygon(), None, first.warm_start)
+    assert again.converged and again.y == pytest.approx(first.y, abs=1e-8)
+
+
+def test_the_time_limit_holds_for_all_rounds_together():
+    assert RowsInRounds(Ipopt(), time_limit=1e-9).solve(polygon()).status is Status.TIME_LIMIT
+
+
+def test_a_problem_recommends_its_solver_and_another_one_can_be_given():
+    problem = trajopt.Problem(TwoLinkArm(), trajopt.Trajectory.uniform(8))
+    problem.start_at(q=[0, -2], v=0)
+    problem.end_at(q=[1, -1], v=0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to(trajopt.tau, -10, 10)
+    plain = trajopt.solve(problem)
+    problem.recommend(RowsInRounds(Ipopt()))
+    recommended = trajopt.solve(problem)
+    assert "rounds" in recommended.detail and "rounds" not in trajopt.solve(problem, Ipopt()).detail
+    assert recommended.duration == pytest.approx(plain.duration, rel=1e-7)
+
+
+def test_what_cannot_work_is_refused():
+    with pytest.raises(OptionError, match="works through a solver with a tol, not 3"):
+        RowsInRounds(3)
+    with pytest.raises(OptionError, match="margin = -1: expected"):
+        RowsInRounds(Ipopt(), margin=-1)
+    with pytest.raises(OptionError, match="the recommended solver is 'ipopt'"):
+        trajopt.Problem(TwoLinkArm()).recommend("ipopt")
