@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.batch import Batch, batch_with
+from dynamics.batch import Batch, batch_with, nodes_first
 from dynamics.errors import UnknownNameError
 from dynamics.load_derivatives import load_curvature, load_partials
 from dynamics.rnea import inverse_dynamics
@@ -68,13 +68,9 @@ class InverseDynamicsBlock:
         """d output / d input, (nodes, m, m_u)."""
         nodes = self._nodes(u)
         found = inverse_dynamics_partials(self.model, nodes, self.torques, self.links, self.base).partials
-        by_input = {name: found[:, i] for i, name in enumerate(MOTION)} | self._by_load(nodes)
-        return {
-            (output, name): _nodes_first(by_input[name][rows])
-            for output, rows in self._rows.items()
-            for name in self.inputs
-            if (output, name) in self._pattern
-        }
+        motion = nodes_first(found)
+        by_input = {name: motion[:, :, i] for i, name in enumerate(MOTION)} | self._by_load(nodes)
+        return {(output, name): by_input[name][:, self._rows[output]] for output, name in self._pattern}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 sum(adjoint . output) / du dw, (nodes, m_u, m_w)."""
@@ -86,11 +82,13 @@ class InverseDynamicsBlock:
         twists, columns = self._stacked_adjoints(found, nodes)
         external = nodes.arrays[3] if self.loads else None
         planes = contracted_second(self.model, nodes, multiplier, twists, columns, external, self.loads)
-        result = {pair: _nodes_first(plane) for pair, plane in zip(SECOND, planes, strict=True)}
+        planes = nodes_first(planes)
+        result = {pair: planes[:, i] for i, pair in enumerate(SECOND)}
         if self.loads:
             by_load = load_curvature(self.model.packed, nodes, self.loads, multiplier, twists, columns)
+            by_load = nodes_first(by_load)
             for i, name in enumerate(self._load_names):
-                result["q", name] = _nodes_first(by_load[:, 6 * i : 6 * i + 6])
+                result["q", name] = by_load[:, :, 6 * i : 6 * i + 6]
         return result
 
     # --- structure ------------------------------------------------------------------------------------
@@ -165,7 +163,8 @@ class InverseDynamicsBlock:
             return {}
         torque_row, rows, count = stacked_rows(self.model.packed, self.torques, self.links, self.base)
         found = load_partials(self.model.packed, nodes, self.loads, torque_row, rows, count)
-        return {name: found[:, 6 * i : 6 * i + 6] for i, name in enumerate(self._load_names)}
+        found = nodes_first(found)
+        return {name: found[:, :, 6 * i : 6 * i + 6] for i, name in enumerate(self._load_names)}
 
     def _stacked_adjoints(self, found: dict[str, Array], nodes: Batch) -> tuple[Array, Array]:
         """Adjoints of the wrenches side by side, and the first column of every body's, -1 = none."""
@@ -177,8 +176,3 @@ class InverseDynamicsBlock:
                 columns[body] = 6 * len(parts)
                 parts.append(found[name])
         return np.concatenate(parts, axis=1) if parts else np.empty((0, 0), nodes.dtype), columns
-
-
-def _nodes_first(array: Array) -> Array:
-    """(rows, columns, nodes) -> contiguous (nodes, rows, columns), which matrix products want."""
-    return np.ascontiguousarray(np.moveaxis(array, -1, 0))

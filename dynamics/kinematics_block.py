@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.batch import Batch, batch, batch_with
+from dynamics.batch import Batch, batch, batch_with, nodes_first
 from dynamics.errors import UnknownNameError
 from dynamics.frames import WIDTH_OF, FrameRequests, frame_curvature, frame_requests, frame_values
 from dynamics.momentum import (
@@ -85,14 +85,13 @@ class KinematicsBlock:
         nodes, found = self._nodes(u), {}
         if self.frames:
             _, stacked = frame_values(self.model, nodes, self._requests, derivatives=True)
-            found |= {name: stacked[rows] for name, rows in self._rows.items()}
+            stacked = nodes_first(stacked)
+            found |= {name: stacked[:, rows] for name, rows in self._rows.items()}
         if self._of_masses:
             _, stacked = mass_values(self.model, nodes, derivatives=True)
-            found |= {name: stacked[OF_MASSES[name]] for name in self._of_masses}
-        return {
-            (output, name): np.ascontiguousarray(np.moveaxis(found[output][:, "qv".index(name)], -1, 0))
-            for output, name in self._pattern
-        }
+            stacked = nodes_first(stacked)
+            found |= {name: stacked[:, OF_MASSES[name]] for name in self._of_masses}
+        return {(output, name): found[output][:, :, "qv".index(name)] for output, name in self._pattern}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 sum(adjoint . output) / du dw, (nodes, n, n)."""
@@ -100,21 +99,22 @@ class KinematicsBlock:
         nodes = self._nodes(u, given)
         names = [name.removeprefix("adjoint of ") for name in given]
         found = dict(zip(names, nodes.arrays[2:], strict=True))
-        planes = np.zeros((3, self.model.n, self.model.n, nodes.nodes), nodes.dtype)
-        if self.frames:
-            stacked = np.zeros((nodes.nodes, self._requests.rows), nodes.dtype)
-            for name in found.keys() & self._rows.keys():
-                stacked[:, self._rows[name]] = found[name]
-            planes[:2] += frame_curvature(self.model, nodes, self._requests, stacked)
+        parts = []
         if self._of_masses:
             stacked = np.zeros((nodes.nodes, ROWS), nodes.dtype)
             for name in found.keys() & set(self._of_masses):
                 stacked[:, OF_MASSES[name]] = found[name]
-            planes += mass_curvature(self.model, nodes, stacked)
-        return {
-            pair: np.ascontiguousarray(np.moveaxis(planes[SECOND.index(pair)], -1, 0))
-            for pair in self.curvature_pattern()
-        }
+            parts.append(mass_curvature(self.model, nodes, stacked))
+        if self.frames:
+            stacked = np.zeros((nodes.nodes, self._requests.rows), nodes.dtype)
+            for name in found.keys() & self._rows.keys():
+                stacked[:, self._rows[name]] = found[name]
+            parts.append(frame_curvature(self.model, nodes, self._requests, stacked))
+        if len(parts) == 2:
+            parts[0][:2] += parts[1]  # the plane of (v, v) belongs to the masses alone
+        pairs = self._curvature_pattern
+        planes = nodes_first(parts[0][: 1 + max(SECOND.index(pair) for pair in pairs)])
+        return {pair: planes[:, SECOND.index(pair)] for pair in pairs}
 
     # --- structure ------------------------------------------------------------------------------------
 
@@ -124,6 +124,10 @@ class KinematicsBlock:
 
     def curvature_pattern(self) -> Pairs:
         """Structural sparsity of `curvature`: two coordinates interact when they lie on one branch."""
+        return dict(self._curvature_pattern)
+
+    @cached_property
+    def _curvature_pattern(self) -> Pairs:
         packed = self.model.packed
         active = np.full(packed.n, bool(self._of_masses))
         for frame, _ in self.frames.values():

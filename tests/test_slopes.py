@@ -8,6 +8,7 @@ import trajopt
 from problems import catalogue
 from problems.recipe import defaults_of
 from trajopt import library, terms
+from trajopt.chain import Chain
 from trajopt.quantities import graph_of
 
 STEPS = np.array([4e-3, 2e-3, 1e-3])
@@ -84,14 +85,18 @@ def remainders(problem, term, seed=0):
 
     u = graph.values(z)
     partials = graph.partials(u)
-    bar = graph.pull_back(partials, {term.quantity: adjoint})
-    slope = sum(float((bar[leaf] * direction[leaf]).sum()) for leaf in z if leaf in bar)
+    chain = Chain(graph, [term.quantity], list(z))
+    D = chain.jacobian(partials, 3, np.dtype(float))
+    stacked = np.concatenate(list(direction.values()), axis=1)
+    slope = float(np.einsum("kr,krw,kw->", adjoint, D[:, : chain.used_count], stacked))
     ahead, here = np.array([value(step) for step in STEPS]), value(0.0)
     first = ahead - here - STEPS * slope
     if not graph.has_curvature:
         return here, first, None
+    second = {pair: np.zeros((3, *part.shape)) for pair, part in graph.hessian_pattern(chain.used).items()}
+    chain.hessian(u, D, chain.adjoints(partials, adjoint), second)
     bend = 0.0
-    for (leaf, other), part in graph.hessian(u, graph.jacobians(partials), bar).items():
+    for (leaf, other), part in second.items():
         both = np.einsum("ki,kij,kj->", direction[leaf], part, direction[other])
         bend += both if leaf == other else 2.0 * both
     return here, first, first - 0.5 * STEPS**2 * bend

@@ -93,6 +93,10 @@ class WeightedSum:
     def value(self, u: Mapping[str, Array]) -> Values:
         return {self.target: sum(values * u[name] for name, values in self._factors.items())}  # type: ignore[dict-item]
 
+    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        """The same of symbols, for `fusion`."""
+        return {self.target: sum(values * u[name] for name, values in self._factors.items())}
+
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         count = next(iter(u[name] for name in self.inputs)).shape[0]
         return {

@@ -1,4 +1,4 @@
-"""Constant sparse maps from raw derivative entries at the nodes to the entries that a solver asks for.
+"""Constant sparse maps from raw derivatives at the nodes to the entries that a solver asks for.
 
 Uses, elimination and scaling are linear and constant, so each assembly is one sparse matrix-vector product
 whose pattern follows from structure, never from values.
@@ -6,13 +6,13 @@ whose pattern follows from structure, never from values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from trajopt.block import Array
-from trajopt.elimination import Elimination
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class EntryMap:
 
 
 @dataclass(frozen=True, eq=False)
-class RawEntries:
-    """Entry i of a raw array belongs to (row, column) with a factor; index says which raw entry it is."""
+class Entries:
+    """Raw derivative `index`, times a factor, belongs to (row, column)."""
 
     index: Array
     row: Array
@@ -37,44 +37,49 @@ class RawEntries:
     factor: Array
 
 
-def gather_jacobian(parts: list[RawEntries], elimination: Elimination, raw_size: int) -> EntryMap:
-    """J_y = J_x N, entry by entry."""
-    index, row, column, factor = _joined(parts)
-    origin, y_column, weight = _expand(elimination.N, column)
-    return _entry_map(index[origin], row[origin], y_column, factor[origin] * weight, raw_size)
+def jacobian_map(entries: Entries, weights: sparse.csr_array, raw_size: int, first_row: int) -> EntryMap:
+    """Entries of weights @ (raw Jacobian of every node and component), rows counted from `first_row`."""
+    origin, row, weight = expand(weights.T.tocsr(), entries.row)
+    found = Entries(
+        entries.index[origin], first_row + row, entries.column[origin], entries.factor[origin] * weight
+    )
+    return _entry_map(found, raw_size)
 
 
-def gather_hessian(part: RawEntries, elimination: Elimination, raw_size: int) -> EntryMap:
-    """Lower triangle of N' (M + M') N from the raw entries of M."""
-    first, a, left = _expand(elimination.N, part.row)
-    second, b, right = _expand(elimination.N, part.column[first])
-    a, left = a[second], left[second]
-    origin = first[second]
-    factor = part.factor[origin] * left * right * np.where(a == b, 2.0, 1.0)
-    return _entry_map(part.index[origin], np.maximum(a, b), np.minimum(a, b), factor, raw_size)
+def hessian_map(entries: Entries, raw_size: int) -> EntryMap:
+    """Lower triangle of M + M' from the entries of M."""
+    a, b = entries.row, entries.column
+    factor = entries.factor * np.where(a == b, 2.0, 1.0)
+    return _entry_map(Entries(entries.index, np.maximum(a, b), np.minimum(a, b), factor), raw_size)
 
 
-def _joined(parts: list[RawEntries]) -> tuple[Array, Array, Array, Array]:
-    if not parts:
-        empty = np.zeros(0, dtype=np.int64)
-        return empty, empty, empty, np.zeros(0)
+def product_entries(
+    index: Array, left: sparse.csr_array, left_row: Array, right: sparse.csr_array, right_row: Array
+) -> Entries:
+    """Raw derivative i stands between two linear forms, rows of `left` and `right`: their products."""
+    first, row, one = expand(left, left_row)
+    second, column, other = expand(right, right_row[first])
+    return Entries(index[first[second]], row[second], column, one[second] * other)
+
+
+def joined(parts: Sequence[Entries]) -> Entries:
+    """All entries of several parts."""
     fields = ("index", "row", "column", "factor")
-    index, row, column, factor = (np.concatenate([getattr(part, name) for part in parts]) for name in fields)
-    return index, row, column, factor
+    return Entries(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
 
 
-def _expand(N: sparse.csr_array, column: Array) -> tuple[Array, Array, Array]:
-    """For every entry in a column of x, the entries of that row of N: (which entry, column of y, value)."""
-    counts = np.diff(N.indptr)[column]
-    origin = np.repeat(np.arange(column.size), counts)
-    starts = np.repeat(N.indptr[column], counts)
-    within = np.arange(origin.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    place = starts + within
-    return origin, N.indices[place], N.data[place]
+def expand(matrix: sparse.csr_array, rows: Array) -> tuple[Array, Array, Array]:
+    """The entries of these rows, one row after the other: (which of `rows`, column, value)."""
+    counts = np.diff(matrix.indptr)[rows]
+    origin = np.repeat(np.arange(rows.size), counts)
+    starts = np.repeat(matrix.indptr[rows], counts)
+    place = starts + np.arange(origin.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return origin, matrix.indices[place], matrix.data[place]
 
 
-def _entry_map(index: Array, row: Array, column: Array, factor: Array, raw_size: int) -> EntryMap:
-    width = int(column.max(initial=0)) + 1
-    keys, entry = np.unique(row.astype(np.int64) * width + column, return_inverse=True)
-    matrix = sparse.coo_array((factor, (entry.ravel(), index)), shape=(keys.size, raw_size)).tocsr()
+def _entry_map(entries: Entries, raw_size: int) -> EntryMap:
+    width = int(entries.column.max(initial=0)) + 1
+    keys, entry = np.unique(entries.row.astype(np.int64) * width + entries.column, return_inverse=True)
+    places = (entry.ravel(), entries.index)
+    matrix = sparse.coo_array((entries.factor, places), shape=(keys.size, raw_size)).tocsr()
     return EntryMap(matrix, keys // width, keys % width)

@@ -80,6 +80,10 @@ class Square:
     def value(self, u: Mapping[str, Array]) -> Values:
         return {self.target: u[self.source] ** 2}
 
+    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        """The same of symbols, for `fusion`."""
+        return {self.target: u[self.source] ** 2}
+
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         return {(self.target, self.source): 2.0 * u[self.source][:, :, None] * self._diagonal}
 
@@ -102,6 +106,10 @@ class Renamed:
         self.outputs = {target: width}
 
     def value(self, u: Mapping[str, Array]) -> Values:
+        return {self.target: u[self.source]}
+
+    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        """The same of symbols, for `fusion`."""
         return {self.target: u[self.source]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
@@ -130,6 +138,10 @@ class TimesDuration:
         self._identity = np.eye(width)
 
     def value(self, u: Mapping[str, Array]) -> Values:
+        return {self.target: u[self.DURATION] * u[self.source]}
+
+    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        """The same of symbols, for `fusion`."""
         return {self.target: u[self.DURATION] * u[self.source]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,94 +56,136 @@ class _OfName:
 
 
 class ExpressionBlock:
-    """y = f(u) at K nodes, with exact sparse partials and curvature from one trace."""
+    """Functions y = f(u) at K nodes, with exact sparse partials and curvature from one trace."""
 
-    def __init__(self, target: str, symbols: Mapping[str, Any], expression: Any) -> None:
+    is_traced = True
+
+    def __init__(self, symbols: Mapping[str, Any], expressions: Mapping[str, Any]) -> None:
+        self._symbols, self._expressions = dict(symbols), dict(expressions)
+        self.inputs = {name: symbol.numel() for name, symbol in symbols.items()}
+        self.outputs = {name: expression.numel() for name, expression in expressions.items()}
+        self._columns, self._rows = _slices(self.inputs), _slices(self.outputs)
+        self._size, self._height = sum(self.inputs.values()), sum(self.outputs.values())
+
+    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs as expressions of other symbols, for `fusion`."""
         import casadi
 
-        self.target = target
-        self.inputs = {name: symbol.numel() for name, symbol in symbols.items()}
-        self.outputs = {target: expression.numel()}
-        u = casadi.vertcat(*symbols.values()) if symbols else casadi.SX(0, 1)
-        adjoint = casadi.SX.sym("adjoint", expression.numel())
-        jacobian = casadi.jacobian(expression, u)
-        hessian, _ = casadi.hessian(casadi.dot(adjoint, expression), u)
-        self._value = _Mapped(casadi.Function("value", [u], [casadi.densify(expression)]))
-        self._jacobian = _Mapped(casadi.Function("jacobian", [u], [_nonzeros(jacobian)]))
-        self._hessian = _Mapped(casadi.Function("hessian", [u, adjoint], [_nonzeros(hessian)]))
-        self._jacobian_at = _places(jacobian)
-        self._hessian_at = _places(hessian)
-        edges = np.cumsum([0, *self.inputs.values()])
-        self._size = int(edges[-1])
-        self._slices = {name: slice(int(edges[i]), int(edges[i + 1])) for i, name in enumerate(self.inputs)}
-        self._pattern, self._curvature_pattern = self._structure()
+        function = casadi.Function("terms", list(self._symbols.values()), list(self._expressions.values()))
+        found = function.call([u[name] for name in self.inputs])
+        return dict(zip(self.outputs, found, strict=True))
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        return {self.target: self._value(self._stack(u))}
+        found = self._functions.value(self._stack(u))
+        if len(self._rows) == 1:
+            return dict.fromkeys(self._rows, found)
+        return {name: found[:, rows].copy() for name, rows in self._rows.items()}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        nonzeros = self._jacobian(self._stack(u))
-        dense = _scatter(nonzeros, self._jacobian_at, (self.outputs[self.target], self._size))
-        return {(target, name): dense[:, :, self._slices[name]] for target, name in self._pattern}
+        dense = self._functions.jacobian(self._stack(u))
+        return {
+            (target, name): dense[:, self._rows[target], self._columns[name]]
+            for target, name in self._functions.pattern
+        }
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        nonzeros = self._hessian(self._stack(u), np.ascontiguousarray(adjoints[self.target]))
-        dense = _scatter(nonzeros, self._hessian_at, (self._size, self._size))
+        given = [adjoints[name] for name in self.outputs]
+        adjoint = np.concatenate(given, axis=1) if len(given) > 1 else np.ascontiguousarray(given[0])
+        dense = self._functions.hessian(self._stack(u), adjoint)
         return {
-            (first, second): dense[:, self._slices[first], self._slices[second]]
-            for first, second in self._curvature_pattern
+            (first, second): dense[:, self._columns[first], self._columns[second]]
+            for first, second in self._functions.curvature_pattern
         }
 
     def pattern(self) -> Pairs:
-        return self._pattern
+        return self._functions.pattern
 
     def curvature_pattern(self) -> Pairs:
-        return self._curvature_pattern
+        return self._functions.curvature_pattern
 
-    def _structure(self) -> tuple[Pairs, Pairs]:
-        """Which entries of partials and curvature the trace left nonzero, by input."""
-        first = np.zeros((self.outputs[self.target], self._size), dtype=bool)
-        second = np.zeros((self._size, self._size), dtype=bool)
-        first[self._jacobian_at] = True
-        second[self._hessian_at] = True
-        places = list(self._slices.items())
-        partials = {(self.target, name): first[:, place] for name, place in places}
+    @cached_property
+    def _functions(self) -> _Functions:
+        """Compiled on first use: a block that is fused with others needs none of its own."""
+        import casadi
+
+        u = casadi.vertcat(*self._symbols.values())
+        y = casadi.densify(casadi.vertcat(*self._expressions.values()))
+        adjoint = casadi.SX.sym("adjoint", self._height)
+        jacobian = casadi.jacobian(y, u)
+        hessian, _ = casadi.hessian(casadi.dot(adjoint, y), u)
+        first, second = _structure(jacobian), _structure(hessian)
+        partials = {
+            (target, name): first[rows, columns]
+            for target, rows in self._rows.items()
+            for name, columns in self._columns.items()
+        }
+        places = list(self._columns.items())
         curvature = {
-            (name, other): second[place, across]
-            for i, (name, place) in enumerate(places)
+            (name, other): second[columns, across]
+            for i, (name, columns) in enumerate(places)
             for other, across in places[i:]
         }
-        return (
+        return _Functions(
+            _Mapped("value", [u], y),
+            _Mapped("jacobian", [u], jacobian),
+            _Mapped("hessian", [u, adjoint], hessian),
             {pair: part for pair, part in partials.items() if part.any()},
             {pair: part for pair, part in curvature.items() if part.any()},
         )
 
     def _stack(self, u: Mapping[str, Array]) -> Array:
-        return np.ascontiguousarray(np.concatenate([u[name] for name in self.inputs], axis=1), dtype=float)
+        if len(self.inputs) == 1:
+            return np.ascontiguousarray(*(u[name] for name in self.inputs), dtype=float)
+        return np.concatenate([u[name] for name in self.inputs], axis=1, dtype=float, casting="same_kind")
+
+
+@dataclass(frozen=True, eq=False)
+class _Functions:
+    """What an expression block evaluates, and which entries of partials and curvature the trace left."""
+
+    value: _Mapped
+    jacobian: _Mapped
+    hessian: _Mapped
+    pattern: Pairs
+    curvature_pattern: Pairs
 
 
 class _Mapped:
-    """A CasADi function called for all nodes at once, through its buffer (60 us, a plain call 260)."""
+    """A CasADi function called for all nodes at once, through its buffer (10 us, a plain call 260).
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        self._width = int(function.size1_out(0))
+    Only the nonzeros of its matrix are computed; the result is dense, (K, rows, columns) or (K, rows).
+    """
+
+    def __init__(self, name: str, arguments: list[Any], matrix: Any) -> None:
+        import casadi
+
+        nonzeros = casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else casadi.SX(0, 1)
+        self._function = casadi.Function(name, arguments, [nonzeros])
+        self._width = int(matrix.nnz())
+        rows, columns = (np.array(places, dtype=np.int64) for places in matrix.sparsity().get_triplet())
+        self._shape = matrix.shape if matrix.shape[1] > 1 or name != "value" else matrix.shape[:1]
+        self._size = int(np.prod(self._shape))
+        place = rows * matrix.shape[1] + columns
+        self._place = None if np.array_equal(place, np.arange(self._size)) else place
         self._buffers: dict[int, tuple] = {}
 
     def __call__(self, *arguments: Array) -> Array:
         count = arguments[0].shape[0]
         result = np.empty((count, self._width))
-        if self._width == 0 or count == 0:
-            return result
-        if count not in self._buffers:
-            mapped = self._function.map(count)
-            self._buffers[count] = (mapped, *mapped.buffer())
-        _, buffer, evaluate = self._buffers[count]
-        for position, argument in enumerate(arguments):
-            buffer.set_arg(position, memoryview(argument.data))
-        buffer.set_res(0, memoryview(result.data))
-        evaluate()
-        return result
+        if self._width and count:
+            if count not in self._buffers:
+                mapped = self._function.map(count)
+                self._buffers[count] = (mapped, *mapped.buffer())
+            _, buffer, evaluate = self._buffers[count]
+            for position, argument in enumerate(arguments):
+                buffer.set_arg(position, memoryview(argument.data))
+            buffer.set_res(0, memoryview(result.data))
+            evaluate()
+        if self._place is not None:
+            dense = np.zeros((count, self._size))
+            dense[:, self._place] = result
+            result = dense
+        return result.reshape(count, *self._shape)
 
 
 def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
@@ -189,7 +233,20 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
         )
     if not node.used:
         raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
-    return ExpressionBlock(target, node.used, expression)
+    return ExpressionBlock(node.used, {target: expression})
+
+
+def joined(blocks: Sequence[Any], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:
+    """Blocks that give `expressions`, in the order of use, as one with the `wanted` among their outputs."""
+    import casadi
+
+    computed = [name for block in blocks for name in block.outputs]
+    inputs = dict.fromkeys(name for block in blocks for name in block.inputs if name not in computed)
+    symbols = {name: casadi.SX.sym(name, widths[name]) for name in inputs}
+    known = dict(symbols)
+    for block in blocks:
+        known.update(block.expressions(known))
+    return ExpressionBlock(symbols, {name: known[name] for name in computed if name in wanted})
 
 
 def _first_line(error: Exception) -> str:
@@ -214,18 +271,13 @@ def _contains_nan(expression: Any) -> bool:
     return any(np.isnan(constant) for constant in constants)
 
 
-def _nonzeros(matrix: Any) -> Any:
-    import casadi
-
-    return casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else casadi.SX(0, 1)
-
-
-def _places(matrix: Any) -> tuple[Array, Array]:
-    rows, columns = matrix.sparsity().get_triplet()
-    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+def _structure(matrix: Any) -> Array:
+    """Where a CasADi matrix has entries."""
+    found = np.zeros(matrix.shape, dtype=bool)
+    found[tuple(np.array(places, dtype=np.int64) for places in matrix.sparsity().get_triplet())] = True
+    return found
 
 
-def _scatter(nonzeros: Array, places: tuple[Array, Array], shape: tuple[int, int]) -> Array:
-    dense = np.zeros((nonzeros.shape[0], *shape))
-    dense[:, places[0], places[1]] = nonzeros
-    return dense
+def _slices(widths: Mapping[str, int]) -> dict[str, slice]:
+    edges = np.cumsum([0, *widths.values()]).tolist()
+    return {name: slice(edges[i], edges[i + 1]) for i, name in enumerate(widths)}

@@ -25,9 +25,8 @@ def culprit(nlp: NLP, y: Array) -> str:
 
 
 def _findings(nlp: NLP, y: Array) -> Iterator[str]:
-    point = nlp.at(y)
-    times = nlp.projection.leaf_values(point.x, {"t"})["t"][:, 0]
-    width = nlp.graph.width
+    z = nlp.projection.leaf_values(nlp.elimination.expand(y), set(nlp.graph.leaves))
+    times, width = z["t"][:, 0], nlp.graph.width
 
     def label(quantity: str, component: int) -> str:
         return entry(quantity, component, width[quantity], nlp.component_names)
@@ -35,13 +34,14 @@ def _findings(nlp: NLP, y: Array) -> Iterator[str]:
     def place(node: int) -> str:
         return f"at t = {times[node]:.4g} s (node {node})"
 
+    u = nlp.graph.values(z)
     for block in nlp.graph.blocks:
         for name in block.outputs:
-            values = point.values[name]
+            values = u[name]
             for node, i in np.argwhere(~np.isfinite(values))[:1]:
                 yield f"{label(name, i)}, is {values[node, i]} {place(node)}"
-    for block, partials in zip(nlp.graph.blocks, point.partials, strict=True):
-        for (output, name), part in partials.items():
+    for block in nlp.graph.blocks:
+        for (output, name), part in block.partials(u).items():
             for node, i, j in np.argwhere(~np.isfinite(part))[:1]:
                 yield (
                     f"the derivative of {label(output, i)} by {label(name, j)}, "
@@ -49,8 +49,8 @@ def _findings(nlp: NLP, y: Array) -> Iterator[str]:
                 )
         if not nlp.has_hessian:
             continue
-        ones = {name: np.ones_like(point.values[name]) for name in block.outputs}
-        for (first, second), part in block.curvature(point.values, ones).items():
+        ones = {name: np.ones_like(u[name]) for name in block.outputs}
+        for (first, second), part in block.curvature(u, ones).items():
             for node, i, j in np.argwhere(~np.isfinite(part))[:1]:
                 whose = term_of(next(iter(block.outputs)))
                 yield (

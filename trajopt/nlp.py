@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from trajopt.assembly import EntryMap
 from trajopt.block import Array, Pairs, Values
+from trajopt.chain import Chain
+from trajopt.curvature_map import CurvatureMap
 from trajopt.elimination import Elimination
+from trajopt.errors import EvaluationError
 from trajopt.graph import Graph
+from trajopt.leaf_map import LeafMap
 from trajopt.projection import Projection
 from trajopt.use import Objective, RowGroup
 
@@ -34,25 +39,31 @@ class LinearBlock:
 class Evaluation:
     """Everything known at one point y; each stage is computed when it is first asked for."""
 
-    def __init__(
-        self, graph: Graph, projection: Projection, elimination: Elimination, y: Array, needed: set[str]
-    ) -> None:
-        self._graph = graph
-        self.y = y
-        self.x = elimination.expand(y)
-        self.z = projection.leaf_values(self.x, needed)
+    def __init__(self, chain: Chain, leaf_map: LeafMap, y: Array) -> None:
+        self._chain = chain
+        self.key = y.tobytes()
+        self.leaves = leaf_map.at(y)
 
     @cached_property
     def values(self) -> Values:
-        return self._graph.values(self.z)
+        """Every quantity, (K, width)."""
+        return self._chain.graph.values(self.leaves.values)
+
+    @cached_property
+    def stacked(self) -> Array:
+        """The used quantities side by side, node by node, flat."""
+        return self._chain.stacked(self.values).ravel()
 
     @cached_property
     def partials(self) -> list[Pairs]:
-        return self._graph.partials(self.values)
+        """The direct partials of every block."""
+        return self._chain.graph.partials(self.values)
 
     @cached_property
-    def jacobians(self) -> dict[str, Values]:
-        return self._graph.jacobians(self.partials)
+    def jacobian(self) -> Array:
+        """Derivatives of all quantities by all leaves, (K, rows, columns) as `Chain` lays them out."""
+        z = self.leaves.z
+        return self._chain.jacobian(self.partials, z.shape[0], z.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +76,9 @@ class NLP:
     """
 
     graph: Graph
+    chain: Chain
+    leaf_map: LeafMap
+    curvature_map: CurvatureMap | None
     projection: Projection
     elimination: Elimination
     objectives: tuple[Objective, ...]
@@ -75,9 +89,9 @@ class NLP:
     start: Array
     jacobian_map: EntryMap
     hessian_map: EntryMap
+    weights: sparse.csr_array
     row_scale: Array
     objective_scale: float
-    needed: frozenset[str]
     names: Callable[[str, int], list[str]] | None = None
 
     # -- sizes and structure ------------------------------------------------------------------------------
@@ -156,7 +170,8 @@ class NLP:
 
     def objective(self, y: Array) -> float:
         """f(y), scaled."""
-        return self.objective_scale * sum(self.objective_values(y))
+        value: Any = self._objective_weights @ self.at(y).stacked
+        return value
 
     def objective_values(self, y: Array) -> list:
         """The weighted value of every objective, unscaled."""
@@ -165,32 +180,39 @@ class NLP:
 
     def rows(self, y: Array) -> Array:
         """g(y), scaled, (row_count,)."""
-        values = self.at(y).values
-        linear = self.linear.A @ y + self.linear.b
-        nonlinear = [np.ravel(g.weights @ values[g.quantity])[g.kept] for g in self.groups]
-        return self.row_scale * np.concatenate([linear, *nonlinear])
+        nonlinear = self._scaled_weights @ self.at(y).stacked
+        if not self.linear.b.size:
+            return nonlinear
+        A, b = self._scaled_linear
+        return np.concatenate([A @ y + b, nonlinear])
 
     def gradient(self, y: Array) -> Array:
         """Gradient of the scaled objective, (variable_count,)."""
         point = self.at(y)
-        bar = self._pull_back(point, self._objective_adjoints(point, self.objective_scale))
-        return self._N_transposed @ self.projection.gradient(point.x, point.z, bar)
+        return self.leaf_map.gradient(point.leaves, self._leaf_adjoints(point, self._objective_weights))
 
     def jacobian(self, y: Array) -> Array:
         """Nonzeros of the scaled Jacobian in the order of `jacobian_rows`, `jacobian_columns`."""
+        linear = self._linear_triplets[2]
+        if not self.jacobian_map.rows.size:
+            return linear
         point = self.at(y)
-        raw = [part.ravel() for group in self.groups for part in self._group_jacobian(point, group)]
-        values = self.jacobian_map(np.concatenate(raw)) if raw else np.zeros(0)
-        return np.concatenate([self._linear_triplets[2], values])
+        used = point.jacobian[:, : self.chain.used_count]
+        values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, used))
+        return np.concatenate([linear, values]) if linear.size else values
 
     def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
         """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
+        if self.curvature_map is None:
+            raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
-        adjoints = self._objective_adjoints(point, objective_factor * self.objective_scale)
-        self._add_row_adjoints(adjoints, self.row_scale * row_multipliers)
-        bar = self.graph.pull_back(point.partials, adjoints)
-        second = self.graph.hessian(point.values, point.jacobians, bar)
-        return self.hessian_map(self.projection.hessian(point.x, point.z, bar, second))
+        adjoints = objective_factor * self._objective_weights
+        adjoints += self._weights_transposed @ row_multipliers[self.linear.b.size :]
+        by_leaf = self._leaf_adjoints(point, adjoints)
+        by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
+        second, arrays = self.curvature_map.zeros()
+        self.chain.hessian(point.values, point.jacobian, by_quantity, second)
+        return self.hessian_map(self.curvature_map.raw(point.leaves, second, arrays, by_leaf))
 
     def physical_multipliers(self, row_multipliers: Array) -> dict[str, Array]:
         """Multipliers without scaling: objective per unit of the row, by constraint name, (rows, width)."""
@@ -206,58 +228,36 @@ class NLP:
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
         cached = self.__dict__.get("_last")
-        if cached is None or cached.y.shape != y.shape or not np.array_equal(cached.y, y):
-            cached = Evaluation(self.graph, self.projection, self.elimination, np.array(y), set(self.needed))
+        if cached is None or cached.key != y.tobytes():
+            cached = Evaluation(self.chain, self.leaf_map, y)
             self.__dict__["_last"] = cached
         return cached
 
     # -- parts --------------------------------------------------------------------------------------------
 
     @cached_property
-    def _N_transposed(self) -> sparse.csr_array:
-        return self.elimination.N.T.tocsr()
+    def _scaled_linear(self) -> tuple[sparse.csr_array, Array]:
+        scale = self.row_scale[: self.linear.b.size]
+        return sparse.csr_array(sparse.diags_array(scale) @ self.linear.A), scale * self.linear.b
 
     @cached_property
-    def _group_nodes(self) -> list[Array]:
-        return [np.unique(group.weights.indices) for group in self.groups]
+    def _scaled_weights(self) -> sparse.csr_array:
+        scale = self.row_scale[self.linear.b.size :]
+        return sparse.csr_array(sparse.diags_array(scale) @ self.weights)
 
-    def _pull_back(self, point: Evaluation, adjoints: Values) -> Values:
-        if all(name in self.graph.leaves for name in adjoints):
-            return adjoints
-        return self.graph.pull_back(point.partials, adjoints)
+    @cached_property
+    def _weights_transposed(self) -> sparse.csr_array:
+        return self._scaled_weights.T.tocsr()
 
-    def _objective_adjoints(self, point: Evaluation, factor: float) -> Values:
-        adjoints: Values = {}
+    @cached_property
+    def _objective_weights(self) -> Array:
+        """Weights of the scaled objective on the used quantities, node by node, flat."""
+        weights = np.zeros((self.leaf_map.nodes, self.chain.used_count))
         for use in self.objectives:
-            width = self.graph.width[use.quantity]
-            part = np.repeat((factor * use.weight) * use.node_weights[:, None], width, axis=1)
-            adjoints[use.quantity] = adjoints[use.quantity] + part if use.quantity in adjoints else part
-        return adjoints
+            weights[:, self.chain.rows[use.quantity]] += use.weight * use.node_weights[:, None]
+        return self.objective_scale * weights.ravel()
 
-    def _add_row_adjoints(self, adjoints: Values, multipliers: Array) -> None:
-        cursor = self.linear.b.size
-        for group, transposed in zip(self.groups, self._weights_transposed, strict=True):
-            mine = group.spread(multipliers[cursor : cursor + group.count])
-            cursor += group.count
-            part = transposed @ mine
-            name = group.quantity
-            adjoints[name] = adjoints[name] + part if name in adjoints else part
-
-    @cached_property
-    def _weights_transposed(self) -> list[sparse.csr_array]:
-        return [group.weights.T.tocsr() for group in self.groups]
-
-    def _group_jacobian(self, point: Evaluation, group: RowGroup) -> tuple[Array, Array]:
-        derivative = leaf_derivatives(
-            self.graph, point.jacobians, group.quantity, self.projection.nodes.count
-        )
-        nodes = self._group_nodes[self.groups.index(group)]
-        return self.projection.jacobian(point.x, point.z, derivative, nodes)
-
-
-def leaf_derivatives(graph: Graph, jacobians: dict[str, Values], quantity: str, node_count: int) -> Values:
-    """d quantity / d leaves; the identity for a leaf itself."""
-    if quantity in graph.leaves:
-        width = graph.width[quantity]
-        return {quantity: np.broadcast_to(np.eye(width), (node_count, width, width))}
-    return jacobians[quantity]
+    def _leaf_adjoints(self, point: Evaluation, adjoints: Array) -> Array:
+        """Adjoints of the leaves (K, width) from those of the used quantities."""
+        used = point.jacobian[:, : self.chain.used_count]
+        return np.matmul(adjoints.reshape(used.shape[0], 1, -1), used)[:, 0]

@@ -8,13 +8,17 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from trajopt.assembly import RawEntries, gather_hessian, gather_jacobian
-from trajopt.block import Pairs
+from trajopt.assembly import EntryMap, hessian_map, jacobian_map
+from trajopt.block import Array
+from trajopt.chain import Chain
+from trajopt.curvature_map import CurvatureMap
 from trajopt.elimination import Elimination, eliminate
 from trajopt.errors import DegreesOfFreedomError, InfeasibleBoundsError, ProblemError
 from trajopt.fixed_rows import without_fixed_rows
+from trajopt.fusion import fused
 from trajopt.graph import Graph
 from trajopt.guess import first_guess, guessed_duration
+from trajopt.leaf_map import LeafMap
 from trajopt.linear import (
     continuity_equalities,
     linear_equalities,
@@ -166,22 +170,21 @@ def _bounds_and_linear_rows(problem: Problem, projection: Projection, eliminatio
 
 
 def _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper) -> NLP:
-    raw_offset, row_offset, parts = 0, linear.b.size, []
-    for group in groups:
-        entries, raw_size = _jacobian_entries(graph, projection, group)
-        parts.append(
-            RawEntries(entries.index + raw_offset, entries.row + row_offset, entries.column, entries.factor)
-        )
-        raw_offset += raw_size
-        row_offset += group.count
-    jacobian_map = gather_jacobian(parts, elimination, raw_offset)
-    rows, columns, mask = projection.hessian_places(*_hessian_patterns(graph, projection, objectives, groups))
-    kept = np.flatnonzero(mask)
-    hessian_entries = RawEntries(kept, rows[kept], columns[kept], np.ones(kept.size))
-    needed = {name for block in graph.blocks for name in block.inputs if name in graph.leaves}
-    needed.update(use.quantity for use in (*objectives, *groups) if use.quantity in graph.leaves)
+    used = [*(group.quantity for group in groups), *(objective.quantity for objective in objectives)]
+    joined = fused(graph, used)
+    _check_dependence(joined, used)
+    needed = {name for block in joined.blocks for name in block.inputs if name in graph.leaves}
+    needed.update(quantity for quantity in used if quantity in graph.leaves)
+    leaf_map = LeafMap(projection, elimination, needed)
+    chain = Chain(joined, used, leaf_map.leaves)
+    weights = _weights(chain, groups, projection.nodes.count)
+    entries, raw_size = leaf_map.jacobian_entries(_stacked_pattern(chain, chain.used))
+    curvature_map, second = _curvature(chain, leaf_map, objectives, groups)
     nlp = NLP(
         graph,
+        chain,
+        leaf_map,
+        curvature_map,
         projection,
         elimination,
         objectives,
@@ -190,63 +193,49 @@ def _assemble(problem, graph, projection, elimination, objectives, linear, group
         lower,
         upper,
         np.zeros(lower.size),
-        jacobian_map,
-        gather_hessian(hessian_entries, elimination, mask.size),
-        np.ones(row_offset),
+        jacobian_map(entries, weights, raw_size, linear.b.size),
+        second,
+        weights,
+        np.ones(linear.b.size + weights.shape[0]),
         1.0,
-        frozenset(needed),
     )
     return _started(nlp, problem)
 
 
-def _jacobian_entries(graph: Graph, projection: Projection, group: RowGroup) -> tuple[RawEntries, int]:
-    """Where the raw Jacobian entries of a group belong: rows of the group, columns of x."""
-    nodes = np.unique(group.weights.indices)
-    pattern = _leaf_pattern(graph, group.quantity)
-    local_mask, wide_mask = projection.jacobian_pattern(pattern)
-    alive = projection.alive(pattern)[nodes]  # (nodes, width)
-    mask = local_mask[None, :, :, None] & alive[:, None, None, :]
-    shape = mask.shape
-    columns = np.broadcast_to(projection.columns[nodes].transpose(0, 2, 1)[:, None], shape)
-    wide = wide_mask[:, :, projection.nodes.arc[nodes]].transpose(2, 0, 1)
-    tail = projection.layout.control_point_count + np.arange(wide.shape[2])
-    component = np.broadcast_to(np.arange(shape[1])[None, :, None, None], shape)
-    place = np.broadcast_to(np.arange(nodes.size)[:, None, None, None], shape)
-    flat_mask = np.concatenate([mask.ravel(), wide.ravel()])
-    kept = np.flatnonzero(flat_mask)
-    flat_columns = np.concatenate([columns.ravel(), np.broadcast_to(tail, wide.shape).ravel()])[kept]
-    wide_component = np.broadcast_to(np.arange(wide.shape[1])[None, :, None], wide.shape)
-    wide_place = np.broadcast_to(np.arange(nodes.size)[:, None, None], wide.shape)
-    flat_component = np.concatenate([component.ravel(), wide_component.ravel()])[kept]
-    flat_place = np.concatenate([place.ravel(), wide_place.ravel()])[kept]
-    weights = group.weights[:, nodes].tocsc()
-    counts = np.diff(weights.indptr)[flat_place]
-    origin = np.repeat(np.arange(kept.size), counts)
-    within = np.arange(origin.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    entry = np.repeat(weights.indptr[flat_place], counts) + within
-    places = weights.indices[entry] * shape[1] + flat_component[origin]
-    bounded = group.kept[places]
-    origin, entry = origin[bounded], entry[bounded]
-    rows = np.cumsum(group.kept)[places[bounded]] - 1
-    return RawEntries(kept[origin], rows, flat_columns[origin], weights.data[entry]), flat_mask.size
+def _check_dependence(graph: Graph, used: list[str]) -> None:
+    for quantity in used:
+        if not graph.leaf_pattern(quantity):
+            raise ProblemError(
+                f"'{quantity}' depends on no unknown, so it can be neither minimized nor bounded: "
+                "let it depend on the node, or leave it out"
+            )
 
 
-def _leaf_pattern(graph: Graph, quantity: str):
-    if quantity in graph.leaves:
-        return {quantity: np.eye(graph.width[quantity], dtype=bool)}
-    if not graph.jacobian_pattern.get(quantity):
-        raise ProblemError(
-            f"'{quantity}' depends on no unknown, so it can be neither minimized nor bounded: "
-            "let it depend on the node, or leave it out"
-        )
-    return graph.jacobian_pattern[quantity]
+def _weights(chain: Chain, groups: tuple[RowGroup, ...], nodes: int) -> sparse.csr_array:
+    """The rows of all groups as one matrix times the used quantities, node by node."""
+    parts = []
+    for group in groups:
+        place = chain.rows[group.quantity]
+        component = sparse.eye_array(place.stop - place.start, chain.used_count, k=place.start)
+        parts.append(sparse.kron(group.weights, component, format="csr")[group.kept])
+    shape = (0, nodes * chain.used_count)
+    return sparse.csr_array(sparse.vstack(parts, format="csr") if parts else sparse.csr_array(shape))
 
 
-def _hessian_patterns(
-    graph: Graph, projection: Projection, objectives, groups
-) -> tuple[list[Pairs], list[set[str]]]:
-    """For every span: the second-derivative pattern of what is used there, and the leaves with an adjoint."""
-    span = projection.nodes.span
+def _stacked_pattern(chain: Chain, quantities: Iterable[str]) -> Array:
+    """Where derivatives of used quantities by the leaves may differ from zero, as `chain` lays them out."""
+    pattern = np.zeros((chain.used_count, chain.width), dtype=bool)
+    for quantity in quantities:
+        for leaf, part in chain.graph.leaf_pattern(quantity).items():
+            pattern[chain.rows[quantity], chain.columns[leaf]] = part
+    return pattern
+
+
+def _curvature(
+    chain: Chain, leaf_map: LeafMap, objectives: tuple[Objective, ...], groups: tuple[RowGroup, ...]
+) -> tuple[CurvatureMap | None, EntryMap]:
+    """The map of second derivatives, by the patterns of what is used on every span."""
+    span = leaf_map.projection.nodes.span
     active: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
     for objective in objectives:
         for s in np.unique(span[objective.node_weights != 0.0]):
@@ -254,12 +243,18 @@ def _hessian_patterns(
     for group in groups:
         for s in np.unique(span[group.weights.indices]):
             active[s].add(group.quantity)
-    known: dict[frozenset[str], tuple[Pairs, set[str]]] = {}
-    for used in map(frozenset, active):
-        if used not in known:
-            touched = {leaf for quantity in used for leaf in _leaf_pattern(graph, quantity)}
-            known[used] = (graph.hessian_pattern(used), touched)
-    return [known[frozenset(used)][0] for used in active], [known[frozenset(used)][1] for used in active]
+    if not chain.graph.has_curvature:
+        return None, EntryMap(sparse.csr_array((0, 0)), np.zeros(0, int), np.zeros(0, int))
+    known: dict[frozenset[str], tuple[Array, Array]] = {}
+    for used in {frozenset(used): None for used in active}:
+        pattern = np.zeros((chain.width, chain.width), dtype=bool)
+        for (first, other), part in chain.graph.hessian_pattern(used).items():
+            pattern[chain.columns[first], chain.columns[other]] = part
+        known[used] = pattern, np.any(_stacked_pattern(chain, used), axis=0)
+    curvature_map = CurvatureMap(leaf_map, chain.graph.hessian_pattern(chain.used), chain.columns)
+    patterns, touched = (np.stack([known[frozenset(used)][i] for used in active]) for i in (0, 1))
+    entries, raw_size = curvature_map.entries(patterns, touched)
+    return curvature_map, hessian_map(entries, raw_size)
 
 
 def _started(nlp: NLP, problem: Problem) -> NLP:

@@ -1,0 +1,61 @@
+"""Traced terms that follow from the same quantities, as one block: one call where there were many.
+
+Terms are small: at a hundred nodes calling one costs more than computing it. What is fused is computed from
+the same expressions, so only rounding can differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trajopt.block import Block
+from trajopt.graph import Graph
+from trajopt.layout import CLOCK_LEAVES
+
+
+def fused(graph: Graph, used: Iterable[str]) -> Graph:
+    """The graph with traced terms, and the arithmetic between them, joined wherever they share an input.
+
+    Of what is joined only the `used` quantities and the inputs of other blocks remain outputs.
+    """
+    blocks: list[Block] = []
+    for cluster in _clusters(graph):
+        if len(cluster) == 1 or not any(hasattr(block, "is_traced") for block in cluster):
+            blocks += cluster
+            continue
+        from trajopt.expression import joined
+
+        outside = {name for block in graph.blocks if block not in cluster for name in block.inputs}
+        blocks.append(joined(cluster, graph.width, outside.union(used)))
+    return Graph(graph.leaves, blocks)
+
+
+def _clusters(graph: Graph) -> list[list[Block]]:
+    """Blocks that can be joined, together; every other block alone."""
+    depth = dict.fromkeys(graph.leaves, 0)  # how many opaque blocks lie before a quantity
+    clusters: list[list[Block]] = []
+    of: dict[tuple[int, str], list[Block]] = {}  # by depth and quantity
+    for block in graph.blocks:
+        deepest = max(depth[name] for name in block.inputs)
+        if not hasattr(block, "expressions"):
+            clusters.append([block])
+            depth.update(dict.fromkeys(block.outputs, deepest + 1))
+            continue
+        depth.update(dict.fromkeys(block.outputs, deepest))
+        linked = [(deepest, name) for name in (*block.inputs, *block.outputs) if name not in CLOCK_LEAVES]
+        mine = [block]
+        for found in _different(of[link] for link in linked if link in of):
+            clusters.remove(found)
+            mine = [*found, *mine]
+            of.update({link: mine for link, cluster in of.items() if cluster is found})
+        of.update(dict.fromkeys(linked, mine))
+        clusters.append(mine)
+    return clusters
+
+
+def _different(clusters: Iterable[list[Block]]) -> list[list[Block]]:
+    found: list[list[Block]] = []
+    for cluster in clusters:
+        if not any(cluster is other for other in found):
+            found.append(cluster)
+    return found

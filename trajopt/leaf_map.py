@@ -1,0 +1,187 @@
+"""From the unknowns y to the leaves at the nodes and back: values, gradients and Jacobians.
+
+Without their division by powers of T, leaves are linear in y: with Q_w = (B y + c)_w for component w of the
+leaves at a node, z_w = Q_w / T^l. So there are two steps. Derivatives by z become derivatives by (Q, T) node
+by node, where d z_w / d T = -l z_w / T; what remains is constant and sparse (`assembly.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.assembly import Entries, expand, joined
+from trajopt.block import Array, Values
+from trajopt.elimination import Elimination
+from trajopt.projection import Projection
+
+OWN = "arc_duration"  # the leaf that is T
+HIGHEST_POWER = 6  # of 1/T: two jerks in one product
+
+
+@dataclass(frozen=True, eq=False)
+class CurveGroup:
+    """Leaves side by side that are derivatives, of these orders, of the same curves."""
+
+    leaves: tuple[str, ...]
+    orders: Array
+    curves: slice
+    columns: slice
+    basis: Array  # (K, 1, width, orders)
+
+    @property
+    def curve_count(self) -> int:
+        return self.curves.stop - self.curves.start
+
+
+@dataclass(frozen=True, eq=False)
+class LeafPoint:
+    """Leaves at one y: z and dz/dT (K, width), the powers of 1/T (arcs, 7), dz/dQ, and z by name."""
+
+    z: Array
+    slope: Array
+    powers: Array
+    scale: Array
+    inverse: Array
+    values: Values
+
+
+class LeafMap:
+    """The leaves `needed`, side by side: derivatives of the joints, extra curves, then those of the clock."""
+
+    def __init__(self, projection: Projection, elimination: Elimination, needed: Iterable[str]) -> None:
+        wanted = {OWN, *needed}
+        clock = [leaf for leaf in projection.clock_leaves if leaf in wanted]
+        spline = [leaf for leaf in projection.spline if leaf in wanted]
+        self.projection, self.elimination = projection, elimination
+        self.leaves = (*spline, *clock)
+        self.nodes = projection.nodes.count
+        self.groups = _curve_groups(projection, spline)
+        self.spline_width = max((group.columns.stop for group in self.groups), default=0)
+        widths = [projection.clock_jacobian(leaf).shape[1] for leaf in clock]
+        self.width = self.spline_width + sum(widths)
+        self.own = self.spline_width + sum(widths[: clock.index(OWN)])
+        by_column = [np.repeat(group.orders, group.curve_count) for group in self.groups]
+        self.order = np.concatenate([*by_column, np.zeros(sum(widths), dtype=np.int64)]).astype(np.int64)
+        arc = projection.nodes.arc
+        self._arc = None if arc[-1] == 0 else arc
+        self._first_of_arc = np.flatnonzero(np.diff(arc, prepend=-1))
+        by_x = _leaf_matrix(projection, self.groups, clock, (self.nodes, self.width))
+        self.B = sparse.csr_array(by_x @ elimination.N)
+        self.B.sum_duplicates()
+        self._B_transposed = self.B.T.tocsr()
+        self._c = by_x @ elimination.c
+
+    def at(self, y: Array) -> LeafPoint:
+        """All leaves at y, real or complex."""
+        Q = (self.B @ y + self._c).reshape(self.nodes, self.width)
+        inverse = 1.0 / Q[self._first_of_arc, self.own]
+        powers = inverse[:, None] ** np.arange(HIGHEST_POWER + 1)
+        scale, inverse = self.by_node(powers[:, self.order]), self.by_node(inverse[:, None])
+        z = Q * scale
+        values, cursor = {}, 0
+        for group in self.groups:
+            for leaf in group.leaves:
+                values[leaf] = z[:, cursor : cursor + group.curve_count].copy()
+                cursor += group.curve_count
+        for leaf in self.leaves[len(values) :]:
+            end = cursor + self.projection.clock_jacobian(leaf).shape[1]
+            values[leaf], cursor = z[:, cursor:end].copy(), end
+        return LeafPoint(z, -self.order * inverse * z, powers, scale, inverse, values)
+
+    def by_node(self, by_arc: Array) -> Array:
+        """(arcs, ...) as (K, ...), or as (1, ...) where there is one arc."""
+        return by_arc if self._arc is None else by_arc[self._arc]
+
+    def gradient(self, point: LeafPoint, bar: Array) -> Array:
+        """d/dy of a scalar from its adjoints bar (K, width) of z."""
+        by_Q = bar * point.scale
+        by_Q[:, self.own] += (bar * point.slope).sum(axis=1)
+        return self._B_transposed @ by_Q.ravel()
+
+    # -- Jacobian -----------------------------------------------------------------------------------------
+
+    def jacobian(self, point: LeafPoint, D: Array) -> Array:
+        """The raw derivatives of `jacobian_entries` from those by z, D (K, rows, width).
+
+        By the local control points of every group, (K, rows, i, curve), then by the leaves of the clock.
+        """
+        nodes, rows = D.shape[:2]
+        parts = []
+        for group in self.groups:
+            powers = self.by_node(point.powers[:, group.orders])[:, None, None, :]
+            by_order = D[:, :, group.columns].reshape(nodes, rows, group.orders.size, -1)
+            parts.append(np.matmul(group.basis * powers, by_order).ravel())
+        clock = D[:, :, self.spline_width :].copy()
+        along = np.matmul(D[:, :, : self.spline_width], point.slope[:, : self.spline_width, None])
+        clock[:, :, self.own - self.spline_width] += along[:, :, 0]
+        return np.concatenate([*parts, clock.ravel()])
+
+    def jacobian_entries(self, pattern: Array) -> tuple[Entries, int]:
+        """Node and row, as k * rows + row, and column of y of every raw derivative; and how many there are.
+
+        pattern : (rows, width), where D may differ from zero
+        """
+        rows, offset, parts = pattern.shape[0], 0, []
+        N, columns = self.elimination.N, self.projection.columns
+        for group in self.groups:
+            by_order = pattern[:, group.columns].reshape(rows, group.orders.size, -1)
+            felt = np.einsum("kil,rlj->krij", group.basis[:, 0] != 0.0, by_order)
+            index = np.flatnonzero(felt)
+            k, row, i, curve = np.unravel_index(index, felt.shape)
+            origin, column, factor = expand(N, columns[k, i, group.curves.start + curve])
+            parts.append(Entries(offset + index[origin], (k * rows + row)[origin], column, factor))
+            offset += felt.size
+        clock = pattern[:, self.spline_width :].copy()
+        clock[:, self.own - self.spline_width] |= pattern[:, self.order > 0].any(axis=1)
+        shape = (self.nodes, *clock.shape)
+        index = np.flatnonzero(np.broadcast_to(clock, shape))
+        k, row, leaf = np.unravel_index(index, shape)
+        origin, column, factor = expand(self.B, k * self.width + self.spline_width + leaf)
+        parts.append(Entries(offset + index[origin], (k * rows + row)[origin], column, factor))
+        return joined(parts), offset + int(np.prod(shape))
+
+
+def _curve_groups(projection: Projection, spline: list[str]) -> tuple[CurveGroup, ...]:
+    by_curves: dict[tuple[int, int], list[str]] = {}
+    for leaf in spline:
+        curves = projection.spline[leaf].curves
+        by_curves.setdefault((curves.start, curves.stop), []).append(leaf)
+    groups, cursor = [], 0
+    for (start, stop), leaves in by_curves.items():
+        orders = np.array([projection.spline[leaf].order for leaf in leaves])
+        end = cursor + orders.size * (stop - start)
+        basis = np.ascontiguousarray(np.moveaxis(projection.nodes.basis[orders], 0, -1)[:, None])
+        groups.append(CurveGroup(tuple(leaves), orders, slice(start, stop), slice(cursor, end), basis))
+        cursor = end
+    return tuple(groups)
+
+
+def _leaf_matrix(projection: Projection, groups, clock, shape: tuple[int, int]) -> sparse.csr_array:
+    """Q at all nodes, component by component, as a matrix times x."""
+    nodes, width = shape
+    tail = projection.layout.control_point_count
+    rows, columns, values = [], [], []
+    for group in groups:
+        by_order = group.basis[:, 0].transpose(0, 2, 1)[:, :, None, :]  # (K, orders, 1, i)
+        target = projection.columns[:, :, group.curves].transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
+        full = np.broadcast_shapes(by_order.shape, target.shape)
+        component = group.columns.start + np.arange(full[1] * full[2]).reshape(full[1], full[2], 1)
+        row = np.arange(nodes)[:, None, None, None] * width + component
+        for into, part in ((rows, row), (columns, target), (values, by_order)):
+            into.append(np.broadcast_to(part, full).ravel())
+    cursor = groups[-1].columns.stop if groups else 0
+    for leaf in clock:
+        jacobian = projection.clock_jacobian(leaf)
+        k, component, column = np.nonzero(jacobian)
+        rows.append(k * width + cursor + component)
+        columns.append(tail + column)
+        values.append(jacobian[k, component, column])
+        cursor += jacobian.shape[1]
+    row, column, value = (np.concatenate(parts) for parts in (rows, columns, values))
+    kept = value != 0.0
+    places = (row[kept], column[kept])
+    return sparse.coo_array((value[kept], places), shape=(nodes * width, projection.layout.size)).tocsr()
