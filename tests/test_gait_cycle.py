@@ -10,7 +10,7 @@ import pytest
 
 import dynamics
 import trajopt
-from problems import gait, planar_walker
+from problems import gait, planar_walker, two_link_rr
 from problems.human import credibility, free_body, tables
 from problems.human.cycle import gait_cycle, mirrored_load
 from problems.human.measured import measured, quantities
@@ -144,6 +144,13 @@ def test_motions_that_do_not_repeat_themselves_have_no_cycle(walk):
     broken = replace(walk, curve=replace(walk.curve, control_points=(points,)))
     with pytest.raises(ProblemError, match=r"ends 0\.\d+ from where '.*' began, and is not its mirror"):
         gait_cycle(broken)
+
+
+def test_motions_of_others_have_no_cycle(walk):
+    with pytest.raises(UnknownNameError, match=r"no joint 'knee_flex' \(did you mean 'knee_"):
+        gait_cycle(walk, 3).angle("knee_flex")
+    with pytest.raises(UnknownNameError, match="the motion has no joint 'global_tx'"):
+        gait_cycle(trajopt.solve(two_link_rr.build(intervals=4), progress="silent"))
 
 
 @pytest.mark.parametrize("quantity", quantities())

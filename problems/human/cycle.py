@@ -16,7 +16,7 @@ import numpy as np
 
 from problems.human.ground_reaction import MIRRORED
 from problems.human.model import GRAVITY, TABLE_HEIGHT, other_side, step_symmetry
-from trajopt.errors import ProblemError
+from trajopt.errors import ProblemError, UnknownNameError, near_matches
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
@@ -55,8 +55,8 @@ class Cycle:
         return self.mass * GRAVITY
 
     def angle(self, joint: str) -> np.ndarray:
-        """Degrees of a joint, (K,)."""
-        return np.rad2deg(self.q[:, self.joint_names.index(joint)])
+        """Degrees of a joint, (K,); UnknownNameError for one that does not move."""
+        return np.rad2deg(self.q[:, _column(self.joint_names, joint)])
 
     def reaction(self, side: str) -> np.ndarray:
         """[moment; force] of the ground on the foot of a side, "r" or "l", (K, 6), about the world origin."""
@@ -82,7 +82,7 @@ def gait_cycle(solution: Solution, samples: int = 201) -> Cycle:
     states = [solution.q(t), solution.v(t), solution.a(t)]
     if mirrored:
         t, states, loads = _both_halves(solution, t, states, loads)
-    forward = names.index("global_tx")
+    forward = _column(names, "global_tx")
     travelled = float(states[0][-1, forward] - states[0][0, forward])
     recipe = solution.recipe.parameters if solution.recipe else {}
     model: Any = solution.problem.dynamics
@@ -110,7 +110,7 @@ def other_end(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _travelled(solution: Solution) -> float:
-    forward = solution.joint_names.index("global_tx")
+    forward = _column(solution.joint_names, "global_tx")
     return float(solution.q(solution.duration)[forward] - solution.q(0.0)[forward])
 
 
@@ -128,6 +128,12 @@ def _changes_sides(solution: Solution) -> bool:
         f"the motion of {solution.name} ends {gap.max():.3g} from where '{worst}' began, and is not its "
         "mirror image either: a gait cycle needs a step that repeats itself"
     )
+
+
+def _column(names: tuple[str, ...], joint: str) -> int:
+    if joint not in names:
+        raise UnknownNameError(f"the motion has no joint '{joint}'{near_matches(joint, names)}")
+    return names.index(joint)
 
 
 def _loads(solution: Solution, t: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,0 +1,56 @@
+"""The script that writes the page of the walk: its tables and where they go."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from problems.human.credibility import Criterion
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def script():
+    spec = importlib.util.spec_from_file_location("gait_report", ROOT / "scripts" / "gait_report.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_values_that_are_not_met_are_bold(script):
+    good, bad = Criterion("peak", 1.0, 0.9, 1.3, "BW"), Criterion("peak", 2.0, 0.9, 1.3, "BW")
+    text = script.side_by_side({0.6: (good,), 0.7: (bad,)})
+    assert text.splitlines()[-1] == "| peak | 0.9 .. 1.3 BW | 1 | **2** |"
+    assert "L = 0.6 m | L = 0.7 m" in text
+
+
+def test_tables_replace_what_stands_in_their_place_alone(script, tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- runs -->\n<!-- end -->\nb\n<!-- criteria -->\nold\n<!-- end -->\nc\n")
+    monkeypatch.setattr(script, "PAGE", page)
+    for text in ("first", "new"):
+        script.fill("runs", text)
+        script.fill("criteria", "table")
+    assert page.read_text() == (
+        "a\n<!-- runs -->\nnew\n<!-- end -->\nb\n<!-- criteria -->\ntable\n<!-- end -->\nc\n"
+    )
+    with pytest.raises(SystemExit, match="has no place for 'nothing'"):
+        script.fill("nothing", "")
+
+
+def test_the_page_has_a_place_for_every_table_and_a_file_for_every_picture(script):
+    text = script.PAGE.read_text(encoding="utf-8")
+    assert all(f"<!-- {name} -->" in text for name in ("runs", "criteria", "identities"))
+    pictures = [part.split(")")[0] for part in text.split("](figures/")[1:]]
+    assert len(pictures) == 11 and all((script.PICTURES / name).exists() for name in pictures)
+
+
+@pytest.mark.long
+def test_a_walk_is_reported_whole(script, tmp_path):
+    walk = script.solved(0.6)
+    script.report(walk, tmp_path)
+    assert {"solution.npz", "gait.gif", "gait_angles.png", "gait.md", "torques.sto"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
+    assert "| unknowns | 152 |" in script.runs({0.6: walk})
