@@ -65,7 +65,7 @@ def ground_wrench(node):
     return [WEIGHT * part for part in (0.0, 0.0, moment, along, heel + toe, 0.0)]
 
 
-@trajopt.term
+@trajopt.term(components=["x", "y", "foot"])
 def unpowered(node):
     """What motors at x, y and the angle of the foot would have to do."""
     return node.tau[:3] / WEIGHT

@@ -45,6 +45,24 @@ def test_a_solve_without_iterations_or_active_constraints_is_reported_too():
     assert "squared acceleration" in report.html(solution)
 
 
+def test_limits_that_would_change_nothing_are_not_called_active(solution):
+    assert report.active_constraints(solution) == ()
+    assert "Nothing: no limit is active" in report.html(solution)
+
+
+def test_a_certified_solve_shows_its_certificate_and_the_multipliers_of_its_arcs():
+    solution = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified(tol=1e-6))
+    page = report.html(solution)
+    assert "certificate: holds" in page and "multipliers of torque limits" in page
+    limits = [active for active in report.active_constraints(solution) if not active.equation]
+    assert {active.name for active in limits} == {"torque limits"}
+
+
+def test_unknown_curves_and_the_robot_are_drawn():
+    page = report.html(trajopt.solve(problems.hop.build(), trajopt.Ipopt(max_iterations=3)))
+    assert "toe, an unknown curve" in page and 'class="link"' in page and "light first and dark last" in page
+
+
 def test_charts_have_round_ticks_and_gaps():
     assert np.allclose(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     assert np.allclose(ticks(-3.0, 7.0), [-2.0, 0.0, 2.0, 4.0, 6.0])
@@ -52,7 +70,9 @@ def test_charts_have_round_ticks_and_gaps():
     text = line_chart(x, {"a<b": np.array([1.0, 2.0, np.nan, 2.0, 1.0])}, "x", "y")
     assert text.count("<polyline") == 2 and "a&lt;b" in text
     assert "1e-" in line_chart(x, {"": 10.0**-x}, "x", "y", logarithmic=True)
-    assert "<svg" in line_chart(x, {}, "x", "y")
+    assert "no finite value" in line_chart(x, {}, "x", "y")
+    assert "zero throughout" in line_chart(x, {"": 0.0 * x}, "x", "y", logarithmic=True)
+    assert "<circle" in line_chart(x, {"": np.array([1.0, np.nan, 1.0, 2.0, 3.0])}, "x", "y")
 
 
 def test_the_command_writes_the_report_where_it_is_asked_to(tmp_path):

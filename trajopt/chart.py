@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 560, 220
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
+DARK, BRIGHT = (0, 38, 61), (183, 215, 238)  # shades of the last and the first snapshot
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito
 
 
@@ -31,7 +32,10 @@ def line_chart(
         return across, up
 
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(y_label)}">']
-    for tick in ticks(low, high):
+    if not everything.size:
+        middle = f'x="{WIDTH / 2}" y="{HEIGHT / 2}" text-anchor="middle"'
+        parts.append(f"<text {middle}>{'zero throughout' if logarithmic else 'no finite value'}</text>")
+    for tick in ticks(low, high, whole=logarithmic) if everything.size else ():
         _, (y,) = place(np.zeros(1), np.array([tick]))
         text = f"1e{tick:g}" if logarithmic else f"{tick:g}"
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
@@ -47,19 +51,46 @@ def line_chart(
             points = " ".join(
                 f"{a:.1f},{b:.1f}" for a, b in zip(*place(x[piece], values[piece]), strict=True)
             )
-            parts.append(f'<polyline stroke="{colour}" points="{points}"/>')
+            alone = piece.stop - piece.start == 1
+            places = points.split(",")
+            dot = f'<circle cx="{places[0]}" cy="{places[-1]}" r="2.5" fill="{colour}"/>'
+            parts.append(dot if alone else f'<polyline stroke="{colour}" points="{points}"/>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{escape(x_label)}</text></svg>')
     legend = "".join(
-        f'<span style="color:{COLOURS[i % len(COLOURS)]}">{escape(name)}</span>'
+        f'<span><i style="background:{COLOURS[i % len(COLOURS)]}"></i>{escape(name)}</span>'
         for i, name in enumerate(curves)
+        if name
     )
     return f"<figure><figcaption>{escape(y_label)} {legend}</figcaption>{''.join(parts)}</figure>"
 
 
-def ticks(low: float, high: float, about: int = 5) -> NDArray:
-    """Round numbers between low and high: 1, 2 or 5 times a power of ten apart."""
-    rough = (high - low) / about
+def motion_chart(lines: NDArray, labels: tuple[str, str]) -> str:
+    """Line segments (snapshots, segments, 2, 2) of a robot, one scale on both axes, from light to dark."""
+    low, high = lines.min(axis=(0, 1, 2)), lines.max(axis=(0, 1, 2))
+    space = np.array([WIDTH - LEFT - RIGHT, 2 * HEIGHT - TOP - BOTTOM], dtype=float)
+    scale = float((space / np.maximum(high - low, 1e-9)).min())
+    tall = TOP + BOTTOM + scale * float(high[1] - low[1])
+    wide = LEFT + RIGHT + scale * float(high[0] - low[0])
+    frame = f'<svg viewBox="{(wide - WIDTH) / 2:.0f} 0 {WIDTH} {tall:.0f}" role="img" aria-label="motion">'
+    parts = [frame]
+    for number, shape in enumerate(lines):
+        shade = 1.0 - number / max(len(lines) - 1, 1)
+        colour = "#" + "".join(f"{round(d + shade * (b - d)):02x}" for d, b in zip(DARK, BRIGHT, strict=True))
+        for (x1, y1), (x2, y2) in shape:
+            ends = [LEFT + scale * (x - low[0]) for x in (x1, x2)]
+            ups = [tall - BOTTOM - scale * (y - low[1]) for y in (y1, y2)]
+            parts.append(
+                f'<line class="link" stroke="{colour}" x1="{ends[0]:.1f}" x2="{ends[1]:.1f}" '
+                f'y1="{ups[0]:.1f}" y2="{ups[1]:.1f}"/>'
+            )
+    caption = f"motion, {labels[0]} across and {labels[1]} up, light first and dark last"
+    return f'<figure class="tall"><figcaption>{escape(caption)}</figcaption>{"".join(parts)}</svg></figure>'
+
+
+def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> NDArray:
+    """Round numbers between low and high: 1, 2 or 5 times a power of ten apart, or `whole` ones alone."""
+    rough = max((high - low) / about, 1.0 if whole else 0.0)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough * 0.999)
     inside = np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
@@ -71,7 +102,7 @@ def _heights(values: NDArray, logarithmic: bool) -> NDArray:
     if not logarithmic:
         return values
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log10(values)
+        return np.where(values > 0.0, np.log10(values), np.nan)
 
 
 def _range(values: NDArray) -> tuple[float, float]:

@@ -10,14 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trajopt.chart import line_chart
+from trajopt.chart import line_chart, motion_chart
+from trajopt.plane import checked_segments, plane
+from trajopt.terms import Quantity
+from trajopt.use import Neighbours, selected_nodes
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 SAMPLES = 400
 ACTIVE = 1e-6  # of the largest multiplier of the constraint: what counts as holding the optimum back
+MATTERS = 1e-6  # of the objective: what giving way by all of its limit must bring for a constraint to count
+SNAPSHOTS, DIGITS = 9, 6
+SHORTEST = 1.0  # ms, of callbacks worth a line
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222 }
@@ -25,10 +32,15 @@ body { max-width: 1180px; margin: 2em auto; padding: 0 1em }
 h1 { font-size: 1.5em } h2 { font-size: 1.1em; margin-top: 2em; border-bottom: 1px solid #ccc }
 table { border-collapse: collapse } td, th { padding: .15em .9em .15em 0; text-align: left }
 td.number { text-align: right; font-variant-numeric: tabular-nums }
+.tall { grid-row: span 2 }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(430px, 1fr)); gap: 1em }
-figure { margin: 0 } figcaption span { margin-left: .9em } svg { width: 100% }
+.charts { grid-auto-flow: dense }
+figure { margin: 0 } figcaption span { margin-left: .9em; white-space: nowrap } svg { width: 100% }
+figcaption i { display: inline-block; width: .7em; height: .7em; margin-right: .3em }
+table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
 svg text { font-size: 11px; fill: #444 }
-polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .bad { color: #b00020 }
+polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .link { stroke-width: 2.2 }
+.link { stroke-linecap: round } .bad { color: #b00020 }
 """
 
 
@@ -36,28 +48,40 @@ polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .bad { color: 
 class ActiveConstraint:
     """Where one component of a constraint holds the optimum back, by its multipliers.
 
-    share is that of the nodes with a multiplier, largest the largest one in objective per unit.
+    share is that of the nodes with a multiplier, largest the largest one in objective per unit; an equation
+    holds everywhere.
     """
 
     name: str
     component: str
     share: float
     largest: float
+    equation: bool = False
 
 
 def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
-    """The components of constraints with multipliers that matter, largest first."""
+    """The components of constraints with multipliers that matter, limits before equations, largest first."""
     found = []
+    stated = {use.name: use for use in solution.problem.constraints}
     for name, multipliers in solution.multipliers.items():
         size = np.abs(multipliers).max(initial=0.0)
-        if size == 0.0:
+        if not _matters(solution, name, multipliers):
             continue
+        equation = name not in stated or bool(np.any(stated[name].lower == stated[name].upper))
         for i, column in enumerate(np.abs(multipliers).T):
             if column.max(initial=0.0) > ACTIVE * size:
                 share = float(np.mean(column > ACTIVE * size))
                 label = labels_of(solution, name, multipliers.shape[1])[i]
-                found.append(ActiveConstraint(name, label, share, float(column.max())))
-    return tuple(sorted(found, key=lambda active: -active.largest))
+                found.append(ActiveConstraint(name, label, share, float(column.max()), equation))
+    return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
+
+
+def _matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
+    """Whether a constraint that gave way by the size of its limit would change the objective visibly."""
+    bounds = [np.abs([use.lower, use.upper]) for use in solution.problem.constraints if use.name == name]
+    finite = [part[np.isfinite(part)] for part in bounds]
+    size = max([1.0, *(float(part.max(initial=0.0)) for part in finite)])
+    return float(np.abs(multipliers).max(initial=0.0)) * size > MATTERS * abs(solution.objective)
 
 
 def time_split(solution: Solution) -> dict[str, float]:
@@ -84,7 +108,8 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
         _section(
             "What held the optimum back", _active_table(solution) + _charts(_multiplier_charts(solution))
         ),
-        _section("Checks", f"<pre>{escape(str(solution.verify()))}</pre>"),
+        _certificate(solution),
+        _section("Checks", f"<pre>{escape(_without_title(str(solution.verify())))}</pre>"),
         _section("Way to the optimum", _charts(_history_charts(solution))),
         _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
     ]
@@ -101,9 +126,26 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
 def _detail(solution: Solution) -> str:
     facts = f"{solution.n_variables} unknowns, {solution.n_constraints} rows"
     if solution.recipe is not None:
-        changed = ", ".join(f"{key}={value}" for key, value in solution.recipe.parameters.items())
-        facts += f"; {changed}"
+        facts += f"; {', '.join(f'{k}={_short(v)}' for k, v in solution.recipe.parameters.items())}"
     return f"<p>{escape(facts)}</p>" + (f"<p>{escape(solution.detail)}</p>" if solution.detail else "")
+
+
+def _short(value: Any) -> str:
+    """A parameter without the digits that nobody reads."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(_short(entry) for entry in value)})"
+    text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _certificate(solution: Solution) -> str:
+    if solution.certificate is None:
+        return ""
+    return _section("Certificate", f"<pre>{escape(str(solution.certificate))}</pre>")
+
+
+def _without_title(report: str) -> str:
+    return report.partition("\n")[2].strip("\n")
 
 
 def _cost_rows(solution: Solution) -> Iterable[tuple]:
@@ -116,32 +158,58 @@ def _cost_rows(solution: Solution) -> Iterable[tuple]:
 def _time_rows(solution: Solution) -> Iterable[tuple]:
     total = solution.seconds or 1.0
     for name, seconds in time_split(solution).items():
+        if name == "callback" and 1e3 * seconds < SHORTEST:
+            continue
         yield name, f"{1e3 * seconds:.2f}", f"{seconds / total:.0%}"
     yield f"all of {solution.iterations} iterations", f"{1e3 * solution.seconds:.2f}", ""
 
 
 def _motion_charts(solution: Solution) -> Iterable[str]:
     t = np.linspace(0.0, solution.duration, SAMPLES)
+    yield from _pictures(solution)
     curves = {"positions": solution.q, "velocities": solution.v, "torques and forces": solution.tau}
     for label, curve in curves.items():
         values = curve(t)
         named = dict(zip(solution.joint_names, values.T, strict=True))
         yield line_chart(t, named, "t [s]", label)
+    for name, extra in solution.problem.extras.items():
+        values = solution.value(Quantity(f"extra:{name}"), t).T
+        labels = solution.problem.component_names(f"extra:{name}", extra.lower.size)
+        yield line_chart(t, dict(zip(labels, values, strict=True)), "t [s]", f"{name}, an unknown curve")
+
+
+def _pictures(solution: Solution) -> Iterable[str]:
+    skeleton = getattr(solution.problem.dynamics, "skeleton", None)
+    if skeleton is not None:
+        shown_at = np.linspace(0.0, solution.duration, SNAPSHOTS)
+        lines = checked_segments(skeleton(solution.q(shown_at)), SNAPSHOTS)
+        axes = plane(lines)
+        yield motion_chart(lines[..., axes], ("xyz"[axes[0]], "xyz"[axes[1]]))
 
 
 def _active_table(solution: Solution) -> str:
     rows = [
-        (active.name, active.component, f"{active.share:.0%}", f"{active.largest:.4g}")
+        (
+            active.name,
+            active.component,
+            "everywhere" if active.equation else f"at {active.share:.0%} of nodes",
+            f"{active.largest:.4g}",
+        )
         for active in active_constraints(solution)
     ]
-    return _table(("constraint", "component", "of its nodes", "largest multiplier"), rows)
+    if not rows:
+        return "<p>Nothing: no limit is active.</p>"
+    return _table(("constraint", "component", "active", "largest multiplier"), rows)
 
 
 def _multiplier_charts(solution: Solution) -> Iterable[str]:
     for name, multipliers in solution.multipliers.items():
-        if multipliers.shape[0] == solution.node_times.size and np.any(multipliers):
-            curves = dict(zip(labels_of(solution, name, multipliers.shape[1]), multipliers.T, strict=True))
-            yield line_chart(solution.node_times, curves, "t [s]", f"multipliers of {name}")
+        times = times_of_rows(solution, name, len(multipliers))
+        if times is not None and times.size > 1 and _matters(solution, name, multipliers):
+            labels = labels_of(solution, name, multipliers.shape[1])
+            named = zip(labels, multipliers.T, strict=True)
+            held = {label: column for label, column in named if column.any()}
+            yield line_chart(times, held, "t [s]", f"multipliers of {name}")
 
 
 def _history_charts(solution: Solution) -> Iterable[str]:
@@ -150,6 +218,21 @@ def _history_charts(solution: Solution) -> Iterable[str]:
     iteration, objective, violation = solution.history.T
     yield line_chart(iteration, {"": objective}, "iteration", "scaled objective")
     yield line_chart(iteration, {"": violation}, "iteration", "largest violation", logarithmic=True)
+
+
+def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | None:
+    """The times of the rows of a constraint; None where they are not one per node it holds at."""
+    times = solution.node_times
+    if count == times.size:
+        return times
+    over = [use.over for use in solution.problem.constraints if use.name == constraint]
+    trajectory = solution.problem.trajectory
+    if trajectory.nodes.count == times.size and len(over) == 1 and not isinstance(over[0], Neighbours):
+        nodes = selected_nodes(trajectory, over[0])
+        if nodes.size == count:
+            return times[nodes]
+    inside = ~np.isin(times, solution.curve.starts)  # the Gauss points of certified arcs
+    return times[inside] if inside.sum() == count else None
 
 
 def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:

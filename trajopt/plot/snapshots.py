@@ -12,13 +12,13 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.errors import OptionError, ShapeError
+from trajopt.errors import OptionError
+from trajopt.plane import checked_segments, plane
 from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, settings, title
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
-FLAT = 1e-6  # of the motion's extent: thinner than this along a world axis, the motion is planar
 PATH_SAMPLES = 300
 MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar
 NARROWEST = 1.8  # inches
@@ -58,24 +58,6 @@ def motion(solution: Solution, *, snapshots: int = 9) -> Figure:
         figure.colorbar(bar, ax=axis, label="time (s)", shrink=0.8, aspect=30, pad=0.02)
         title(figure, solution)
     return figure
-
-
-def checked_segments(lines: NDArray, count: int) -> NDArray[np.float64]:
-    """Segments as (count, segments, 2, 3); ShapeError otherwise."""
-    lines = np.asarray(lines, dtype=float)
-    if lines.ndim != 4 or lines.shape[0] != count or lines.shape[2:] != (2, 3):
-        raise ShapeError(f"skeleton(q) returned shape {lines.shape}: expected ({count}, segments, 2, 3)")
-    return lines
-
-
-def plane(lines: NDArray) -> tuple[int, int]:
-    """The two world axes to draw, across and up: z is up wherever the motion leaves the horizontal plane."""
-    points = lines.reshape(-1, 3)
-    extent = np.ptp(points, axis=0)
-    flat = extent <= FLAT * extent.max()
-    dropped = 2 if flat[2] else int(np.argmin(extent[:2]))
-    across, up = (axis for axis in range(3) if axis != dropped)
-    return across, up
 
 
 def figure_size(flat_lines: NDArray) -> tuple[float, float]:
