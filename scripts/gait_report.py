@@ -12,7 +12,9 @@ from pathlib import Path
 
 import trajopt
 from problems import gait
-from problems.human import credibility, plot
+from problems.human import plot
+from problems.human.credibility import Criterion, credibility
+from problems.human.identities import identities
 from problems.human.outputs import FIGURES, draw
 
 ROOT = Path(__file__).parent.parent
@@ -35,8 +37,8 @@ def main() -> None:
             figure.savefig(PICTURES / f"gait_{name}_{centimetres(length)}.png", dpi=130)
     plot.animate(walks[LENGTHS[-1]], PICTURES / f"gait_{centimetres(LENGTHS[-1])}.gif")
     fill("runs", runs(walks))
-    fill("criteria", side_by_side({L: credibility.credibility(walk) for L, walk in walks.items()}))
-    fill("identities", side_by_side({L: credibility.identities(walk) for L, walk in walks.items()}))
+    fill("criteria", side_by_side({L: credibility(walk) for L, walk in walks.items()}))
+    fill("identities", side_by_side({L: identities(walk) for L, walk in walks.items()}))
 
 
 def solved(length: float) -> trajopt.Solution:
@@ -81,7 +83,7 @@ def runs(walks: dict[float, trajopt.Solution]) -> str:
     return "\n".join([f"| | {head} |", "| --- |" + " --- |" * len(walks), *rows])
 
 
-def side_by_side(found: dict[float, tuple[credibility.Criterion, ...]]) -> str:
+def side_by_side(found: dict[float, tuple[Criterion, ...]]) -> str:
     """One line per criterion, one column per walk; values in bold where they are not what is wanted."""
     lengths = " | ".join(f"L = {length:g} m" for length in found)
     lines = [f"| criterion | wanted | {lengths} |", "| --- | --- |" + " --- |" * len(found)]

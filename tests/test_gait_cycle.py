@@ -11,8 +11,10 @@ import pytest
 import dynamics
 import trajopt
 from problems import gait, planar_walker, two_link_rr
-from problems.human import credibility, free_body, tables
+from problems.human import free_body, tables
+from problems.human.credibility import credibility, table
 from problems.human.cycle import gait_cycle, mirrored_load
+from problems.human.identities import identities
 from problems.human.measured import measured, quantities
 from problems.human.whole_body import centre_of_pressure, sole, thigh_inclination, whole_body
 from trajopt.errors import ProblemError, UnknownNameError
@@ -67,8 +69,8 @@ def test_a_mirrored_load_pushes_from_the_mirrored_place():
 
 @pytest.mark.parametrize("which", ["walk", "step"])
 def test_identities_hold_for_every_periodic_step(which, request):
-    found = credibility.identities(request.getfixturevalue(which))
-    assert len(found) == 8 and all(each.met for each in found), credibility.table(found)
+    found = identities(request.getfixturevalue(which))
+    assert len(found) == 8 and all(each.met for each in found), table(found)
 
 
 def test_free_bodies_see_what_is_wrong(step):
@@ -131,11 +133,21 @@ def test_the_thigh_inclines_by_hip_minus_pelvis_in_the_sagittal_plane(walk):
 
 
 def test_criteria_say_what_is_met(walk):
-    found = {each.name: each for each in credibility.credibility(walk)}
+    found = {each.name: each for each in credibility(walk)}
     assert len(found) == 15
     assert found["knee, peak in swing"].met and 55.0 < found["knee, peak in swing"].value < 75.0
-    text = credibility.table([replace(found["knee, peak in swing"], value=80.0)])
+    text = table([replace(found["knee, peak in swing"], value=80.0)])
     assert "| 80 deg | 45 .. 75 deg | **no** |" in text
+
+
+def test_a_motion_that_repeats_itself_without_a_mirror_is_the_cycle_already(walk):
+    points = walk.curve.control_points[0].copy()
+    points[-1] = points[0]
+    points[-1, walk.joint_names.index("global_tx")] += 1.2
+    stride = replace(walk, curve=replace(walk.curve, control_points=(points,)))
+    cycle = gait_cycle(stride, 11)
+    assert cycle.time.size == 11 and cycle.duration == walk.duration
+    assert cycle.step_length == pytest.approx(0.6) and np.allclose(cycle.q, stride.q(cycle.time))
 
 
 def test_motions_that_do_not_repeat_themselves_have_no_cycle(walk):

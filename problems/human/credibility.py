@@ -1,25 +1,17 @@
-"""Is it a walk? Criteria against what people do, and identities that any motion of a body must satisfy.
-
-Criteria are bands around measured walking, as wide as adults differ at such speeds. Identities hold for every
-periodic step whatever is optimal, and are computed by means that the solve does not use: quadrature within
-spans, mirrored ends, free bodies from second derivatives of poses, energies.
-"""
+"""Is it a walk? Bands around what people do, as wide as adults differ at such speeds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-import trajopt
-from problems.human import free_body
-from problems.human.cycle import gait_cycle, other_end
+from problems.human.cycle import gait_cycle
 from problems.human.measured import WINTER, measured
-from problems.human.model import GLOBAL
 from problems.human.whole_body import (
+    LOADED,
     WholeBody,
     centre_of_pressure,
     inclination,
@@ -30,9 +22,6 @@ from problems.human.whole_body import (
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
-
-GAUSS_POINTS = 12  # per span; momentum is smooth there, and twelve leave rounding errors alone
-LOADED = 0.05  # of body weight: below it a centre of pressure means little
 
 
 @dataclass(frozen=True)
@@ -65,39 +54,6 @@ def credibility(solution: Solution) -> tuple[Criterion, ...]:
     """
     body = whole_body(gait_cycle(solution))
     return (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body), *_upper_body(body))
-
-
-def identities(solution: Solution) -> tuple[Criterion, ...]:
-    """What every step that repeats itself has: largest errors, relative to body weight where forces."""
-    body = whole_body(gait_cycle(solution, 61))
-    weight, model = body.cycle.weight, body.model
-    mean = mean_reaction(solution) / weight
-    posture, velocity = _asymmetry(solution)
-    moving = free_body.motion(model, body.q, body.v, body.a)
-    missing = np.abs(free_body.imbalance(model, moving, body.wrenches, body.loads)).max()
-    rate = free_body.energy(model, moving)[1]
-    supplied = np.einsum("ki,ki->k", body.tau, body.v) + free_body.power_of_loads(moving, body.loads)
-    pelvis = [model.joint_names.index(name) for name in GLOBAL]
-    return (
-        _small("mean vertical reaction - body weight", abs(mean[1] - 1.0), 1e-6, "BW"),
-        _small("mean fore-aft reaction", abs(mean[0]), 1e-6, "BW"),
-        _small("postures at both ends, mirrored", posture, 1e-8, "rad, m"),
-        _small("velocities at both ends, mirrored", velocity, 1e-8, "rad/s, m/s"),
-        _small("six global forces of the whole skeleton", np.abs(body.tau[:, pelvis]).max(), 1e-8, "N, N m"),
-        _small("balance of each of 23 segments, free-body", missing, 1e-8, "N, N m"),
-        _small("torques of the solve and of all 55 joints", _difference(solution), 1e-8, "N m"),
-        _small("power supplied - rate of energy", np.abs(supplied - rate).max(), 1e-8, "W"),
-    )
-
-
-def mean_reaction(solution: Solution) -> np.ndarray:
-    """Mean over the step of the total ground reaction (3,) N, by Gauss quadrature within spans."""
-    points, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
-    total = np.zeros(3)
-    for a, b in pairwise(np.unique(solution.knot_times)):
-        force = solution.value(trajopt.base_wrench, 0.5 * (a + b) + 0.5 * (b - a) * points)[:, 3:]
-        total += 0.5 * (b - a) * weights @ force
-    return total / solution.duration
 
 
 def table(criteria: Iterable[Criterion]) -> str:
@@ -183,24 +139,3 @@ def agreement(values: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
     moving = np.ptp(values) > 0.0 and np.ptp(reference) > 0.0
     r = float(np.corrcoef(values, reference)[0, 1]) if moving else np.nan
     return r, float(np.sqrt(np.mean((values - reference) ** 2)))
-
-
-def _asymmetry(solution: Solution) -> tuple[float, float]:
-    """Largest gaps of posture and velocity between the end of the motion and what its start demands."""
-    gaps = [
-        np.abs(curve(solution.duration) - expected).max()
-        for curve, expected in zip((solution.q, solution.v), other_end(solution), strict=True)
-    ]
-    return float(gaps[0]), float(gaps[1])
-
-
-def _difference(solution: Solution) -> float:
-    """Between torques of the solve, bodies merged, and those of the whole skeleton, on common joints."""
-    t = np.linspace(0.0, solution.duration, 31)
-    body = whole_body(gait_cycle(solution, t.size))
-    places = [body.model.joint_names.index(name) for name in solution.joint_names]
-    return float(np.abs(body.tau[: t.size, places] - solution.tau(t)).max())
-
-
-def _small(name: str, value: float, limit: float, unit: str) -> Criterion:
-    return Criterion(name, float(value), -np.inf, limit, unit)

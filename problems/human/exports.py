@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from problems.human.credibility import LOADED
 from problems.human.cycle import gait_cycle
 from problems.human.tables import freedoms
-from problems.human.whole_body import WholeBody, centre_of_pressure, whole_body
+from problems.human.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
 from trajopt.errors import ProblemError
 
 if TYPE_CHECKING:

@@ -13,13 +13,15 @@ FIGURES = ("angles", "torques", "reactions", "forces", "snapshots")
 
 def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     """Write figures of the gait cycle, an animation, exports and tables of criteria; names of the files."""
-    from problems.human import credibility, plot
+    from problems.human import plot
+    from problems.human.credibility import credibility, table
     from problems.human.exports import export
+    from problems.human.identities import identities
 
     names = [f"gait_{name}.{ending}" for name in FIGURES]
     for figure, name in zip(FIGURES, names, strict=True):
         getattr(plot, figure)(solution).savefig(folder / name)
     plot.animate(solution, folder / "gait.gif")
-    tables = [credibility.table(each(solution)) for each in (credibility.credibility, credibility.identities)]
+    tables = [table(each(solution)) for each in (credibility, identities)]
     (folder / "gait.md").write_text("\n\n".join(tables) + "\n", encoding="utf-8")
     return [*names, "gait.gif", "gait.md", *export(solution, folder)]

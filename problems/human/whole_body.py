@@ -15,6 +15,8 @@ from problems.human.cycle import UNLOADED, Cycle
 from problems.human.ground_reaction import zero_moment_point
 from problems.human.model import skeleton
 
+LOADED = 0.05  # of body weight: below it a centre of pressure means little
+
 
 @dataclass(frozen=True, eq=False)
 class WholeBody:

@@ -11,10 +11,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from problems.human.credibility import LOADED, agreement
+from problems.human.credibility import agreement
 from problems.human.cycle import Cycle, gait_cycle
 from problems.human.measured import TRIAL, WINTER, Measured, measured
-from problems.human.whole_body import WholeBody, centre_of_pressure, sole, thigh_inclination, whole_body
+from problems.human.whole_body import (
+    LOADED,
+    WholeBody,
+    centre_of_pressure,
+    sole,
+    thigh_inclination,
+    whole_body,
+)
 from trajopt.plot.style import PALETTE, panels, settings, title
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 
 import dynamics
-from problems.human.credibility import LOADED
 from problems.human.cycle import gait_cycle
 from problems.human.model import TABLE_HEIGHT
-from problems.human.whole_body import WholeBody, centre_of_pressure, whole_body
+from problems.human.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
 from trajopt.errors import OptionError
 from trajopt.plot.style import PALETTE, WIDTH, settings, title
 
