@@ -131,7 +131,66 @@ def drake_direct_collocation(intervals: int) -> Callable[[], float]:
     return solve
 
 
-PEERS = {"casadi": casadi_multiple_shooting, "drake": drake_direct_collocation}
+def opensim_moco(intervals: int) -> Callable[[], float]:
+    """Hermite-Simpson collocation of a Simbody model by MocoCasADiSolver, IPOPT; Moco's own tolerances."""
+    import opensim
+
+    opensim.Logger.setLevelString("Error")
+    model = opensim.Model()
+    model.setGravity(opensim.Vec3(0.0))
+    parent, place = model.getGround(), opensim.Vec3(0.0)
+    for name in ("shoulder", "elbow"):
+        # Simbody's bodies: origin on the joint's axis, inertia about the centre of mass.
+        inertia = opensim.Inertia(1e-3, INERTIA, INERTIA, 0.0, 0.0, 0.0)
+        body = opensim.Body(f"{name}_link", MASS, opensim.Vec3(CENTRE, 0.0, 0.0), inertia)
+        zero = opensim.Vec3(0.0)
+        joint = opensim.PinJoint(name, parent, place, zero, body, zero, zero)
+        joint.updCoordinate().setName(f"{name}_angle")  # motors find coordinates by name
+        model.addBody(body)
+        model.addJoint(joint)
+        motor = opensim.CoordinateActuator()
+        motor.setName(f"{name}_motor")
+        motor.setCoordinate(joint.updCoordinate())
+        motor.setOptimalForce(TORQUE)
+        motor.setMinControl(-1.0)
+        motor.setMaxControl(1.0)
+        model.addForce(motor)
+        parent, place = body, opensim.Vec3(LENGTH, 0.0, 0.0)
+    model.finalizeConnections()
+
+    def solve() -> float:
+        study = opensim.MocoStudy()
+        problem = study.updProblem()
+        problem.setModelAsCopy(model)  # setModel takes the model away: a second solve would crash
+        problem.setTimeBounds(0.0, [0.05, 5.0])
+        for name, first, last in zip(("shoulder", "elbow"), START, END, strict=True):
+            problem.setStateInfo(f"/jointset/{name}/{name}_angle/value", [-4.0, 4.0], first, last)
+            problem.setStateInfo(f"/jointset/{name}/{name}_angle/speed", [-50.0, 50.0], 0.0, 0.0)
+        problem.addGoal(opensim.MocoFinalTimeGoal())
+        solver = study.initCasADiSolver()
+        solver.set_num_mesh_intervals(intervals)
+        solver.set_parallel(0)  # one core, like everybody else here
+        solver.set_verbosity(0)
+        solver.set_optim_ipopt_print_level(0)
+        guess = solver.createGuess("bounds")  # then on the straight line within a second, as the others
+        guess.setTime(opensim.createVectorLinspace(guess.getNumTimes(), 0.0, 1.0))
+        for name, first, last in zip(("shoulder", "elbow"), START, END, strict=True):
+            line = opensim.createVectorLinspace(guess.getNumTimes(), first, last)
+            guess.setState(f"/jointset/{name}/{name}_angle/value", line)
+        solver.setGuess(guess)
+        answer = study.solve()
+        if not answer.success():
+            raise RuntimeError(answer.getStatus())
+        return float(answer.getFinalTime())
+
+    return solve
+
+
+PEERS = {
+    "casadi": casadi_multiple_shooting,
+    "drake": drake_direct_collocation,
+    "moco": opensim_moco,
+}
 
 
 def main() -> None:
@@ -142,7 +201,8 @@ def main() -> None:
         began = time.perf_counter()
         duration = solve()
         seconds.append(time.perf_counter() - began)
-    print(json.dumps({"duration": duration, "seconds": statistics.median(seconds)}))
+    sys.stdout.flush()
+    print("\n" + json.dumps({"duration": duration, "seconds": statistics.median(seconds)}), flush=True)
 
 
 if __name__ == "__main__":

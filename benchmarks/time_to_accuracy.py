@@ -15,6 +15,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,11 @@ from problems.two_link_rr import EXACT_DURATION
 ROOT = Path(__file__).resolve().parent.parent
 REPEATS = 5
 INTERVALS = (10, 20, 40, 80, 160)
-PEER_INTERVALS = {"casadi": (50, 100, 200, 400), "drake": (25, 50, 100)}
+PEER_INTERVALS = {"casadi": (50, 100, 200, 400), "drake": (25, 50, 100), "moco": (25, 50, 100)}
 NAMES = {
     "casadi": "CasADi multiple shooting, IPOPT",
     "drake": "Drake direct collocation, SNOPT",
-    "moco": "OpenSim Moco",
+    "moco": "OpenSim Moco, CasADi solver, IPOPT",
 }
 IMPORTED_AS = {"casadi": "casadi", "drake": "pydrake", "moco": "opensim"}
 
@@ -88,18 +89,25 @@ def peers(interpreters: list[str]) -> list[dict[str, Any]]:
     rows = []
     for name, module in IMPORTED_AS.items():
         home = next((python for python in interpreters if _imports(python, module)), None)
-        if home is None or name not in PEER_INTERVALS:
-            why = "not installed" if home is None else "installed, but no runner is written for it"
-            rows.append(row(NAMES[name], None, math.nan, math.nan, why))
+        if home is None:
+            rows.append(row(NAMES[name], None, math.nan, math.nan, "not installed"))
             continue
         for intervals in PEER_INTERVALS[name]:
             command = [home, "-m", "benchmarks.peers", name, str(intervals), str(REPEATS)]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            with tempfile.TemporaryDirectory() as folder:  # Moco leaves its log where it runs
+                done = subprocess.run(
+                    command,
+                    cwd=folder,
+                    env={**os.environ, "PYTHONPATH": str(ROOT)},
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
             if done.returncode:
                 lines = done.stderr.strip().splitlines() or ["no message"]
                 rows.append(row(NAMES[name], intervals, math.nan, math.nan, f"failed: {lines[-1]}"))
                 continue
-            answer = json.loads(done.stdout.strip().splitlines()[-1])
+            answer = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
             rows.append(row(NAMES[name], intervals, answer["duration"], answer["seconds"]))
     return rows
 
@@ -115,6 +123,7 @@ def certificates() -> list[dict[str, Any]]:
         "two_link_rr": problems.two_link_rr.build,
         "two_link_pr": problems.two_link_pr.build,
         "three_link_arm": problems.three_link_arm.build,
+        "six_axis_arm": problems.six_axis_arm.build,
     }
     found = []
     for name, build in builds.items():
@@ -141,7 +150,8 @@ def figure(rows: list[dict[str, Any]], path: Path) -> None:
 
     drawing = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = drawing.add_subplot()
-    styles = zip(("o-", "D", "s--", "^:"), ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), strict=True)
+    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
+    styles = zip(("o-", "D", "s--", "^:", "v-."), colours, strict=True)
     methods = list(dict.fromkeys(entry["method"] for entry in rows if math.isfinite(entry["seconds"])))
     for method, (marker, colour) in zip(methods, styles, strict=False):
         mine = [entry for entry in rows if entry["method"] == method and math.isfinite(entry["seconds"])]
@@ -168,7 +178,8 @@ def page(report: dict[str, Any]) -> str:
         "errors below 1e-10 say only that all of them agree. "
         f"`python -m benchmarks.time_to_accuracy`, medians of {REPEATS} solves after a warm-up, "
         f"{report['machine']}, {report['cores']} cores, load {report['load']:.1f} at the start. Ours are for "
-        "building, transcribing, solving and certifying, the peers' for a solve, Drake's with its program.",
+        "building, transcribing, solving and certifying, the peers' for a solve, Drake's and Moco's with its "
+        "program.",
         "",
         "| method | intervals | relative error | order | seconds | |",
         "| --- | --- | --- | --- | --- | --- |",

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,19 @@ def test_checkpoints_of_another_problem_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(errors.SolutionFileError, match="checkpoint of another problem"):
         solve_with_checkpoints(two_link_minimum_time(12), path)
     assert solve_with_checkpoints(two_link_minimum_time(12), path, resume=False).converged
+    solve_with_checkpoints(two_link_minimum_time(10), path, resume=False)
+    weaker = two_link_minimum_time(10)
+    weaker.constraints[-1] = replace(weaker.constraints[-1], upper=0.9 * weaker.constraints[-1].upper)
+    with pytest.raises(errors.SolutionFileError, match="of another problem \\(other bounds"):
+        solve_with_checkpoints(weaker, path)
+    heavier = two_link_minimum_time(10)
+    heavier.dynamics.mass = 0.6
+    with pytest.raises(errors.SolutionFileError, match="its functions have other values"):
+        solve_with_checkpoints(heavier, path)
+    with path.open("wb") as stream:
+        np.savez(stream, header=np.array('{"format": "else"}'), y=np.zeros(3), start=np.zeros(3))
+    with pytest.raises(errors.SolutionFileError, match="file of another kind"):
+        solve_with_checkpoints(heavier, path)
     path.write_text("not a checkpoint")
     with pytest.raises(errors.SolutionFileError, match="cannot be read as a checkpoint"):
         solve_with_checkpoints(two_link_minimum_time(12), path)
@@ -90,3 +104,17 @@ def test_impossible_options_are_refused(tmp_path):
         Checkpointed(trajopt.Ipopt(), tmp_path / "x", every=-1.0)
     with pytest.raises(errors.OptionError, match="is no folder"):
         Checkpointed(trajopt.Ipopt(), tmp_path / "missing" / "x")
+
+
+def test_a_refinement_leaves_the_checkpoint_to_the_problem_that_was_asked(tmp_path):
+    path = tmp_path / "solve.ckpt"
+    seen = []
+    solution = trajopt.solve(
+        two_link_minimum_time(20),
+        Checkpointed(trajopt.Ipopt(), path),
+        refine=trajopt.Certified(tol=1e-6),
+        progress=lambda iteration: seen.append(iteration.iteration),
+    )
+    assert solution.certificate.structure is not None
+    assert read(path, trajopt.transcribe(two_link_minimum_time(20))).size
+    assert seen.count(0) == 2  # the uniform solve, and the one on arcs, are both watched

@@ -36,23 +36,24 @@ class Budget:
 
     solver: Solver
     deadline: float
+    callback: Callback | None = None
 
     @staticmethod
-    def of(solver: Solver, seconds: float) -> Budget:
-        return Budget(solver, time.monotonic() + seconds)
+    def of(solver: Solver, seconds: float, callback: Callback | None = None) -> Budget:
+        return Budget(solver, time.monotonic() + seconds, callback)
 
     def brief(self, iterations: int) -> Budget:
         """The same with at most so many iterations a solve, where the solver knows such a limit."""
         allowed = getattr(self.solver, "max_iterations", None)
         if allowed is None:
             return self
-        return Budget(_with(self.solver, max_iterations=min(allowed, iterations)), self.deadline)
+        return replace(self, solver=_with(self.solver, max_iterations=min(allowed, iterations)))
 
     def near(self, options: Mapping[str, Any]) -> Budget:
         """The same with options of IPOPT's for starts near the answer, where the user has not set them."""
         if not isinstance(self.solver, Ipopt):
             return self
-        return Budget(_with(self.solver, options={**options, **self.solver.options}), self.deadline)
+        return replace(self, solver=_with(self.solver, options={**options, **self.solver.options}))
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve in what is left of the time."""
@@ -61,7 +62,7 @@ class Budget:
             raise Stopped("the time limit of the refinement was reached")
         own = getattr(self.solver, "time_limit", None)
         limited = _with(self.solver, time_limit=left if own is None else min(own, left))
-        result = limited.solve(nlp, callback, start)
+        result = limited.solve(nlp, callback or self.callback, start)
         if result.status is Status.INTERRUPTED:
             raise Stopped("the refinement was interrupted")
         return result

@@ -22,7 +22,7 @@ from trajopt.excess import largest_excesses, local_maxima, path_limits
 from trajopt.refinement import moved
 from trajopt.slowing import slowed
 from trajopt.solution import Solution
-from trajopt.solver import Solver, check_positive
+from trajopt.solver import Callback, Solver, check_positive
 from trajopt.structure_search import HIGHEST_DEGREE, Search, solved
 from trajopt.trajectory import Trajectory
 
@@ -59,10 +59,13 @@ class Certified:
         if not isinstance(self.rounds, int) or self.rounds < 1:
             raise OptionError(f"rounds is {self.rounds!r}: give a whole number of at least 1")
 
-    def refine(self, solution: Solution, solver: Solver) -> Solution:
-        """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes."""
-        budget = Budget.of(solver, self.time_limit)
-        search = Search(self, Budget.of(solver, FOR_THE_SEARCH * self.time_limit), solution)
+    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
+        """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.
+
+        progress sees every iteration of every solve.
+        """
+        budget = Budget.of(solver, self.time_limit, progress)
+        search = Search(self, Budget.of(solver, FOR_THE_SEARCH * self.time_limit, progress), solution)
         try:
             reason = _unsuited(solution) or search.run()
         except (Stopped, KeyboardInterrupt) as stop:

@@ -1,8 +1,9 @@
 """Checkpoints of a running solve on disk, from which a killed solve starts again.
 
-The file holds the best point known (the last iterate where the solver gives no better) with a fingerprint of
-the problem's sizes and names. It is written beside its place and renamed, so that a kill leaves the last
-checkpoint or none, never half of one; and not more often than every few seconds.
+The file holds the best point known (the last iterate where the solver gives no better) and what tells the
+problem from others: its bounds, and the values of its functions at its start. It is written beside its place
+and renamed, so that a kill leaves the last checkpoint or none, never half of one; and not more often than
+every few seconds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 FORMAT = "trajopt checkpoint"
+AGREEMENT = 1e-9  # relative, of bounds and values; machines differ by rounding, problems by more
 
 
 @dataclass
@@ -50,26 +53,31 @@ class Checkpointed:
         if not Path(self.path).parent.is_dir():
             raise OptionError(f"{Path(self.path).parent} is no folder: make it before the solve")
 
+    @property
+    def without_checkpoints(self) -> Solver:
+        """The solver itself, for solves that refine the answer."""
+        return self.solver
+
     def solve(
         self, nlp: SolverNLP, callback: Callback | None = None, start: WarmStart | None = None
     ) -> Result:
         """Solve from `start`, or from the checkpoint, writing checkpoints on the way."""
         if start is None and self.resume and Path(self.path).exists():
             start = WarmStart(read(self.path, nlp))
-        recorder = Recorder(nlp)
+        recorder, content = Recorder(nlp), fingerprint(nlp, nlp.start)
         latest, began = -np.inf, time.monotonic()
 
         def watch(iteration: Iteration) -> object:
             nonlocal latest
             if recorder.point is not None and time.monotonic() - latest >= self.every:
-                write(self.path, nlp, recorder.point, iteration.iteration)
+                write(self.path, content, recorder.point, iteration.iteration)
                 self.written += 1
                 latest = time.monotonic()
             return callback(iteration) if callback is not None else None
 
         latest = began if self.every else -np.inf
         result = self.solver.solve(recorder, watch, start)  # type: ignore[arg-type]
-        write(self.path, nlp, result.y, result.iterations)
+        write(self.path, content, result.y, result.iterations)
         return result
 
 
@@ -88,14 +96,14 @@ class Recorder:
         return self._nlp.gradient(y)
 
 
-def write(path: str | os.PathLike[str], nlp: SolverNLP, y: NDArray, iteration: int) -> None:
+def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArray, iteration: int) -> None:
     """Write a checkpoint whole or not at all."""
     target = Path(path)
-    header = {"format": FORMAT, "iteration": int(iteration), **fingerprint(nlp)}
+    header = {"format": FORMAT, "iteration": int(iteration)}
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, header=np.array(json.dumps(header)), y=y)
+            np.savez(stream, header=np.array(json.dumps(header)), y=y, **content)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
@@ -108,26 +116,48 @@ def read(path: str | os.PathLike[str], nlp: SolverNLP) -> NDArray:
     """The point of a checkpoint; SolutionFileError for a file that is none or belongs to another problem."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            header, y = json.loads(str(file["header"])), np.array(file["y"])
+            stored = {name: np.array(file[name]) for name in file.files}
+            known = json.loads(str(stored["header"]))["format"] == FORMAT
+            y, start = stored["y"], stored["start"]
     except Exception as error:  # numpy raises whatever zipfile, zlib and its own parser raise
         raise SolutionFileError(
             f"{path} cannot be read as a checkpoint ({type(error).__name__}: {error}): "
             "delete it to start afresh"
         ) from error
-    expected = {"format": FORMAT, **fingerprint(nlp)}
-    wrong = [key for key, value in expected.items() if header.get(key) != value]
-    if wrong or y.shape != (nlp.variable_count,) or not np.all(np.isfinite(y)):
-        told = ", ".join(f"{key} {header.get(key)!r} instead of {expected[key]!r}" for key in wrong)
+    told = _difference(stored, nlp, y, start) if known else "it is a file of another kind"
+    if told:
         raise SolutionFileError(
-            f"{path} is a checkpoint of another problem ({told or 'its point does not fit'}): "
+            f"{path} is a checkpoint of another problem ({told}): "
             "give another path, or delete it to start afresh"
         )
     return y
 
 
-def fingerprint(nlp: SolverNLP) -> dict[str, int]:
-    """What two problems must share for a point of one to mean anything in the other."""
-    return {"variables": int(nlp.variable_count), "rows": int(nlp.row_count)}
+def fingerprint(nlp: SolverNLP, start: NDArray) -> dict[str, NDArray]:
+    """What two problems must share for a point of one to mean anything in the other.
+
+    Bounds of unknowns and rows, and the values of objective and rows at a start: with them every limit and
+    parameter of the model that a row depends on.
+    """
+    return {
+        "start": np.array(start),
+        "bounds": np.concatenate([nlp.lower, nlp.upper, nlp.row_lower, nlp.row_upper]),
+        "values": np.append(nlp.rows(start), nlp.objective(start)),
+    }
+
+
+def _difference(stored: Mapping[str, NDArray], nlp: SolverNLP, y: NDArray, start: NDArray) -> str:
+    """In what a stored problem is another one, or nothing."""
+    count = nlp.variable_count
+    if y.shape != (count,) or start.shape != (count,) or not np.all(np.isfinite(y)):
+        return f"{y.size} unknowns instead of {count}"
+    here = fingerprint(nlp, start)
+    for name, what in (("bounds", "other bounds"), ("values", "its functions have other values")):
+        if stored[name].shape != here[name].shape:
+            return f"{nlp.row_count} rows instead of another number"
+        if not np.allclose(stored[name], here[name], rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
+            return what
+    return ""
 
 
 def solve_with_checkpoints(

@@ -23,7 +23,7 @@ from trajopt.trajectory import Arc, Trajectory
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
-    from trajopt.solver import Solver
+    from trajopt.solver import NLP, Callback, Result, Solver, WarmStart
 
 SAMPLES_PER_SPAN = 16
 MARKED = 0.1  # of the largest indicator: spans above it are split
@@ -54,7 +54,7 @@ class Refined:
         if not isinstance(self.most, int) or self.most < 1:
             raise OptionError(f"most is {self.most!r}: give a whole number of at least 1")
 
-    def refine(self, solution: Solution, solver: Solver) -> Solution:
+    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """The last solution that converged; its knots are where they were needed."""
         from trajopt.structure_search import solved
 
@@ -62,7 +62,7 @@ class Refined:
         for _ in range(self.rounds):
             if not best.converged or max(a.basis.span_count for a in _arcs(best)) >= self.most:
                 break
-            finer = solved(self._split(best), solver)
+            finer = solved(self._split(best), Watched(solver, progress))
             if not finer.converged:
                 break
             finer = replace(finer, recipe=best.recipe, iterations=best.iterations + finer.iterations)
@@ -74,6 +74,17 @@ class Refined:
 
     def _split(self, solution: Solution) -> Problem:
         return doubled(solution) if self.spans == "uniform" else halved_where_it_pays(solution)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A solver whose iterations somebody watches."""
+
+    solver: Solver
+    callback: Callback | None
+
+    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+        return self.solver.solve(nlp, callback or self.callback, start)
 
 
 def indicator(solution: Solution) -> list[NDArray[np.float64]]:

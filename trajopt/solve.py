@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from trajopt.derivative_check import check_problem
@@ -28,8 +29,9 @@ def solve(
 
     refine, `Certified(tol=1e-6)`, makes the limits hold for all t and, where the switching structure can be
     confirmed, finds the true optimum; the solution then has a `certificate`. progress is "auto" (a live line
-    on a terminal, plain lines elsewhere), "silent", or a function of every `Iteration`. The derivatives of
-    the user's own blocks are checked before the first solve.
+    on a terminal, plain lines elsewhere), "silent", or a function of every `Iteration`, refining included.
+
+    The derivatives of the user's own blocks are checked before the first solve.
 
     Without a solver the one that the problem recommends is used, or IPOPT with its defaults.
 
@@ -47,17 +49,27 @@ def solve(
         raise OptionError(f"refine is {refine!r}: give an instance such as trajopt.Certified(tol=1e-6)")
     check_problem(problem)
     nlp = transcribe(problem)
+    with _watching(progress) as watch:
+        result = solver.solve(nlp) if watch is None else solver.solve(nlp, watch)
+        solution = Solution.of(problem, nlp, result)
+        if refine is None:
+            return solution
+        # A checkpoint is of the problem that was asked, not of the ones that refine it.
+        return refine.refine(solution, getattr(solver, "without_checkpoints", solver), watch)
+
+
+@contextmanager
+def _watching(progress: str | Callable[..., Any]) -> Iterator[Callable[..., Any] | None]:
+    """What is called at every iteration, or None."""
     if callable(progress):
-        result = solver.solve(nlp, progress)
+        yield progress
     elif progress == "silent":
-        result = solver.solve(nlp)
+        yield None
     else:
         from trajopt.progress import Progress
 
-        with Progress(progress) as display:
-            result = solver.solve(nlp, display)
-    solution = Solution.of(problem, nlp, result)
-    return solution if refine is None else refine.refine(solution, solver)
+        with Progress(progress) as display:  # type: ignore[arg-type]
+            yield display
 
 
 def default_solver(problem: Problem) -> Solver:
