@@ -31,6 +31,17 @@ class Complaint(click.ClickException):
     exit_code = MISUSE
 
 
+class Folder(click.ParamType):
+    """A folder to write into; an empty one, from a variable that was not set, is refused."""
+
+    name = "directory"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        if not str(value).strip():
+            self.fail("the name of the folder is empty: name one, or leave the option out", param, ctx)
+        return Path(value)
+
+
 def explained(command: Callable[..., Any]) -> Callable[..., Any]:
     """Turn every exception of a command into a paragraph that says what to do."""
 
@@ -51,17 +62,19 @@ def explained(command: Callable[..., Any]) -> Callable[..., Any]:
 def explanation(error: Exception) -> str:
     """The message of an error of ours; for any other also its kind and the line that it comes from."""
     from dynamics.errors import DynamicsError
-    from trajopt.errors import TrajoptError
+    from trajopt.errors import ProblemError, TrajoptError
 
+    hint = f" (set {SHOW_TRACEBACK}=1 to see the whole way)"
     if isinstance(error, TrajoptError | DynamicsError):
-        return str(error)
+        foreign = error.__cause__ is not None and isinstance(error, ProblemError)
+        return str(error) + hint * foreign
     if isinstance(error, OSError):
         return f"{error.filename or 'a file'}: {error.strerror or error}"
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f"{error.filename}, line {error.lineno}: "
-    return f"{where}{type(error).__name__}: {error} (set {SHOW_TRACEBACK}=1 to see the whole way)"
+    return f"{where}{type(error).__name__}: {error}{hint}"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -108,9 +121,7 @@ def list_problems(name: str | None) -> None:
     metavar="KEY=VALUE",
     help="Option of the solver, such as tol=1e-10; may repeat.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the results [default: results/PROBLEM]"
-)
+@click.option("--out", type=Folder(), help="Folder for the results [default: results/PROBLEM]")
 @click.option("--plot", is_flag=True, help="Also draw the figures.")
 @click.option("--report", "one_page", is_flag=True, help="Also write report.html, the solve on one page.")
 @click.option(
@@ -166,6 +177,55 @@ def solve(
 
 
 @main.command()
+@click.argument("problem", metavar="NAME_OR_FILE.py")
+@click.option(
+    "--solver", type=click.Choice(["ipopt", "slsqp"]), help="[default: what the problem recommends, or ipopt]"
+)
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    required=True,
+    metavar="KEY=VALUE,VALUE,...",
+    help="Values of a parameter; may repeat, all combinations are solved.",
+)
+@click.option(
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the solver; may repeat."
+)
+@click.option("--out", type=Folder(), help="Folder for the results [default: results/PROBLEM_sweep]")
+@click.option("--processes", type=int, default=1, show_default=True, help="How many solve at a time.")
+@click.option("--cold", is_flag=True, help="Start every point from the problem's own guess.")
+@explained
+def sweep(
+    problem: str,
+    solver: str | None,
+    assignments: Sequence[str],
+    options: Sequence[str],
+    out: Path | None,
+    processes: int,
+    cold: bool,
+) -> None:
+    """Solve a problem for all combinations of parameters and write table.csv and one solution for each."""
+    from problems import sweep as grid
+    from problems.literal import assignment
+    from problems.problem_file import build_named
+
+    axes = dict(grid.values_of(text) for text in assignments)
+    settings = dict(assignment(text) for text in options)
+    method = None  # what every point recommends
+    if solver or settings:
+        method = chosen_solver(solver, settings, build_named(problem, grid.grid(axes)[0]))
+    folder = out or Path("results") / f"{Path(problem).stem}_sweep"
+    points = []
+    for point in grid.sweep(problem, axes, folder, method, processes, warm=not cold):
+        points.append(point)
+        click.echo(str(point))
+    converged = sum(point.converged for point in points)
+    click.echo(f"\n{converged} of {len(points)} converged; written to {folder}: table.csv and the solutions")
+    sys.exit(CONVERGED if converged == len(points) else NOT_CONVERGED)
+
+
+@main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
 @explained
@@ -180,7 +240,7 @@ def verify(file: Path, problem: str | None) -> None:
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the figures [default: beside FILE]")
+@click.option("--out", type=Folder(), help="Folder for the figures [default: beside FILE]")
 @click.option(
     "--format", "ending", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True
 )

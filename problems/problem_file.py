@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dynamics.errors import DynamicsError
 from problems import catalogue
 from problems.recipe import recipe
-from trajopt.errors import ProblemError
+from trajopt.errors import ProblemError, TrajoptError
 from trajopt.problem import Problem
 
 
@@ -31,7 +34,7 @@ def build_file(path: Path, parameters: Mapping[str, Any]) -> Problem:
 
     Its parameters are checked as those of the catalogue's problems are. The recipe carries the file's name
     with its ending, which no problem of the catalogue has: a saved solution never imports the file by itself.
-    Raises ProblemError for a file that is missing or has no `build`, and whatever the file raises.
+    Raises ProblemError for a file that is missing, has no `build`, raises or exits, and names the line.
     """
     build = vars(imported(path)).get("build")
     if not callable(build):
@@ -39,7 +42,8 @@ def build_file(path: Path, parameters: Mapping[str, Any]) -> Problem:
             f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "
             "as problems/pendulum_swing_up.py does"
         )
-    return recipe(build, name=path.name)(**parameters)
+    with explaining(path):
+        return recipe(build, name=path.name)(**parameters)
 
 
 def imported(path: Path) -> Any:
@@ -55,7 +59,36 @@ def imported(path: Path) -> Any:
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(module)
+        with explaining(path):
+            spec.loader.exec_module(module)
     finally:
         sys.path.remove(folder)
     return module
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn what a user's file raises, or its sys.exit, into a ProblemError that names the line.
+
+    Errors of this library say what to do themselves and pass.
+    """
+    try:
+        yield
+    except (TrajoptError, DynamicsError, KeyboardInterrupt):
+        raise
+    except SystemExit as error:
+        raise ProblemError(
+            f"{_line(path, error)}: the file ends the program, sys.exit({error.code!r}): a problem file "
+            "defines build and leaves the rest to the command; put scripts under if __name__ == '__main__'"
+        ) from error
+    except SyntaxError as error:
+        raise ProblemError(f"{error.filename}, line {error.lineno}: SyntaxError: {error.msg}") from error
+    except Exception as error:
+        raise ProblemError(f"{_line(path, error)}: {type(error).__name__}: {error}") from error
+
+
+def _line(path: Path, error: BaseException) -> str:
+    """The last line of the user's own file on the way to an error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    return f"{path}, line {own[-1].lineno}" if own else str(path)

@@ -228,7 +228,7 @@ def test_a_file_with_another_ending_is_no_problem(tmp_path):
 def test_the_whole_way_of_an_error_is_shown_on_request(tmp_path, monkeypatch):
     monkeypatch.setenv("TRAJOPT_TRACEBACK", "1")
     (tmp_path / "broken.py").write_text("def build(): return 1 / 0")
-    assert isinstance(run("solve", tmp_path / "broken.py").exception, ZeroDivisionError)
+    assert isinstance(run("solve", tmp_path / "broken.py").exception.__cause__, ZeroDivisionError)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a single process")
@@ -296,3 +296,32 @@ def test_summaries_hold_only_what_strict_json_has(tmp_path):
     with pytest.raises(OSError, match=r"directory|denied"):
         write_json(tmp_path, {"a": 1})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys\nsys.exit(3)\n", r"mine.py, line 2: the file ends the program, sys.exit\(3\)"),
+        (
+            "def build(*, a=1.0):\n    return half(a)\n\ndef half(a):\n    return a / 0\n",
+            "mine.py, line 5: ZeroD",
+        ),
+        ("def build(:\n", "mine.py, line 1: SyntaxError: invalid syntax"),
+        (
+            "def build():\n    raise SystemExit\n",
+            r"mine.py, line 2: the file ends the program, sys.exit\(None\)",
+        ),
+    ],
+)
+def test_a_problem_file_that_fails_or_exits_is_a_problem_error_that_names_the_line(tmp_path, text, message):
+    from problems.problem_file import build_file
+    from trajopt.errors import ProblemError
+
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    with pytest.raises(ProblemError, match=message):
+        build_file(tmp_path / "mine.py", {})
+
+
+def test_an_empty_folder_for_results_is_refused():
+    answer = CliRunner().invoke(main, ["solve", "double_integrator", "--out", ""])
+    assert answer.exit_code == 2 and "the name of the folder is empty" in answer.output

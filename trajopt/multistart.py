@@ -91,7 +91,7 @@ def multistart(
     if not (np.isfinite(spread) and spread >= 0.0):
         raise OptionError(f"spread is {spread!r}: give a part of the travel, 0 or more")
     build = _builder(source)
-    jobs = [(build, number, seed, spread, _Packed.of(solver)) for number in range(starts)]
+    jobs = [(build, number, seed, spread, Packed.of(solver)) for number in range(starts)]
     outcomes = [_one(*job) for job in jobs] if processes == 1 else _parallel(jobs, processes)
     best = min(
         (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None
@@ -115,7 +115,7 @@ def _parallel(jobs: Sequence[tuple], processes: int) -> list[tuple[Start, Any]]:
 
 
 def _one(
-    build: Callable[[], Problem], number: int, seed: int, spread: float, packed: _Packed
+    build: Callable[[], Problem], number: int, seed: int, spread: float, packed: Packed
 ) -> tuple[Start, Any]:
     """Solve from one start; whatever it raises becomes a row of the table."""
     from trajopt.solve import solve
@@ -178,7 +178,7 @@ def _failed(number: int, error: BaseException) -> Start:
 
 
 @dataclass(frozen=True)
-class _Packed:
+class Packed:
     """A solver as what it was made from: read-only mappings among its options cannot be pickled."""
 
     kind: Any
@@ -186,22 +186,22 @@ class _Packed:
     whole: Any = None
 
     @staticmethod
-    def of(solver: Solver | None) -> _Packed:
+    def of(solver: Solver | None) -> Packed:
         if not is_dataclass(solver) or isinstance(solver, type):
-            return _Packed(None, None, solver)
+            return Packed(None, None, solver)
         made = {f.name: getattr(solver, f.name) for f in fields(solver) if f.init}
-        return _Packed(type(solver), {name: _Packed.part(value) for name, value in made.items()})
+        return Packed(type(solver), {name: Packed.part(value) for name, value in made.items()})
 
     @staticmethod
     def part(value: Any) -> Any:
         if hasattr(value, "solve"):
-            return _Packed.of(value)
+            return Packed.of(value)
         return dict(value) if isinstance(value, Mapping) else value
 
     def solver(self) -> Solver | None:
         if self.options is None:
             return self.whole
-        parts = {k: v.solver() if isinstance(v, _Packed) else v for k, v in self.options.items()}
+        parts = {k: v.solver() if isinstance(v, Packed) else v for k, v in self.options.items()}
         return self.kind(**parts)
 
 
