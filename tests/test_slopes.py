@@ -85,7 +85,7 @@ def remainders(problem, term, seed=0):
 
     u = graph.values(z)
     partials = graph.partials(u)
-    chain = Chain(graph, [term.quantity], list(z))
+    chain = Chain(graph, [], [term.quantity], list(z))
     D = chain.jacobian(partials, 3, np.dtype(float))
     stacked = np.concatenate(list(direction.values()), axis=1)
     slope = float(np.einsum("kr,krw,kw->", adjoint, D[:, : chain.used_count], stacked))
@@ -94,8 +94,8 @@ def remainders(problem, term, seed=0):
     if not graph.has_curvature:
         return here, first, None
     second = {pair: np.zeros((3, *part.shape)) for pair, part in graph.hessian_pattern(chain.used).items()}
-    chain.hessian(u, D, chain.adjoints(partials, adjoint), second)
-    bend = 0.0
+    through = chain.hessian(u, D, chain.adjoints(partials, adjoint), second)
+    bend = 0.0 if through is None else float(np.einsum("ki,kij,kj->", stacked, through, stacked))
     for (leaf, other), part in second.items():
         both = np.einsum("ki,kij,kj->", direction[leaf], part, direction[other])
         bend += both if leaf == other else 2.0 * both

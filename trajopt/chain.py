@@ -34,29 +34,33 @@ class Link(NamedTuple):
 
 
 class Chain:
-    """Derivatives of the `used` quantities of a graph by the stacked `leaves`.
+    """Derivatives of the `bounded` and `minimized` quantities of a graph by the stacked `leaves`.
 
     With u the direct inputs of a block, z the leaves and D the Jacobian of all quantities by z,
 
         D_y = sum_u (dy/du) D_u,        H = sum over blocks of D_u' curvature D_w.
 
-    rows : quantity -> its rows of D, used quantities (leaves among them too) first
+    rows : quantity -> its rows of D, bounded quantities (leaves among them too) first, then minimized ones
     columns : leaf -> its columns of D
     """
 
-    def __init__(self, graph: Graph, used: Iterable[str], leaves: Sequence[str]) -> None:
+    def __init__(
+        self, graph: Graph, bounded: Iterable[str], minimized: Iterable[str], leaves: Sequence[str]
+    ) -> None:
         self.graph = graph
-        wanted = set(used)
-        computed = [name for block in graph.blocks for name in block.outputs]
-        leading = [name for name in graph.leaves if name in wanted]
-        self.used = (*leading, *(name for name in computed if name in wanted))
-        self.rows = _slices([*self.used, *(name for name in computed if name not in wanted)], graph.width)
+        first, wanted = set(bounded), {*bounded, *minimized}
+        names = [*graph.leaves, *(name for block in graph.blocks for name in block.outputs)]
+        bounded, minimized = ([n for n in names if n in some] for some in (first, wanted - first))
+        self.used = (*bounded, *minimized)
+        inner = [name for name in names if name not in wanted and name not in graph.leaves]
+        self.rows = _slices([*self.used, *inner], graph.width)
         self.columns = _slices(leaves, graph.width)
+        self.bounded_count = sum(graph.width[name] for name in bounded)
         self.used_count = sum(graph.width[name] for name in self.used)
         self.row_count = max((place.stop for place in self.rows.values()), default=0)
         self.width = max((place.stop for place in self.columns.values()), default=0)
         self._position = {leaf: place for place, leaf in enumerate(leaves)}
-        self._identities = leading
+        self._identities = [name for name in self.used if name in graph.leaves]
         self._links = [list(self._links_of(block)) for block in graph.blocks]
 
     def stacked(self, u: Values) -> Array:
@@ -72,9 +76,9 @@ class Chain:
             for link in links:
                 part = link.part(direct, self.graph.width, nodes)
                 if link.is_leaf:
-                    D[:, link.rows, link.across] += part
+                    increase(D[:, link.rows, link.across], part)
                 else:
-                    D[:, link.rows] += np.matmul(part, D[:, link.across])
+                    increase(D[:, link.rows], np.matmul(part, D[:, link.across]))
         return D
 
     def adjoints(self, partials: Sequence[Pairs], used: Array) -> Array:
@@ -88,14 +92,16 @@ class Chain:
             for link in links:
                 if not link.is_leaf:
                     part = link.part(direct, self.graph.width, len(bar))
-                    bar[:, link.across] += np.matmul(bar[:, None, link.rows], part)[:, 0]
+                    increase(bar[:, link.across], np.matmul(bar[:, None, link.rows], part)[:, 0])
         return bar
 
-    def hessian(self, u: Values, D: Array, bar: Array, into: Pairs) -> None:
-        """Add d^2 sum(bar . quantity) / dz dz' to (leaf, leaf) -> (K, width, width).
+    def hessian(self, u: Values, D: Array, bar: Array, into: Pairs) -> Array | None:
+        """d^2 sum(bar . quantity) / dz dz', with `bar` from `adjoints`, in two parts that add up.
 
-        `bar` are the adjoints of the method of this name. Pairs of one leaf are full symmetric matrices,
-        pairs of two leaves stand once, in the order of the leaves; pairs that are no keys are not wanted.
+        What blocks say of leaves is added to (leaf, leaf) -> (K, width, width): pairs of one leaf are full
+        symmetric matrices, pairs of two leaves stand once, in the order of the leaves; pairs that are no keys
+        are not wanted. What comes through other quantities is returned as symmetric matrices of all leaves,
+        (K, width, width), or None.
         """
         turned: dict[str, Array] = {}  # by quantity u: sum over w of curvature(u, w) D_w
         for block in self.graph.blocks:
@@ -107,14 +113,13 @@ class Chain:
                 self._turn(turned, first, second, part, D)
                 if first != second:
                     self._turn(turned, second, first, part.transpose(0, 2, 1), D)
-        if turned:
-            self._add_turned(into, turned, D)
+        return self._through(turned, D) if turned else None
 
     def _turn(self, turned: dict[str, Array], first: str, second: str, part: Array, D: Array) -> None:
         """Add part @ D of the second quantity."""
         if second in self.graph.leaves:
             mine = turned.setdefault(first, np.zeros((*part.shape[:2], self.width)))
-            mine[:, :, self.columns[second]] += part
+            increase(mine[:, :, self.columns[second]], part)
             return
         product = np.matmul(part, D[:, self.rows[second]])
         turned[first] = turned[first] + product if first in turned else product
@@ -123,17 +128,17 @@ class Chain:
         if self._position[first] > self._position[second]:
             first, second, part = second, first, part.transpose(0, 2, 1)
         if (first, second) in into:
-            into[first, second] += part
+            increase(into[first, second], part)
 
-    def _add_turned(self, into: Pairs, turned: dict[str, Array], D: Array) -> None:
+    def _through(self, turned: dict[str, Array], D: Array) -> Array:
+        """sum over quantities u of D_u' turned_u; for a leaf, D_u is the identity."""
         inner = [name for name in turned if name not in self.graph.leaves]
         left = np.concatenate([D[:, self.rows[name]] for name in inner], axis=1)
         right = np.concatenate([turned[name] for name in inner], axis=1)
         total = np.matmul(left.transpose(0, 2, 1), right)
         for name in turned.keys() - set(inner):
-            total[:, self.columns[name]] += turned[name]
-        for (first, second), part in into.items():
-            part += total[:, self.columns[first], self.columns[second]]
+            increase(total[:, self.columns[name]], turned[name])
+        return total
 
     def _links_of(self, block: Block) -> Iterable[Link]:
         """The pairs of a block, those of neighbouring outputs with one source together."""
@@ -149,6 +154,11 @@ class Chain:
                 rows = slice(self.rows[names[0]].start, self.rows[names[-1]].stop)
                 across = self.columns[source] if is_leaf else self.rows[source]
                 yield Link(names, source, rows, across, is_leaf)
+
+
+def increase(view: Array, part: Array) -> None:
+    """Add in place; `array[place] += part` would also copy the sum onto itself."""
+    np.add(view, part, out=view)
 
 
 def _slices(names: Iterable[str], width: Mapping[str, int]) -> dict[str, slice]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from trajopt.assembly import Entries, joined, product_entries
 from trajopt.block import Array, Pairs
+from trajopt.chain import increase
 from trajopt.leaf_map import CurveGroup, LeafMap, LeafPoint
 from trajopt.span_groups import SpanGroups
 
@@ -38,10 +39,11 @@ class CurvatureMap:
             for other in leaf_map.groups[a:]:
                 mine = [pair for pair in pairs if pair[0] in group.leaves and pair[1] in other.leaves]
                 if mine:
-                    self._planes.append(_Planes(leaf_map, self._spans, group, other, mine))
+                    self._planes.append(_Planes(leaf_map, self._spans, group, other, mine, columns))
         spline = leaf_map.spline_width
         self._clock_pairs = [pair for pair in pairs if columns[pair[1]].start >= spline]
-        self._half = np.ones((leaf_map.width - spline,) * 2)
+        # Pairs of two leaves stand once, above the diagonal; those of one leaf stand twice.
+        self._half = np.triu(np.ones((leaf_map.width - spline,) * 2))
         for leaf in leaf_map.leaves:
             place = slice(columns[leaf].start - spline, columns[leaf].stop - spline)
             if place.start >= 0:
@@ -60,12 +62,24 @@ class CurvatureMap:
             second[first, other] = arrays[-1][:, self.columns[first], across]
         return second, arrays
 
-    def raw(self, point: LeafPoint, second: Pairs, arrays: list[Array], bar: Array) -> Array:
-        """The raw second derivatives of `entries`; bar (K, width) are the adjoints of the leaves."""
+    def raw(
+        self, point: LeafPoint, second: Pairs, arrays: list[Array], total: Array | None, bar: Array
+    ) -> Array:
+        """The raw second derivatives of `entries`.
+
+        second, arrays, total : as `zeros` gives and `Chain.hessian` fills and returns them
+        bar : (K, width) adjoints of the leaves
+        """
         spline, own = self.leaf_map.spline_width, self.leaf_map.own - self.leaf_map.spline_width
         slope = point.slope
-        parts = [p.by_control_points(point, a) for p, a in zip(self._planes, arrays, strict=False)]
         turned = self._times_slopes(second, slope)
+        if total is not None:
+            turned += np.matmul(total[:, :spline], slope[:, :, None])[:, :, 0]
+            flat = total.reshape(len(total), -1)
+            for planes, array in zip(self._planes, arrays, strict=False):
+                array += flat.take(planes.places, axis=1).reshape(array.shape)
+            increase(arrays[-1], total[:, :, spline:])
+        parts = [p.by_control_points(point, a) for p, a in zip(self._planes, arrays, strict=False)]
         clock = arrays[-1]
         cross, both = clock[:, :spline], clock[:, spline:] * self._half
         bent = slope * bar
@@ -86,9 +100,9 @@ class CurvatureMap:
             for first, other in planes.pairs:
                 one, two, part = columns[first], columns[other], second[first, other]
                 if order[two.start]:
-                    found[:, one] += np.matmul(part, slope[:, two, None])[:, :, 0]
+                    increase(found[:, one], np.matmul(part, slope[:, two, None])[:, :, 0])
                 if first != other and order[one.start]:
-                    found[:, two] += np.matmul(slope[:, None, one], part)[:, 0]
+                    increase(found[:, two], np.matmul(slope[:, None, one], part)[:, 0])
         return found
 
     # -- structure ----------------------------------------------------------------------------------------
@@ -110,7 +124,7 @@ class CurvatureMap:
         turned = pattern[:, :, moves].any(axis=2) | (touched & moves)
         clock = pattern[:, :, spline:].copy()
         clock[:, :spline, own] |= turned[:, :spline]
-        clock[:, spline:] &= np.triu(np.ones(self._half.shape, bool)) | (self._half == 0.5)
+        clock[:, spline:] &= self._half > 0.0
         clock[:, leaf_map.own] |= clock[:, moves].any(axis=1)
         span = leaf_map.projection.nodes.span
         for rows in (slice(0, spline), slice(spline, leaf_map.width)):
@@ -131,10 +145,19 @@ class _Planes:
     """
 
     def __init__(
-        self, leaf_map: LeafMap, spans: SpanGroups, group: CurveGroup, other: CurveGroup, pairs: list
+        self,
+        leaf_map: LeafMap,
+        spans: SpanGroups,
+        group: CurveGroup,
+        other: CurveGroup,
+        pairs: list[tuple[str, str]],
+        columns: dict[str, slice],
     ) -> None:
         self.leaf_map, self.spans, self.group, self.other, self.pairs = leaf_map, spans, group, other, pairs
         self.shape = (len(pairs), group.curve_count, other.curve_count)
+        #: where the entries of the planes stand in (width, width) matrices of all leaves, flat
+        by_leaf = np.arange(leaf_map.width**2).reshape(leaf_map.width, -1)
+        self.places = np.stack([by_leaf[columns[first], columns[two]] for first, two in pairs]).ravel()
         width, slots = leaf_map.projection.width, spans.index.shape[1]
         products, powers = [], []
         for first, second in pairs:
@@ -154,7 +177,7 @@ class _Planes:
         powers = point.powers[:, self._powers]
         powers = (powers if len(powers) == 1 else powers[self._arc])[:, None]
         spans, _, size = self._products.shape
-        gathered = planes.reshape(len(planes), -1)[self.spans.index]
+        gathered = planes.reshape(len(planes), -1).take(self.spans.index, axis=0)
         return np.matmul(self._products * powers, gathered.reshape(spans, size, -1))
 
     def entries(self, pattern: Array, columns: dict[str, slice]) -> tuple[Entries, int]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from trajopt.assembly import Entries, expand, joined
+from trajopt.assembly import Entries, expand
 from trajopt.block import Array, Values
 from trajopt.elimination import Elimination
 from trajopt.projection import Projection
@@ -105,44 +105,24 @@ class LeafMap:
     # -- Jacobian -----------------------------------------------------------------------------------------
 
     def jacobian(self, point: LeafPoint, D: Array) -> Array:
-        """The raw derivatives of `jacobian_entries` from those by z, D (K, rows, width).
+        """The raw derivatives of `jacobian_entries`, by (Q, T), from those by z, D (K, rows, width)."""
+        raw = D * point.scale[:, None, :]
+        raw[:, :, self.own] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
+        return raw.ravel()
 
-        By the local control points of every group, (K, rows, i, curve), then by the leaves of the clock.
-        """
-        nodes, rows = D.shape[:2]
-        parts = []
-        for group in self.groups:
-            powers = self.by_node(point.powers[:, group.orders])[:, None, None, :]
-            by_order = D[:, :, group.columns].reshape(nodes, rows, group.orders.size, -1)
-            parts.append(np.matmul(group.basis * powers, by_order).ravel())
-        clock = D[:, :, self.spline_width :].copy()
-        along = np.matmul(D[:, :, : self.spline_width], point.slope[:, : self.spline_width, None])
-        clock[:, :, self.own - self.spline_width] += along[:, :, 0]
-        return np.concatenate([*parts, clock.ravel()])
-
-    def jacobian_entries(self, pattern: Array) -> tuple[Entries, int]:
-        """Node and row, as k * rows + row, and column of y of every raw derivative; and how many there are.
+    def jacobian_entries(self, pattern: Array, stride: int) -> tuple[Entries, int]:
+        """Node and row, as k * stride + row, and column of y of every raw derivative; and how many there are.
 
         pattern : (rows, width), where D may differ from zero
         """
-        rows, offset, parts = pattern.shape[0], 0, []
-        N, columns = self.elimination.N, self.projection.columns
-        for group in self.groups:
-            by_order = pattern[:, group.columns].reshape(rows, group.orders.size, -1)
-            felt = np.einsum("kil,rlj->krij", group.basis[:, 0] != 0.0, by_order)
-            index = np.flatnonzero(felt)
-            k, row, i, curve = np.unravel_index(index, felt.shape)
-            origin, column, factor = expand(N, columns[k, i, group.curves.start + curve])
-            parts.append(Entries(offset + index[origin], (k * rows + row)[origin], column, factor))
-            offset += felt.size
-        clock = pattern[:, self.spline_width :].copy()
-        clock[:, self.own - self.spline_width] |= pattern[:, self.order > 0].any(axis=1)
-        shape = (self.nodes, *clock.shape)
-        index = np.flatnonzero(np.broadcast_to(clock, shape))
+        pattern = pattern.copy()
+        pattern[:, self.own] |= pattern[:, self.order > 0].any(axis=1)
+        shape = (self.nodes, *pattern.shape)
+        index = np.flatnonzero(np.broadcast_to(pattern, shape))
         k, row, leaf = np.unravel_index(index, shape)
-        origin, column, factor = expand(self.B, k * self.width + self.spline_width + leaf)
-        parts.append(Entries(offset + index[origin], (k * rows + row)[origin], column, factor))
-        return joined(parts), offset + int(np.prod(shape))
+        origin, column, factor = expand(self.B, k * self.width + leaf)
+        place = (k * stride + row)[origin]
+        return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
 
 def _curve_groups(projection: Projection, spline: list[str]) -> tuple[CurveGroup, ...]:

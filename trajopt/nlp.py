@@ -197,8 +197,8 @@ class NLP:
         if not self.jacobian_map.rows.size:
             return linear
         point = self.at(y)
-        used = point.jacobian[:, : self.chain.used_count]
-        values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, used))
+        bounded = point.jacobian[:, : self.chain.bounded_count]
+        values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, bounded))
         return np.concatenate([linear, values]) if linear.size else values
 
     def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
@@ -211,8 +211,8 @@ class NLP:
         by_leaf = self._leaf_adjoints(point, adjoints)
         by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
         second, arrays = self.curvature_map.zeros()
-        self.chain.hessian(point.values, point.jacobian, by_quantity, second)
-        return self.hessian_map(self.curvature_map.raw(point.leaves, second, arrays, by_leaf))
+        total = self.chain.hessian(point.values, point.jacobian, by_quantity, second)
+        return self.hessian_map(self.curvature_map.raw(point.leaves, second, arrays, total, by_leaf))
 
     def physical_multipliers(self, row_multipliers: Array) -> dict[str, Array]:
         """Multipliers without scaling: objective per unit of the row, by constraint name, (rows, width)."""

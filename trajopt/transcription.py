@@ -170,15 +170,17 @@ def _bounds_and_linear_rows(problem: Problem, projection: Projection, eliminatio
 
 
 def _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper) -> NLP:
-    used = [*(group.quantity for group in groups), *(objective.quantity for objective in objectives)]
+    bounded = [group.quantity for group in groups]
+    used = [*bounded, *(objective.quantity for objective in objectives)]
     joined = fused(graph, used)
     _check_dependence(joined, used)
     needed = {name for block in joined.blocks for name in block.inputs if name in graph.leaves}
     needed.update(quantity for quantity in used if quantity in graph.leaves)
     leaf_map = LeafMap(projection, elimination, needed)
-    chain = Chain(joined, used, leaf_map.leaves)
+    chain = Chain(joined, bounded, used, leaf_map.leaves)
     weights = _weights(chain, groups, projection.nodes.count)
-    entries, raw_size = leaf_map.jacobian_entries(_stacked_pattern(chain, chain.used))
+    pattern = _stacked_pattern(chain, chain.used)[: chain.bounded_count]
+    entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
     curvature_map, second = _curvature(chain, leaf_map, objectives, groups)
     nlp = NLP(
         graph,
