@@ -1,6 +1,6 @@
 """Walking in the sagittal plane with nine degrees of freedom: the small brother of `gait`.
 
-    minimize integral_0^T sum_i (tau_i / largest torque_i)^2 dt
+    minimize integral_0^T sum_i (muscle torque_i / largest torque_i)^2 dt
 
 over one step of length L in T = L / speed, after which left and right have changed places. Pelvis (x, y,
 tilt), hips, knees and ankles of the human skeleton; trunk, arms and toes are held rigidly. The ground's
@@ -10,10 +10,18 @@ reaction follows from the motion, is shared by the feet in double support and re
 from __future__ import annotations
 
 import trajopt
-from problems.human import step as gait
+from problems.human.effort import effort
 from problems.human.model import SAGITTAL, skeleton
 from problems.human.outputs import draw as draw
+from problems.human.starts import guess
+from problems.human.step import Step
+from problems.human.walking import Demands, demand, walk
 from problems.recipe import recipe
+
+DEMANDS = (
+    "joint limits", "torque limits", "foot placement", "penetration", "balance", "pressure", "push",
+    "knee clearance", "heel strike", "continuous reaction",
+)  # fmt: skip
 
 
 @recipe
@@ -28,33 +36,42 @@ def build(
     foot_flat: float = 0.2,
     toe_off: float = 0.24,
     heel_off: float = 0.6,
-    contact_tolerance: float = 3e-3,
+    knee_peak: float = 0.42,
+    swing_knee: tuple[float, float] = (55.0, 65.0),
+    contact_tolerance: float = 0.0,
+    contact_drift: float = 5e-3,
     penetration: float = 3e-3,
     friction: float = 0.7,
-    swing_knee: tuple[float, float] = (55.0, 65.0),
+    springs: bool = True,
+    without: str = "",
     start: str = "measured",
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, mass in kg, angles in degrees.
 
-    foot_flat, toe_off, heel_off : events in parts of the step
+    foot_flat, toe_off, heel_off, knee_peak : events in parts of the step
+    swing_knee : bend of the swinging knee at its peak
+    contact_tolerance : m, how closely standing foot points are at their places when they are held
+    contact_drift : m, how far from their places they may be in between
     penetration : m, how deep foot points may sink where they are not held
     friction : coefficient of the ground
-    swing_knee : bend of the swinging knee at mid-swing
+    springs : whether passive stiffness takes its part of each torque
+    without : demands on the step to leave out, names of DEMANDS with commas between
     start : where the search starts, a "measured" walk or "standing" upright
     """
     model = skeleton(height, mass, SAGITTAL)
-    step = gait.Step(
-        step_length, speed, height, mass, foot_flat, toe_off, heel_off, line=None, toes_bend=False
+    step = Step(
+        step_length, speed, height, mass, foot_flat, toe_off, heel_off,
+        line=None, toes_bend=False, knee_peak=knee_peak,
+    )  # fmt: skip
+    problem = trajopt.Problem(model, step.trajectory(intervals, nodes_per_span), name="planar_walker")
+    walk(problem, step)
+    problem.minimize(effort(model, springs))
+    demand(
+        problem,
+        step,
+        Demands(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
+        DEMANDS,
+        without,
     )
-    trajectory = step.trajectory(intervals, nodes_per_span)
-    problem = trajopt.Problem(model, trajectory, name="planar_walker")
-    gait.walk(problem, step)
-    problem.minimize(gait.effort(model))
-    problem.subject_to_joint_limits()
-    gait.stand(problem, step, contact_tolerance)
-    gait.stay_above_ground(problem, penetration)
-    gait.balance(problem, step, friction)
-    gait.repeat_reaction(problem, step)
-    gait.swing(problem, swing_knee)
-    gait.guess(problem, step, start)
+    guess(problem, step, start)
     return problem

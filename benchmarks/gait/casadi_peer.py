@@ -40,6 +40,11 @@ class Node:
     def position(self, name: str) -> Any:
         return self._body.position(name)
 
+    def velocity(self, name: str) -> Any:
+        """[unknown; linear velocity]: no term of the walk asks how a frame turns."""
+        linear = casadi.jtimes(self._body.position(name), self.q, self.v)
+        return casadi.vertcat(casadi.SX.nan(3), linear)
+
     def value(self, term: Any) -> Any:
         """A term as a column of symbols."""
         if isinstance(term, trajopt.terms.ExpressionTerm):

@@ -1,17 +1,29 @@
 """What the ground supplies and how two feet share it: terms of base wrench, time and contact points.
 
 Without contact forces the recursion finds the base wrench (M_O, R), [moment; force] about the world origin:
-exactly what the ground must supply. With the weights w_A + w_B = 1 each foot takes w_k (M_O, R), so that
-balance never depends on the split, and both wrenches return to the feet as loads: the second recursion then
-finds joint torques whose six global ones vanish. Where R meets the ground is the zero-moment point
+exactly what the ground must supply. Where R meets the ground is the zero-moment point of the whole body,
 
     x_p = M_Oz / R_y,    z_p = -M_Ox / R_y.
 
-Source: two-step algorithm of Xiang et al. 2009; the time rule and the projected ratio are our own choices.
+With the weights w_A + w_B = 1 and d = c_A - c_B between fixed points of the leading and the trailing sole,
+
+    F_k = w_k R,    M_A = w_A M_O + w_A w_B d x R,    M_B = w_B M_O - w_A w_B d x R,
+
+so that balance never depends on the split, and both feet are pushed at places of their own,
+
+    p_A = p + w_B d,    p_B = p - w_A d,
+
+instead of at p, which lies between them (d = 0). The wrenches return to the feet as loads: the second
+recursion then finds joint torques whose six global ones vanish.
+
+Source: two-step algorithm of Xiang et al. 2009; the time rule, the projected ratio and the places p_A and p_B
+are our own choices.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +33,38 @@ import trajopt
 MIRRORED = (1.0, 1.0, -1.0)  # a force seen from the other side of the sagittal plane
 
 
-def time_weight(double_support: float) -> Any:
+@dataclass(frozen=True, eq=False)
+class Split:
+    """How two feet share the reaction: weight(node) is w_A, between (3,) m is d."""
+
+    weight: Callable[[Any], Any]
+    between: np.ndarray
+
+    def wrench(self, name: str, leading: bool) -> trajopt.terms.ExpressionTerm:
+        """The wrench on the leading or the trailing foot, (6,) [moment; force] about the world origin."""
+        x, y, z = map(float, self.between)
+
+        def wrench(node: Any) -> Any:
+            w = self.weight(node)
+            own, moved = (w, w * (1.0 - w)) if leading else (1.0 - w, -w * (1.0 - w))
+            mx, my, mz, fx, fy, fz = (node.base_wrench[i] for i in range(6))
+            moment = (mx, y * fz - z * fy), (my, z * fx - x * fz), (mz, x * fy - y * fx)
+            return [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
+
+        return trajopt.terms.ExpressionTerm(wrench, name)
+
+    def shift(self, leading: bool) -> Callable[[Any], tuple[Any, Any]]:
+        """(x, z) from the zero-moment point to where a foot is pushed, m."""
+        x, _, z = map(float, self.between)
+
+        def shift(node: Any) -> tuple[Any, Any]:
+            part = 1.0 - self.weight(node) if leading else -self.weight(node)
+            return part * x, part * z
+
+        return shift
+
+
+def time_weight(double_support: float) -> Callable[[Any], Any]:
     """w_A(node) = s^2 (3 - 2 s), s = t / double_support: nothing at heel strike, everything at toe-off."""
 
     def weight(node: Any) -> Any:
@@ -32,14 +75,18 @@ def time_weight(double_support: float) -> Any:
     return weight
 
 
-def share(name: str, weight: Any, leading: bool) -> trajopt.terms.ExpressionTerm:
-    """The wrench on the leading or the trailing foot, (6,) [moment; force] about the world origin."""
+def ratio_weight(leading: np.ndarray, trailing: np.ndarray, double_support: float) -> Callable[[Any], Any]:
+    """w_A(node) = (p - c_B).d / d.d, d = c_A - c_B, while both feet stand: they are pushed at c_A and c_B."""
+    between = leading - trailing
+    x, z = (float(between[i] / (between[0] ** 2 + between[2] ** 2)) for i in (0, 2))
 
-    def wrench(node: Any) -> Any:
-        part = weight(node)
-        return (part if leading else 1.0 - part) * node.base_wrench
+    def weight(node: Any) -> Any:
+        early = node.t[0] < double_support
+        up = node.base_wrench[4]
+        along = x * node.base_wrench[2] / up - z * node.base_wrench[0] / up
+        return early * (along - x * float(trailing[0]) - z * float(trailing[2])) + (1.0 - early)
 
-    return trajopt.terms.ExpressionTerm(wrench, name)
+    return weight
 
 
 def force(axes: str = "xyz") -> trajopt.terms.ExpressionTerm:
@@ -69,18 +116,37 @@ def sides(corners: np.ndarray, lateral: bool = True) -> np.ndarray:
     return np.unique(ConvexHull(corners).equations.round(12), axis=0)
 
 
-def support_margin(sides: np.ndarray, weight: float, name: str) -> trajopt.terms.ExpressionTerm:
+def support_margin(
+    sides: np.ndarray, weight: float, name: str, shift: Callable[[Any], tuple[Any, Any]] | None = None
+) -> trajopt.terms.ExpressionTerm:
     """R_y / weight times the distances of the zero-moment point from `sides`, metres, positive inside.
 
-    Multiplied by R_y, a side is linear in the base wrench.
+    Multiplied by R_y, a side is linear in the base wrench. shift(node) leads to another point, (x, z) m.
     """
 
     def margin(node: Any) -> Any:
         x, z = node.base_wrench[2] / weight, -node.base_wrench[0] / weight
         y = node.base_wrench[4] / weight
+        if shift is not None:
+            dx, dz = shift(node)
+            x, z = x + dx * y, z + dz * y
         return [-(float(a) * x + float(b) * z + float(c) * y) for a, b, c in sides]
 
     return trajopt.terms.ExpressionTerm(margin, name)
+
+
+def free_moment_margin(largest: float, weight: float) -> trajopt.terms.ExpressionTerm:
+    """(largest R_y -+ M_O . R) / weight, N m: positive while the moment about the vertical is bounded.
+
+    At the zero-moment point only M_y = M_O . R / R_y is left of the moment.
+    """
+
+    def margin(node: Any) -> Any:
+        along = sum(node.base_wrench[i] * node.base_wrench[3 + i] for i in range(3)) / weight
+        up = largest * node.base_wrench[4] / weight
+        return [up - along, up + along]
+
+    return trajopt.terms.ExpressionTerm(margin, "free moment")
 
 
 def zero_moment_point(base_wrench: np.ndarray) -> np.ndarray:

@@ -1,0 +1,47 @@
+"""What walking costs: torques relative to strength, of muscles that have springs at their side."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import dynamics
+import trajopt
+from problems.human.model import GLOBAL
+
+# Joint: stiffness in N m/rad and the angle in degrees at which muscles and ligaments rest. Our own choices,
+# of the size of passive stiffness in the middle of the range; without them a forearm may hang anywhere, as
+# its torque costs next to nothing.
+SPRINGS = MappingProxyType({
+    "hip": (15.0, 0.0), "knee": (5.0, 5.0), "ankle": (25.0, 0.0), "toe": (2.0, 0.0),
+    "spine": (60.0, 0.0), "shoulder": (5.0, 0.0), "elbow_flex": (5.0, 20.0), "elbow_pron": (5.0, 0.0),
+})  # fmt: skip
+
+
+def effort(model: dynamics.RigidBodyModel, springs: bool = True) -> trajopt.terms.ExpressionTerm:
+    """Sum over joints of (muscle torque / largest torque)^2, the dynamic effort of Barman's thesis (5.1).
+
+    Muscles supply tau + k (q - q_0) where springs take their part, tau without them.
+    """
+    largest = np.maximum(np.abs(model.limits.torque_lower), np.abs(model.limits.torque_upper))
+    powered = [
+        (i, float(largest[i]), *(spring(name) if springs else (0.0, 0.0)))
+        for i, name in enumerate(model.joint_names)
+        if name not in GLOBAL
+    ]
+
+    def cost(node: Any) -> Any:
+        return sum(
+            ((node.tau[i] + k * (node.q[i] - rest)) / strength) ** 2 for i, strength, k, rest in powered
+        )
+
+    return trajopt.terms.ExpressionTerm(cost, "dynamic effort")
+
+
+def spring(joint: str) -> tuple[float, float]:
+    """Stiffness in N m/rad and angle of rest in rad of a joint."""
+    bare = joint.replace("_r_", "_").replace("_l_", "_")
+    stiffness, rest = next(value for key, value in SPRINGS.items() if bare.startswith(key))
+    return stiffness, float(np.deg2rad(rest))

@@ -1,0 +1,255 @@
+"""What a step must satisfy: the nine constraints of Barman's thesis and those that make it complete.
+
+Every demand has a name, under which reports show it and by which it is switched off. Sources are Barman's
+thesis, section 5.2, by the numbers of its equations, and our own additions where none is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from problems.human import ground_reaction as reaction
+from problems.human.model import step_symmetry
+from problems.human.step import FOREFOOT_ALONE, NODES_APART, Step
+from problems.human.tables import contact_points
+from trajopt.errors import OptionError, near_matches
+
+INSIDE = 1e-6  # of normalised time, leaves an end out of a window
+LEAST_PUSH = 0.1  # of body weight, the ground's least vertical reaction
+WRIST_RADIUS, HIP_RADIUS = 0.03, 0.08  # m, spheres that may touch, (5.7)
+SWINGING_FOOT = (0.4, 1.0)  # parts of the step in which the free foot hangs near its rest
+# Ranges in degrees of joints that people hardly use when they walk, and whose effort is next to nothing.
+POSTURE = MappingProxyType({
+    "shoulder_flex": (-30.0, 30.0), "shoulder_add": (-20.0, 5.0), "elbow_flex": (0.0, 60.0),
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Demands:
+    """The numbers in the demands on a step.
+
+    contact : m, how closely standing foot points are at their places when they are held
+    drift : m, how far from their places they may be in between
+    penetration : m, how deep foot points may sink where they are not held
+    friction : coefficient of the ground;  free_moment : N m about the vertical
+    knee : degrees (lower, upper) of the swinging knee
+    strike : m/s, how fast the heel may come down
+    coupling : m^2, by how much arm and opposite leg may swing apart
+    """
+
+    contact: float = 0.0
+    drift: float = 5e-3
+    penetration: float = 5e-3
+    friction: float = 0.7
+    free_moment: float = 15.0
+    knee: tuple[float, float] = (55.0, 65.0)
+    strike: float = 0.3
+    coupling: float = 0.01
+
+
+Demand = Callable[[trajopt.Problem, Step, Demands], None]
+
+
+def walk(problem: trajopt.Problem, step: Step) -> None:
+    """Ground reactions on both feet and the symmetry of steps, (5.8): what every walk of this package has."""
+    split = step.shared
+    problem.load("hindfoot_r", split.wrench("reaction on the leading foot", True))
+    problem.load("hindfoot_l", split.wrench("reaction on the trailing foot", False))
+    signs, order, offset = step_symmetry(problem.dynamics.joint_names, step.length)
+    problem.subject_to_periodic(trajopt.q, signs, order=order, offset=offset, name="symmetry of posture")
+    problem.subject_to_periodic(trajopt.v, signs, order=order, name="symmetry of velocity")
+
+
+def demand(
+    problem: trajopt.Problem, step: Step, demands: Demands, names: Iterable[str], without: str = ""
+) -> None:
+    """State the demands of these names except some, separated by commas; OptionError for an unknown name."""
+    omitted = [name.strip() for name in without.split(",") if name.strip()]
+    for name in omitted:
+        if name not in DEMANDS:
+            near = near_matches(name, list(DEMANDS)) or f": there are {', '.join(DEMANDS)}"
+            raise OptionError(f"no demand on the step is called '{name}'{near}")
+    for name in names:
+        if name not in omitted:
+            DEMANDS[name](problem, step, demands)
+
+
+def joint_limits(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """Angles stay within the limits of the skeleton for all t, (5.2)."""
+    problem.subject_to_joint_limits(torque=False)
+
+
+def torque_limits(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """Torques stay within the limits of the skeleton, (5.3)."""
+    limits = problem.dynamics.limits
+    problem.subject_to(trajopt.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
+
+
+def foot_placement(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """Standing foot points are at their places at sampled times of their phases, (5.4) and section 5.2.2.
+
+    Held at a few times, and within a band in between: so few control points cannot hold a point still
+    everywhere, and equalities that nearly depend on each other stop the solver. For the same reason the pivot
+    of a flat foot, whose heel is held, is not held along the foot, and what symmetry repeats at the other end
+    of the step is said once.
+    """
+    for point, times in step.contacts.items():
+        x, z = step.place(point)
+        for time in times:
+            flat = point.endswith("_r") and not point.startswith("heel") and time <= step.heel_off
+            place = np.array([np.nan if flat else x, 0.0, np.nan if z is None else z])
+            lower = np.nan_to_num(place - demands.contact, nan=-np.inf)
+            upper = np.nan_to_num(place + demands.contact, nan=np.inf)
+            name = f"{point} stands at {time:.3g} T"
+            problem.subject_to(trajopt.position(point), lower, upper, over=_about(time), name=name)
+        place = np.array([x, 0.0, np.nan if z is None else z])
+        lower = np.nan_to_num(place - demands.drift, nan=-np.inf)
+        upper = np.nan_to_num(place + demands.drift, nan=np.inf)
+        phase = (times[0], times[-1]) if point.endswith("_r") else (0.0, times[-1])
+        problem.subject_to(trajopt.position(point), lower, upper, over=phase, name=f"{point} stays")
+
+
+def penetration(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """Every foot point stays above the ground, (5.4)."""
+    for point in contact_points():
+        floor = [-np.inf, -demands.penetration, -np.inf]
+        problem.subject_to(trajopt.position(point), floor, name=f"{point} above ground")
+
+
+def balance(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """The zero-moment point is inside the support, (5.5)."""
+    both = np.concatenate([step.footprint("r"), step.footprint("l")])
+    forefoot = step.heel_off + FOREFOOT_ALONE
+    _supported(problem, step, both, (0.0, step.toe_off - INSIDE), "zero-moment point under both feet")
+    sole = step.footprint("r")
+    _supported(problem, step, sole, (step.toe_off, forefoot - INSIDE), "zero-moment point under the foot")
+    raised = step.footprint("r", "forefoot")
+    _supported(problem, step, raised, (forefoot, 1.0), "zero-moment point under the forefoot")
+
+
+def pressure(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """While both feet stand, each is pushed on its own sole, and the trailing one on its forefoot."""
+    window = (0.0, step.toe_off - INSIDE)
+    for leading, corners in ((True, step.footprint("r")), (False, step.footprint("l", "forefoot"))):
+        name = f"centre of pressure under the {'leading' if leading else 'trailing'} foot"
+        _supported(problem, step, corners, window, name, step.shared.shift(leading))
+
+
+def push(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """The ground pushes upward and within the friction cone."""
+    problem.subject_to(reaction.force("y"), LEAST_PUSH * step.weight, name="ground pushes upward")
+    problem.subject_to(reaction.friction_margin(demands.friction, step.weight), 0.0, name="friction cone")
+
+
+def free_moment(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """The moment about the vertical that the ground can give is bounded."""
+    problem.subject_to(reaction.free_moment_margin(demands.free_moment, step.weight), 0.0, name="free moment")
+
+
+def arm_leg_coupling(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """Arm and opposite leg swing the same way, (rho_1 . n)(rho_2 . n) >= 0, (5.6).
+
+    rho from shoulder to wrist and from hip to ankle. n is the direction of walking: about the vertical, as
+    printed, the condition would hold for every posture. Both change sign, hardly at one instant: hence a
+    tolerance.
+    """
+    for arm, leg in (("l", "r"), ("r", "l")):
+        term = _both_swing(f"upper_arm_{arm}", f"hand_{arm}", f"thigh_{leg}", f"hindfoot_{leg}")
+        name = f"arm {arm} swings with leg {leg}"
+        problem.subject_to(term, -demands.coupling, name=name)
+
+
+def self_avoidance(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """Wrists stay clear of hips, d >= r_1 + r_2, (5.7)."""
+    for side in "rl":
+        term = _apart(f"hand_{side}", f"thigh_{side}", WRIST_RADIUS + HIP_RADIUS)
+        problem.subject_to(term, 0.0, name=f"wrist {side} clear of the hip")
+
+
+def knee_clearance(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """The swinging knee is bent at its peak, |q_knee - 60 deg| <= 5 deg, (5.9)."""
+    _bounded(problem, {"knee_l_flex": demands.knee}, _about(step.knee_peak), "swinging knee bent")
+
+
+def posture(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """Arms hang and the swinging foot is near its rest, as torques that hold them cost next to nothing."""
+    ranges = {joint.replace("_", f"_{side}_"): band for joint, band in POSTURE.items() for side in "rl"}
+    _bounded(problem, ranges, "path", "arms hang", hold="hull")
+    _bounded(problem, {"ankle_l_dorsi": (-20.0, 6.0)}, SWINGING_FOOT, "swinging foot near its rest")
+
+
+def heel_strike(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """The heel comes down slowly."""
+    slow = [-np.inf] * 4 + [-demands.strike, -np.inf]
+    problem.subject_to(trajopt.Quantity("velocity:heel_l"), slow, over="end", name="heel comes down slowly")
+
+
+def continuous_reaction(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
+    """The ground reaction ends a step as it began it, mirrored: without it, accelerations jump there."""
+    axes = "xy" if step.line is None else "xyz"
+    signs = reaction.MIRRORED[: len(axes)]
+    name = "ground reaction continuous over the step boundary"
+    problem.subject_to_periodic(reaction.force(axes), signs, name=name)
+
+
+DEMANDS: MappingProxyType[str, Demand] = MappingProxyType({
+    "joint limits": joint_limits,
+    "torque limits": torque_limits,
+    "foot placement": foot_placement,
+    "penetration": penetration,
+    "balance": balance,
+    "pressure": pressure,
+    "push": push,
+    "free moment": free_moment,
+    "arm-leg coupling": arm_leg_coupling,
+    "self-avoidance": self_avoidance,
+    "knee clearance": knee_clearance,
+    "posture": posture,
+    "heel strike": heel_strike,
+    "continuous reaction": continuous_reaction,
+})  # fmt: skip
+
+
+def _about(time: float) -> tuple[float, float]:
+    """The window that holds the node at a time and no other."""
+    return max(time - NODES_APART, 0.0), min(time + NODES_APART, 1.0)
+
+
+def _supported(problem, step: Step, corners, window, name: str, shift=None) -> None:
+    sides = reaction.sides(corners, lateral=step.line is not None)
+    margin = reaction.support_margin(sides, step.weight, name, shift)
+    problem.subject_to(margin, 0.0, over=window)
+
+
+def _bounded(
+    problem, ranges: dict[str, tuple[float, float]], over: Any, name: str, hold: Any = "nodes"
+) -> None:
+    """Angles of some joints within (lower, upper) degrees."""
+    names = problem.dynamics.joint_names
+    lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    for joint, band in ranges.items():
+        at = names.index(joint)
+        lower[at], upper[at] = np.deg2rad(band)
+    problem.subject_to(trajopt.q, lower, upper, over=over, name=name, hold=hold)
+
+
+def _both_swing(shoulder: str, wrist: str, hip: str, ankle: str) -> trajopt.terms.ExpressionTerm:
+    def product(node: Any) -> Any:
+        arm = node.position(wrist)[0] - node.position(shoulder)[0]
+        return arm * (node.position(ankle)[0] - node.position(hip)[0])
+
+    return trajopt.terms.ExpressionTerm(product, "arm-leg coupling")
+
+
+def _apart(one: str, other: str, distance: float) -> trajopt.terms.ExpressionTerm:
+    def gap(node: Any) -> Any:
+        between = node.position(one) - node.position(other)
+        return sum(between[i] ** 2 for i in range(3)) - distance**2
+
+    return trajopt.terms.ExpressionTerm(gap, "self-avoidance")
