@@ -234,6 +234,8 @@ def verify(file: Path, problem: str | None) -> None:
     solution = loaded(file, problem)
     report = solution.verify()
     click.echo(str(report))
+    if solution.certificate is not None:
+        click.echo(f"\n{solution.certificate}")
     conclude(solution, report)
 
 

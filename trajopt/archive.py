@@ -45,6 +45,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
     if solution.point is not None:
         arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
+    arrays |= {f"extra_points_{i}": np.array(points) for i, points in enumerate(solution.extra_points)}
     arrays |= {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
     if not target.parent.is_dir():
         raise SolutionFileError(f"{target} cannot be written: {target.parent} is no folder, make it first")
@@ -60,6 +61,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
     """Read what `save` wrote; see `Solution.load`."""
+    from trajopt.certificate_record import restored
     from trajopt.kkt import KKT
     from trajopt.solution import Solution
 
@@ -77,7 +79,7 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
             for i, degree in enumerate(header["degrees"])
         )
         points = tuple(arrays[f"control_points_{i}"] for i in range(len(bases)))
-        recipe = header["recipe"]
+        recipe, certificate = header["recipe"], header.get("certificate")
         loaded = Solution(
             curve=Curve(bases, points, arrays["durations"]),
             parameters={name: arrays[f"parameter_{i}"] for i, name in enumerate(header["parameters"])},
@@ -98,6 +100,9 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
             history=arrays["history"],
             detail=header["detail"],
             known_problem=problem,
+            extra_points=tuple(
+                tuple(arrays[f"extra_points_{i}"].tolist()) for i in range(header.get("extra_points", 0))
+            ),
             point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
         )
     except SolutionFileError:
@@ -109,7 +114,7 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
         ) from error
     if problem is not None:
         _check_fits(loaded, problem, path)
-    return loaded
+    return loaded if certificate is None else restored(certificate, loaded)
 
 
 def rebuilt_problem(solution: Solution) -> Problem:
@@ -153,6 +158,8 @@ def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def _header(solution: Solution) -> dict[str, Any]:
+    from trajopt.certificate_record import record
+
     recipe = solution.recipe
     return {
         "format": FORMAT,
@@ -176,6 +183,8 @@ def _header(solution: Solution) -> dict[str, Any]:
         "timings": dict(solution.timings),
         "detail": solution.detail,
         "has_point": solution.point is not None,
+        "extra_points": len(solution.extra_points),
+        "certificate": None if solution.certificate is None else record(solution.certificate),
     }
 
 

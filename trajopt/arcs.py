@@ -17,8 +17,8 @@ switch time, and no second-order method finds it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,32 +42,44 @@ BETWEEN = "between Gauss points"
 AT_BORDER, AT_START, HELD = "at a border", "held at the start", "held"  # ends of the names of added rows
 
 
+@dataclass(frozen=True)
+class ArcSettings:
+    """How limits are met on arcs.
+
+    regular : controls are continuous, see above
+    settling : weight of what chooses the motion of joints that the optimum leaves free
+    margins : (width,) for every path limit, taken off its bounds, in its own unit
+    room : the same for what is slack on arcs with free joints, beside the margins
+    """
+
+    regular: bool = False
+    settling: float = SETTLING_WEIGHT
+    margins: tuple[tuple[float, ...], ...] = ()
+    room: tuple[tuple[float, ...], ...] = ()
+
+    def taken_off(self, index: int, limit: Constraint) -> tuple[NDArray, NDArray]:
+        """Margin and room of one limit, (width,) each."""
+        given = (self.margins, self.room)
+        margin, room = (np.array(each[index]) if each else np.zeros(limit.lower.size) for each in given)
+        return margin, room
+
+
 def arc_problem(
     problem: Problem,
     structure: Structure,
     motion: Solution,
     degree: int,
-    margins: Sequence[NDArray] = (),
-    regular: bool = False,
-    settling: float = SETTLING_WEIGHT,
-    room: Sequence[NDArray] = (),
+    settings: ArcSettings | None = None,
 ) -> Problem:
-    """The problem on the arcs of a structure, started from a motion whose times the structure refers to.
-
-    margins, (width,) for every path limit, are taken off its bounds, in its own unit, and room off the bounds
-    of what is slack on arcs with free joints, beside them; settling is the weight of what chooses their
-    motion.
-    """
-    free = free_arcs(structure, problem.dynamics.n, regular)
+    """The problem on the arcs of a structure, started from a motion whose times the structure refers to."""
+    settings = settings or ArcSettings()
+    free = free_arcs(structure, problem.dynamics.n, settings.regular)
     arcs = with_trajectory(
         problem, _arc_trajectory(problem, structure, motion, degree, free), keep_path=False
     )
     for index, limit in enumerate(path_limits_of(problem)):
-        margin, spare = (
-            given[index] if len(given) else np.zeros(limit.lower.size) for given in (margins, room)
-        )
-        _add_limit(arcs, structure, index, limit, margin, spare, regular)
-    _settle(arcs, motion, settling, free)
+        _add_limit(arcs, structure, index, limit, settings)
+    _settle(arcs, motion, settings.settling, free)
     _fix_duration(arcs, problem)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
@@ -80,7 +92,7 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
     multipliers = dict(trial.multipliers)
     for index, limit in enumerate(path_limits_of(problem)):
         parts = [
-            multipliers.pop(_of_arc(index, number), np.zeros((points, limit.lower.size)))
+            multipliers.pop(of_arc(index, number), np.zeros((points, limit.lower.size)))
             for number in range(structure.arc_count)
         ]
         multipliers[limit.name] = np.concatenate(parts)
@@ -97,7 +109,7 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
     )
 
 
-def _of_arc(limit: int, arc: int) -> str:
+def of_arc(limit: int, arc: int) -> str:
     """The name of a limit's rows on one arc, unlike any other constraint's."""
     return f"limit {limit} on arc {arc}"
 
@@ -140,6 +152,11 @@ def gauss_points(count: int) -> NDArray:
     return 0.5 * (np.polynomial.legendre.leggauss(count)[0] + 1.0)
 
 
+def gauss_weights(count: int) -> NDArray:
+    """Their weights, which sum to one."""
+    return 0.5 * np.polynomial.legendre.leggauss(count)[1]
+
+
 def _settle(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
     """Choose the motion of joints that the optimum leaves free: least torques and velocities, squared.
 
@@ -173,11 +190,10 @@ def _add_limit(
     structure: Structure,
     index: int,
     limit: Constraint,
-    margin: NDArray,
-    room: NDArray,
-    regular: bool,
+    settings: ArcSettings,
 ) -> None:
     order = limit_order(arcs, limit)
+    margin, room = settings.taken_off(index, limit)
     low, high = limit.lower + margin, limit.upper - margin
     for number, saturated in enumerate(structure.saturated):
         held = {s.component: s.side for s in saturated if s.limit == index}
@@ -195,7 +211,7 @@ def _add_limit(
                 lower[component] = upper[component] = value
             else:  # it follows from the rows below, and would repeat them
                 lower[component], upper[component] = -np.inf, np.inf
-        arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number, where), name=_of_arc(index, number))
+        arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number, where), name=of_arc(index, number))
         if free:
             for component in held:
                 lower[component], upper[component] = -np.inf, np.inf
@@ -207,12 +223,13 @@ def _add_limit(
                 arcs.subject_to(limit.term, below, above, over=where_else, name=f"{limit.name} {BETWEEN}")
         if order != 2 and held:
             fresh = {c: v for c, v in bound.items() if not _carried(arcs, structure, number, index, c)}
-            _equal(arcs, terms.a, dict.fromkeys(held, 0.0), ArcNodes(number, where), f"{limit.name} {HELD}")
-            _equal(arcs, limit.term, fresh, ArcNodes(number, "start"), f"{limit.name} {AT_START}")
+            still_at = ArcNodes(number, where)
+            _equal(arcs, terms.a, dict.fromkeys(held, 0.0), still_at, f"{of_arc(index, number)} {HELD}")
+            _equal(arcs, limit.term, fresh, ArcNodes(number, "start"), f"{of_arc(index, number)} {AT_START}")
             if order == 0:
                 still = dict.fromkeys(fresh, 0.0)
                 _equal(arcs, terms.v, still, ArcNodes(number, "start"), f"{limit.name} {AT_START}, v")
-    if regular:
+    if settings.regular:
         for border, place in _borders(structure, index):
             value = {s.component: high[s.component] if s.side > 0 else low[s.component] for s in border}
             if order == 2:

@@ -13,6 +13,7 @@ from trajopt.excess import Excess, path_limits
 from trajopt.switching import Saturation, Structure
 
 if TYPE_CHECKING:
+    from trajopt.arcs import ArcSettings
     from trajopt.correction import Contradiction
     from trajopt.simulation import Simulation
     from trajopt.solution import Solution
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class Signs:
     """Pontryagin's sign check: multipliers of saturated torques against the sides they sit at.
 
-    checked : how many pairs of arc and saturated component were checked
+    checked : how many pairs of arc and saturated component were checked, held velocities included
+    unchecked : how many were not: held positions
     wrong : the largest impulse of the wrong sign over a stretch, relative to the largest over an arc
     where : what and when that is
     free : seconds on which fewer torques are saturated than there are joints; a time-optimal motion is not
@@ -30,25 +32,34 @@ class Signs:
     """
 
     checked: int
+    unchecked: int
     wrong: float
     where: str
     free: float
 
 
 def signs_of(
-    motion: Solution, structure: Structure, wrong: tuple[Contradiction, ...], regular: bool
+    motion: Solution,
+    structure: Structure,
+    wrong: tuple[Contradiction, ...],
+    regular: bool,
+    held: int = 0,
 ) -> Signs:
-    """The check of a structure whose contradictions, gravest first, are known."""
+    """The check of a structure whose contradictions, gravest first, are known; held: velocities checked."""
     limits, n = path_limits(motion), motion.problem.dynamics.n
     orders = [limit_order(motion.problem, limit) for limit in limits]
-    checked = sum(orders[s.limit] == 2 for saturated in structure.saturated for s in saturated)
+    every = [orders[s.limit] for saturated in structure.saturated for s in saturated]
+    checked = every.count(2) + held
+    unchecked = len(every) - checked
     spans = zip(structure.durations, structure.saturated, strict=True)
     free = 0.0 if regular else float(sum(seconds for seconds, saturated in spans if len(saturated) < n))
     if not wrong:
-        return Signs(checked, 0.0, "", free)
+        return Signs(checked, unchecked, 0.0, "", free)
     first = wrong[0]
     what = _component(motion, first.saturation)
-    return Signs(checked, first.impulse, f"{what} from {first.start:.6f} to {first.end:.6f} s", free)
+    return Signs(
+        checked, unchecked, first.impulse, f"{what} from {first.start:.6f} to {first.end:.6f} s", free
+    )
 
 
 def _component(motion: Solution, saturation: Saturation) -> str:
@@ -68,7 +79,7 @@ class Certificate:
     signs : Pontryagin's sign check on that structure, or None
     rounds : solves it took
     reason : why there are no switching arcs, empty where there are
-    margins : what was taken off every path limit so that it holds between Gauss points, in its own unit
+    settings : how limits were met on switching arcs, margins taken off their bounds included, or None
     slowed : by what part of its duration the motion was slowed so that its limits hold; the KKT residuals are
         then those of the faster motion
     """
@@ -80,7 +91,7 @@ class Certificate:
     rounds: int
     reason: str
     signs: Signs | None = None
-    margins: tuple[float, ...] = ()
+    settings: ArcSettings | None = None
     motion: Solution | None = field(default=None, repr=False)
     slowed: float = 0.0
 
@@ -134,10 +145,9 @@ class Certificate:
             lines.append(f"{excess.name + ', ' + excess.component:<44}{excess.value:>16.3e}{when:>12}")
         if not self.excesses:
             lines.append("none: the problem bounds nothing over the whole motion")
-        if any(margin > 0.0 for margin in self.margins):
-            lines.append(
-                "limits were tightened by up to " + f"{max(self.margins):.1e} so that they hold for all t"
-            )
+        margins = [size for limit in (self.settings.margins if self.settings else ()) for size in limit]
+        if any(size > 0.0 for size in margins):
+            lines.append(f"limits were tightened by up to {max(margins):.1e} so that they hold for all t")
         if self.slowed:
             lines.append(f"the motion was slowed by {self.slowed:.1e} of its duration so that they hold")
         return lines
@@ -176,6 +186,10 @@ class Certificate:
                     else "all right"
                 )
             )
+            if self.signs.unchecked:
+                lines.append(
+                    f"not checked: the signs on {self.signs.unchecked} arcs that hold something else"
+                )
             if self.signs.free > 0.0:
                 lines.append(
                     f"for {self.signs.free:.6f} s fewer limits are saturated than joints exist: the "

@@ -131,7 +131,7 @@ class Certified:
             refined = solved(problem, solver.near(SAME_MOTION))
         except (Stopped, KeyboardInterrupt):
             return None
-        return replace(refined, known_problem=asked) if refined.converged else None
+        return replace(refined, known_problem=asked, point=None) if refined.converged else None
 
 
 def _unsuited(solution: Solution) -> str:

@@ -103,7 +103,8 @@ def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArr
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, header=np.array(json.dumps(header)), y=y, **content)
+            arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "y": y, **content}
+            np.savez(stream, **arrays)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)

@@ -64,10 +64,10 @@ class Clock:
         return float(self.knot_times.size - 1)
 
     def reading(self, seconds: ArrayLike) -> NDArray[np.float64]:
-        return np.interp(seconds, self.knot_times, np.arange(self.knot_times.size))
+        return np.interp(np.asarray(seconds, dtype=float), self.knot_times, np.arange(self.knot_times.size))
 
     def seconds(self, reading: ArrayLike) -> NDArray[np.float64]:
-        return np.interp(reading, np.arange(self.knot_times.size), self.knot_times)
+        return np.interp(np.asarray(reading, dtype=float), np.arange(self.knot_times.size), self.knot_times)
 
 
 def limit_order(problem: Problem, limit: Constraint) -> int | None:

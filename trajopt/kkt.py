@@ -10,14 +10,14 @@ them and the multipliers (signs as in `solver.py`). Scaled residuals are divided
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trajopt.monitor import violation
 from trajopt.solver import NLP, Result, WarmStart
 
-__all__ = ["KKT", "ActiveSet", "active_set", "kkt_residuals", "lagrangian_gradient"]
+__all__ = ["KKT", "ActiveSet", "active_set", "kkt_residuals", "lagrangian_gradient", "least_squares_kkt"]
 
 _S_MAX = 100.0
 
@@ -125,3 +125,29 @@ def _largest(values: np.ndarray) -> float:
 
 def _scale(total: float, count: int) -> float:
     return max(_S_MAX, float(total) / max(int(count), 1)) / _S_MAX
+
+
+def least_squares_kkt(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) -> KKT:
+    """The residuals at y with the multipliers that fit best: nobody's word is taken for these either.
+
+    minimize |grad f + J' lambda - z_lower + z_upper|_2 over lambda of rows and z of bounds that y meets to
+    `tolerance`; those of other rows and bounds are zero, so that complementarity holds by construction, and
+    wrong signs show in `sign`.
+    """
+    active = active_set(nlp, y, tolerance)
+    rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
+    jacobian = np.zeros((nlp.row_count, nlp.variable_count))
+    np.add.at(jacobian, (nlp.jacobian_rows, nlp.jacobian_columns), nlp.jacobian(y))
+    lower, upper = np.flatnonzero(active.at_lower), np.flatnonzero(active.at_upper)
+    unit = np.eye(nlp.variable_count)
+    columns = np.concatenate([jacobian[rows], -unit[lower], unit[upper]]).T
+    fitted = np.linalg.lstsq(columns, -nlp.gradient(y), rcond=None)[0]
+    of_rows, of_lower, of_upper = (np.zeros(size) for size in (nlp.row_count, y.size, y.size))
+    of_rows[rows] = fitted[: rows.size]
+    of_lower[lower], of_upper[upper] = np.split(fitted[rows.size :], [lower.size])
+    # A row at one bound only must not push the other way; at both (an equality) it may push either way.
+    wrong = np.where(active.rows_at_upper, 0.0, np.maximum(of_rows, 0.0))
+    wrong = np.maximum(wrong, np.where(active.rows_at_lower, 0.0, np.maximum(-of_rows, 0.0)))
+    negative = np.maximum(-np.concatenate([of_lower, of_upper]), 0.0)
+    found = kkt_residuals(nlp, WarmStart(y, of_rows, np.maximum(of_lower, 0.0), np.maximum(of_upper, 0.0)))
+    return replace(found, complementarity=0.0, sign=max(_largest(wrong), _largest(negative)))

@@ -181,9 +181,9 @@ def _curve_names(problem: Problem) -> list[tuple[str, str]]:
 def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
     """Which components of a constraint are equations that are linear in the unknowns."""
     quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
-    # Some joints held at a speed on an arc of their own stay rows: pivots among the coefficients of one high
-    # degree are ill-conditioned, 37 iterations became 222.
-    held = isinstance(constraint.over, ArcNodes) and constraint.over.part != "whole" and not equal.all()
+    # Joints held at a speed on an arc of their own stay rows: pivots among the coefficients of a high degree
+    # are ill-conditioned, 37 iterations became 222; and their multipliers are wanted.
+    held = isinstance(constraint.over, ArcNodes) and constraint.over.part != "whole"
     if held and quantity in ("v", "a", "jerk"):
         return np.zeros_like(equal)
     if quantity in ("q", "v", "duration", "t") or quantity.startswith(("parameter:", "extra:")):

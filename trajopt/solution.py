@@ -61,6 +61,7 @@ class Solution:
     known_problem: Problem | None = None
     point: WarmStart | None = None
     certificate: Certificate | None = None
+    extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
 
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:
@@ -99,6 +100,7 @@ class Solution:
             detail=result.detail,
             known_problem=problem,
             point=result.warm_start,
+            extra_points=problem.trajectory.extra_points,
         )
 
     # -- curves -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.arcs import SETTLING_WEIGHT, arc_problem, is_free, read_back
+from trajopt.arcs import ArcSettings, arc_problem, is_free, read_back
 from trajopt.budget import NEAR_START, Budget
 from trajopt.certificate import Certificate, signs_of
 from trajopt.correction import (
@@ -38,6 +38,7 @@ from trajopt.correction import (
 from trajopt.detection import SAME_RUN, Reading, detect, is_regular
 from trajopt.errors import TrajoptError
 from trajopt.excess import Excess, largest_excesses, path_limits, relative_excesses
+from trajopt.holding import held_signs
 from trajopt.problem import Problem
 from trajopt.refinement import doubled, halved_where_it_pays, indicator
 from trajopt.solution import Solution
@@ -174,24 +175,21 @@ class Attempt:
     structure: Structure
     regular: bool
     degree: int
-    margins: list[np.ndarray] = field(default_factory=list)
-    room: list[np.ndarray] = field(default_factory=list)
-    settling: float = SETTLING_WEIGHT
+    settings: ArcSettings = field(init=False)
     reason: str = ""
     dropped: int = 0
+    held: int = 0  # pairs of arc and held velocity whose multipliers were checked
 
     def run(self) -> str:
         """Nothing where `search.found` is set, else what stands against the structure."""
-        self.margins, self.room = (
-            [np.zeros(limit.lower.size) for limit in path_limits(self.motion)] for _ in range(2)
-        )
+        none = tuple((0.0,) * limit.lower.size for limit in path_limits(self.motion))
+        self.settings = ArcSettings(self.regular, margins=none, room=none)
         visits: Counter = Counter()
         for _ in range(self.search.how.rounds):
             if self.search.spent > MOST_SPENT:
                 before = f"{self.reason}; " if self.reason else ""
                 return f"{before}no structure was confirmed within {MOST_SPENT} iterations on arcs"
-            margins = map(bytes, [*self.margins, *self.room])
-            visits[(self.structure.saturated, self.degree, self.settling, *margins)] += 1
+            visits[(self.structure.saturated, self.degree, self.settings)] += 1
             if max(visits.values()) > 2:
                 return f"{self.reason}; corrections go in circles"
             verdict = self._round()
@@ -203,16 +201,7 @@ class Attempt:
         """Solve and correct; a verdict ends the attempt, None asks for another round."""
         asked = self.search.uniform.problem
         trial = self.search.solved(
-            arc_problem(
-                asked,
-                self.structure,
-                self.motion,
-                self.degree,
-                self.margins,
-                self.regular,
-                self.settling,
-                self.room,
-            )
+            arc_problem(asked, self.structure, self.motion, self.degree, self.settings)
         )
         now = self.structure.with_times(trial.curve.durations)
         fewer = without_collapsed(now, trial.duration, COLLAPSED if trial.converged else 10 * COLLAPSED)
@@ -229,10 +218,16 @@ class Attempt:
             before = f"{self.reason}, then " if self.reason else ""
             return f"{before}the arcs did not converge ({trial.status.value})"
         self.structure, self.motion = now, read_back(trial, asked, now)
+        self.held, held_wrong = held_signs(trial, asked, now)
         wrong = contradictions(self.motion, now)
         if self._corrected_by_multipliers(wrong):
             return None
-        return self._judged(tuple(largest_excesses(self.motion)), wrong)
+        if held_wrong and held_wrong[0].impulse > SETTLED:
+            return (
+                f"a speed is held where going slower would pay (relative impulse {held_wrong[0].impulse:.1e})"
+            )
+        both = tuple(sorted((*wrong, *held_wrong), key=lambda each: -each.impulse))
+        return self._judged(tuple(largest_excesses(self.motion)), both)
 
     def _corrected_by_multipliers(self, wrong: tuple[Contradiction, ...]) -> bool:
         free = is_free(self.structure, self.motion.problem.dynamics.n, self.regular)
@@ -260,19 +255,21 @@ class Attempt:
                 return self.reason
             self.structure = split
         elif all(f or e.value <= self.search.how.tol for f, e in zip(among_free, excesses, strict=True)):
-            self.room = _tightened(self.room, excesses)
+            room = _tightened(self.settings.room, excesses)
+            self.settings = replace(self.settings, room=room)
         elif self.degree + 2 <= HIGHEST_DEGREE:
             self.degree += 2
         else:
-            self.margins = _tightened(self.margins, excesses)
+            margins = _tightened(self.settings.margins, excesses)
+            self.settings = replace(self.settings, margins=margins)
         return None
 
     def _confirmed(self, excesses: tuple[Excess, ...], wrong: tuple[Contradiction, ...]) -> str | None:
         search, motion = self.search, self.motion
-        uniform = search.uniform.objective
-        bound = uniform + 1e-6 * abs(uniform) + 1e-12
-        if motion.objective > bound and motion.objective > bound + _bought(search.uniform):
-            return f"the arcs reach {motion.objective:.8g}, the uniform solve {uniform:.8g}"
+        spline = search.uniform if search.finest is None else search.finest
+        bound = spline.objective + 1e-6 * abs(spline.objective) + 1e-12
+        if motion.objective > bound and motion.objective > bound + _bought(spline):
+            return f"the arcs reach {motion.objective:.8g}, a spline {spline.objective:.8g}"
         doubt = active_slack(motion, self.structure) or self._unsettled()
         if doubt and self._settled_less(doubt):
             return None
@@ -285,8 +282,8 @@ class Attempt:
             structure=self.structure,
             rounds=search.solves,
             reason="",
-            signs=signs_of(motion, self.structure, wrong, self.regular),
-            margins=tuple(float(margin.max()) for margin in self.margins),
+            signs=signs_of(motion, self.structure, wrong, self.regular, self.held),
+            settings=self.settings,
             motion=motion,
         )
         search.found = replace(
@@ -300,9 +297,10 @@ class Attempt:
     def _settled_less(self, doubt: str) -> bool:
         """Whether the weight of settling can fall: what it asks for may be all that stands in the way."""
         free = is_free(self.structure, self.motion.problem.dynamics.n, self.regular)
-        if not free or self.settling <= LEAST_SETTLING:
+        if not free or self.settings.settling <= LEAST_SETTLING:
             return False
-        self.settling, self.reason = 0.1 * self.settling, doubt
+        self.settings = replace(self.settings, settling=0.1 * self.settings.settling)
+        self.reason = doubt
         return True
 
     def _unsettled(self) -> str:
@@ -311,9 +309,8 @@ class Attempt:
         if not is_free(self.structure, motion.problem.dynamics.n, self.regular):
             return ""
         asked = self.search.uniform.problem
-        problem = arc_problem(
-            asked, self.structure, motion, self.degree, self.margins, False, 0.5 * self.settling, self.room
-        )
+        half = replace(self.settings, settling=0.5 * self.settings.settling)
+        problem = arc_problem(asked, self.structure, motion, self.degree, half)
         other = read_back(self.search.solved(problem), asked, self.structure)
         change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
         if other.converged and change <= SETTLED_CHANGE:
@@ -335,8 +332,9 @@ def _bought(solution: Solution) -> float:
     return max(over, 0.0) * abs(solution.objective)
 
 
-def _tightened(margins: list[np.ndarray], excesses: tuple[Excess, ...]) -> list[np.ndarray]:
+def _tightened(
+    margins: tuple[tuple[float, ...], ...], excesses: tuple[Excess, ...]
+) -> tuple[tuple[float, ...], ...]:
     """Every component's margin grown by its own measured excess, so that what holds already stays exact."""
-    over = np.array([max(0.0, 1.2 * excess.value) for excess in excesses])
-    parts = np.split(over, np.cumsum([margin.size for margin in margins])[:-1])
-    return [margin + part for margin, part in zip(margins, parts, strict=True)]
+    over = iter([max(0.0, 1.2 * excess.value) for excess in excesses])
+    return tuple(tuple(margin + next(over) for margin in limit) for limit in margins)

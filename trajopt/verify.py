@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.kkt import KKT, kkt_residuals
+from trajopt.kkt import KKT
 from trajopt.problem import Problem
+from trajopt.recomputation import recomputed_kkt
 from trajopt.samples import samples
 from trajopt.simulation import USEFUL_GROWTH, Simulation, simulate
 from trajopt.statements import Constraint
@@ -143,25 +144,6 @@ def verify(solution: Solution) -> Report:
         kkt_recomputed=kkt is not None,
         simulation=simulate(solution),
     )
-
-
-def recomputed_kkt(solution: Solution) -> KKT | None:
-    """The residuals of the curve as it is, with the solver's multipliers, from a program built anew.
-
-    None where the multipliers belong to another program: that of a refined solution's arcs, for instance.
-    """
-    from trajopt.transcription import transcribe
-
-    point = solution.point
-    if point is None or point.row_multipliers is None or solution.certificate is not None:
-        return None
-    nlp = transcribe(solution.problem)
-    x = solution.unknowns()
-    if (nlp.variable_count, nlp.row_count) != (point.y.size, point.row_multipliers.size):
-        return None
-    if x.size != nlp.projection.layout.size:
-        return None
-    return kkt_residuals(nlp, replace(point, y=nlp.elimination.reduce(x)))
 
 
 def _violations(solution: Solution, problem: Problem):

@@ -1,0 +1,113 @@
+"""What a file keeps of a certificate, what is computed again, and the signs on arcs that hold a speed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hand_written import PointMasses, two_link_minimum_time
+
+import problems
+import trajopt
+from trajopt.arcs import ArcSettings, arc_problem
+from trajopt.holding import held_signs
+from trajopt.kkt import least_squares_kkt
+from trajopt.recomputation import recomputed_kkt
+from trajopt.structure_search import solved
+from trajopt.switching import Saturation, Structure
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: problems.two_link_rr.build(velocity=4.0),
+        lambda: problems.two_link_pr.build(u=0.0),
+        lambda: problems.two_link_pr.build(u=0.001),
+    ],
+)
+def test_a_certificate_survives_saving_and_its_optimum_is_computed_again(tmp_path, build):
+    solution = trajopt.solve(build(), refine=trajopt.Certified(tol=1e-6))
+    solution.save(tmp_path / "x.npz")
+    again = trajopt.Solution.load(tmp_path / "x.npz")
+    assert str(again.certificate) == str(solution.certificate)
+    assert again.certificate.structure == solution.certificate.structure
+    assert again.certificate.settings == solution.certificate.settings
+    kkt = recomputed_kkt(again)
+    assert kkt is not None and kkt.error < 1e-6
+    assert again.verify().kkt_recomputed and again.verify().holds
+
+
+def test_added_nodes_are_kept_and_the_optimum_on_them_is_computed_again(tmp_path):
+    @trajopt.term
+    def speed_and_place(node):
+        return node.v + 0.2 * node.q
+
+    def build():
+        problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(5, 4, duration=1.0))
+        problem.start_at(q=0.0, v=0.0)
+        problem.end_at(q=1.0, v=0.0)
+        problem.minimize(trajopt.a**2)
+        problem.subject_to(speed_and_place, upper=1.5)
+        return problem
+
+    solution = trajopt.solve(build(), refine=trajopt.Certified(tol=1e-7))
+    assert solution.certificate.structure is None and any(solution.extra_points)
+    solution.save(tmp_path / "x.npz")
+    again = trajopt.Solution.load(tmp_path / "x.npz", problem=build())
+    assert again.extra_points == solution.extra_points
+    kkt = recomputed_kkt(again)
+    assert kkt is not None and kkt.error < 1e-6
+
+
+def test_a_slowed_motion_is_told_with_the_residuals_of_its_solve(tmp_path):
+    problem = problems.two_link_rr.build(intervals=10)
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-9, time_limit=1e-6))
+    assert solution.certificate.slowed > 0.0 and recomputed_kkt(solution) is None
+    solution.save(tmp_path / "x.npz")
+    report = trajopt.Solution.load(tmp_path / "x.npz").verify()
+    assert not report.kkt_recomputed and "of the solve" in str(report)
+
+
+def test_least_squares_multipliers_prove_an_optimum_and_disprove_a_point_beside_it():
+    nlp = trajopt.transcribe(two_link_minimum_time(10))
+    y = trajopt.Ipopt(tol=1e-10).solve(nlp).y
+    assert least_squares_kkt(nlp, y, 1e-7).stationarity < 1e-4
+    beside = y + 1e-3 * np.random.default_rng(0).normal(size=y.size)
+    assert least_squares_kkt(nlp, beside).error > 1e-3
+
+
+def cruising():
+    """The sliding mass at its speed limit for a third of its way, on its three arcs."""
+    problem = problems.sliding_mass.build(velocity=3.0)
+    up, still, down = Saturation(1, 0, 1), Saturation(0, 0, 1), Saturation(1, 0, -1)
+    structure = Structure((0.0, 0.12, 1.0 / 3.0, 0.4533333), tuple(frozenset([s]) for s in (up, still, down)))
+    trial = solved(arc_problem(problem, structure, trajopt.solve(problem), 8), trajopt.Ipopt())
+    return trial, problem, structure.with_times(trial.curve.durations)
+
+
+def test_a_speed_limit_that_pays_has_multipliers_that_fall_to_zero():
+    checked, wrong = held_signs(*cruising())
+    assert checked == 1 and (not wrong or wrong[0].impulse < 1e-9)
+
+
+def test_a_held_speed_that_costs_is_found_by_its_multipliers():
+    trial, problem, structure = cruising()
+    turned = replace(trial, multipliers={name: -values for name, values in trial.multipliers.items()})
+    _, wrong = held_signs(turned, problem, structure)
+    assert wrong[0].impulse > 0.9 and wrong[0].saturation == Saturation(0, 0, 1)
+
+
+def test_held_speeds_without_rows_are_counted_as_unchecked():
+    trial, problem, structure = cruising()
+    assert held_signs(replace(trial, multipliers={}), problem, structure) == (0, ())
+
+
+def test_every_saturated_arc_of_a_certified_motion_is_checked():
+    signs = trajopt.solve(
+        problems.two_link_rr.build(velocity=4.0), refine=trajopt.Certified()
+    ).certificate.signs
+    assert signs.checked == 14 and signs.unchecked == 0 and signs.wrong < 1e-4
+
+
+def test_settings_without_margins_take_nothing_off():
+    limit = problems.two_link_rr.build().constraints[-1]
+    assert not np.any(ArcSettings().taken_off(0, limit))

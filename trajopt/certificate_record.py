@@ -1,0 +1,64 @@
+"""A certificate as plain JSON values, and back: what a saved solution keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from trajopt.arcs import ArcSettings
+from trajopt.certificate import Certificate, Signs
+from trajopt.excess import Excess
+from trajopt.switching import Saturation, Structure
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+
+def record(certificate: Certificate) -> dict[str, Any]:
+    """Numbers, texts and lists of them; the motion is the solution's own and left out."""
+    structure, settings = certificate.structure, certificate.settings
+    return {
+        "tolerance": certificate.tolerance,
+        "excesses": [asdict(excess) for excess in certificate.excesses],
+        "method": certificate.method,
+        "structure": None if structure is None else _recorded(structure),
+        "rounds": certificate.rounds,
+        "reason": certificate.reason,
+        "signs": None if certificate.signs is None else asdict(certificate.signs),
+        "settings": None if settings is None else asdict(settings),
+        "slowed": certificate.slowed,
+    }
+
+
+def restored(kept: Mapping[str, Any], motion: Solution) -> Solution:
+    """The motion with the certificate that was recorded about it."""
+    signs, structure, settings = kept["signs"], kept["structure"], kept["settings"]
+    certificate = Certificate(
+        tolerance=kept["tolerance"],
+        excesses=tuple(Excess(**excess) for excess in kept["excesses"]),
+        method=kept["method"],
+        structure=None if structure is None else _structure(structure),
+        rounds=kept["rounds"],
+        reason=kept["reason"],
+        signs=None if signs is None else Signs(**signs),
+        settings=None if settings is None else _settings(settings),
+        motion=motion,
+        slowed=kept["slowed"],
+    )
+    return replace(motion, certificate=certificate)
+
+
+def _recorded(structure: Structure) -> dict[str, Any]:
+    arcs = [[[s.limit, s.component, s.side] for s in sorted(arc)] for arc in structure.saturated]
+    return {"times": list(structure.times), "saturated": arcs}
+
+
+def _structure(kept: Mapping[str, Any]) -> Structure:
+    arcs = tuple(frozenset(Saturation(*each) for each in arc) for arc in kept["saturated"])
+    return Structure(tuple(kept["times"]), arcs)
+
+
+def _settings(kept: Mapping[str, Any]) -> ArcSettings:
+    margins, room = (tuple(tuple(limit) for limit in kept[name]) for name in ("margins", "room"))
+    return ArcSettings(kept["regular"], kept["settling"], margins, room)

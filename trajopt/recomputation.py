@@ -1,0 +1,63 @@
+"""The optimality conditions of an answer, computed again from its problem and its curve.
+
+KKT residuals are small where some multipliers make them so: those of the solver, or, where a program built
+anew is scaled otherwise, those that fit best. The better of the two is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from trajopt.kkt import KKT, kkt_residuals, least_squares_kkt
+from trajopt.problem import Problem
+from trajopt.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+
+def recomputed_kkt(solution: Solution) -> KKT | None:
+    """The residuals of the curve as it is, from a program built anew.
+
+    None where that program cannot be known: limits were tightened, the motion was slowed, or the refined
+    problem is no longer the one that was asked.
+    """
+    from trajopt.transcription import transcribe
+
+    point = solution.point
+    if point is None or point.row_multipliers is None:
+        return None
+    problem = solution.problem if solution.certificate is None else _refined_problem(solution)
+    if problem is None:
+        return None
+    nlp = transcribe(problem)
+    x = solution.unknowns()
+    if (nlp.variable_count, nlp.row_count) != (point.y.size, point.row_multipliers.size):
+        return None
+    if x.size != nlp.projection.layout.size:
+        return None
+    y = nlp.elimination.reduce(x)
+    found = kkt_residuals(nlp, replace(point, y=y))
+    if solution.certificate is None:
+        return found
+    return min(found, least_squares_kkt(nlp, y), key=lambda kkt: kkt.error)
+
+
+def _refined_problem(solution: Solution) -> Problem | None:
+    """The problem whose program a certified solution solves, from the one that was asked."""
+    from trajopt.arcs import arc_problem
+    from trajopt.refinement import moved
+
+    certificate, asked = solution.certificate, solution.problem
+    assert certificate is not None
+    arcs = asked.trajectory.arcs
+    if len(arcs) != 1:
+        return None
+    basis = solution.curve.bases[0]
+    if certificate.structure is not None and certificate.settings is not None:
+        if arcs[0].basis.knots.shape == basis.knots.shape:  # it is on its arcs already
+            return None
+        return arc_problem(asked, certificate.structure, solution, basis.degree, certificate.settings)
+    trajectory = Trajectory((replace(arcs[0], basis=basis),), extra_points=solution.extra_points)
+    return moved(replace(solution, known_problem=asked), trajectory)
