@@ -7,6 +7,7 @@ import functools
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -44,7 +45,10 @@ def module(name: str) -> Any:
     """The module of the problem `name`; UnknownNameError otherwise, so that no path is ever imported."""
     if name not in names():
         near = near_matches(name, names()) or f": there are {', '.join(names())}"
-        raise UnknownNameError(f"no problem is called '{name}'{near}")
+        file = (
+            f"; the file {name}.py is here, name it with its ending" if Path(f"{name}.py").is_file() else ""
+        )
+        raise UnknownNameError(f"no problem is called '{name}'{near}{file}")
     return import_module(f"problems.{name}")
 
 

@@ -90,7 +90,7 @@ def main() -> None:
 @click.argument("name", required=False)
 @explained
 def list_problems(name: str | None) -> None:
-    """Show all problems, or the parameters of one and their defaults."""
+    """Show all problems, or the parameters and defaults of one, or of a FILE.py."""
     from problems import catalogue
 
     if name is None:
@@ -98,10 +98,16 @@ def list_problems(name: str | None) -> None:
         for known, description in catalogue.descriptions().items():
             click.echo(f"{known:<{width}}  {description}")
         return
+    from problems.problem_file import imported, is_problem_file
     from problems.recipe import defaults_of
 
-    module = catalogue.module(name)
-    click.echo(f"{module.__doc__}\n{module.build.__doc__}\n\nDefaults:")
+    module = imported(Path(name)) if is_problem_file(name) else catalogue.module(name)
+    if not callable(getattr(module, "build", None)):
+        raise Complaint(f"{name} has no function build: see problems/pendulum_swing_up.py")
+    for text in (module.__doc__, module.build.__doc__):
+        if text:
+            click.echo(text)
+    click.echo("\nDefaults:")
     for parameter, default in defaults_of(module.build).items():
         click.echo(f"  {parameter}={spelled(default)}")
 

@@ -325,3 +325,14 @@ def test_a_problem_file_that_fails_or_exits_is_a_problem_error_that_names_the_li
 def test_an_empty_folder_for_results_is_refused():
     answer = CliRunner().invoke(main, ["solve", "double_integrator", "--out", ""])
     assert answer.exit_code == 2 and "the name of the folder is empty" in answer.output
+
+
+def test_parameters_of_a_file_are_listed_and_its_ending_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def build(*, mass: float = 2.5):\n    return None\n", encoding="utf-8")
+    listed = CliRunner().invoke(main, ["list", "mine.py"])
+    assert listed.exit_code == 0 and "mass=2.5" in listed.output
+    asked = CliRunner().invoke(main, ["solve", "mine"])
+    assert asked.exit_code == 2 and "the file mine.py is here, name it with its ending" in asked.output
+    Path("empty.py").write_text("", encoding="utf-8")
+    assert "empty.py has no function build" in CliRunner().invoke(main, ["list", "empty.py"]).output

@@ -142,7 +142,7 @@ class Certificate:
         lines = ["", f"{'limit, for all t':<44}{'largest excess':>16}{'t [s]':>12}"]
         for excess in self.excesses:
             when = "hull" if excess.hull else f"{excess.time:.6f}"
-            lines.append(f"{excess.name + ', ' + excess.component:<44}{excess.value:>16.3e}{when:>12}")
+            lines.append(f"{excess.label:<44}{excess.value:>16.3e}{when:>12}")
         if not self.excesses:
             lines.append("none: the problem bounds nothing over the whole motion")
         margins = [size for limit in (self.settings.margins if self.settings else ()) for size in limit]

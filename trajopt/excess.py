@@ -31,8 +31,12 @@ class Excess:
 
     def __str__(self) -> str:
         how = "holds by the convex hull" if self.hull else f"at t = {self.time:.6f} s"
-        where = f"{self.name}, {self.component}" if self.component else self.name
-        return f"{where}: {self.value:.3e} {how}"
+        return f"{self.label}: {self.value:.3e} {how}"
+
+    @property
+    def label(self) -> str:
+        """The limit, and the component where there are several."""
+        return f"{self.name}, {self.component}" if self.component else self.name
 
 
 def path_limits(solution: Solution) -> list[Constraint]:

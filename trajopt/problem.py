@@ -21,6 +21,7 @@ from trajopt.errors import (
     near_matches,
 )
 from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES
+from trajopt.own_dynamics import check_dynamics
 from trajopt.quantity_names import FIXED_NAMES, JOINT_QUANTITIES, bare, names_of_term, term_of
 from trajopt.statements import Constraint, Cost, Extra, Over, Parameter, Periodicity, Recipe
 from trajopt.trajectory import Trajectory
@@ -55,6 +56,9 @@ class Problem:
     solver: Solver | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_dynamics(self.dynamics)
 
     # -- what to minimize ---------------------------------------------------------------------------------
 

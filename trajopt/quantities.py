@@ -9,6 +9,7 @@ from trajopt.block import Block, Renamed, TimesDuration
 from trajopt.errors import GraphCycleError
 from trajopt.graph import Graph
 from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
+from trajopt.own_dynamics import block_of
 from trajopt.problem import Problem
 from trajopt.quantity_names import term_of
 from trajopt.terms import INVERSE_DYNAMICS
@@ -39,10 +40,10 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
     if under_load:
         blocks |= _load_blocks(problem)
         loads = tuple(problem.loads)
-        blocks["under load"] = problem.dynamics.block(tuple(sorted(under_load)), loads)
+        blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, problem.width_of)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
     for family in _dynamics_families((wanted | _inputs(blocks)) - known):
-        blocks[family[0]] = problem.dynamics.block(family)
+        blocks[family[0]] = block_of(problem.dynamics, family, (), problem.width_of)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         integrand = integrand_of(term)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 HELD, OPTIMAL = 1e-6, 1e-5  # what a report calls met: violations relative to their limit, KKT error
+LOADED = "forward dynamics does not know the loads"
 LABEL = 30  # letters, the least width of a report's first column
 
 
@@ -58,6 +59,7 @@ class Report:
     kkt_of_solve: KKT
     kkt_recomputed: bool
     simulation: Simulation | None
+    unsimulated: str = "the dynamics offers no forward dynamics"
 
     @property
     def kkt_error(self) -> float:
@@ -123,7 +125,7 @@ class Report:
             f"{self.kkt.complementarity:.3e}), {'recomputed' if self.kkt_recomputed else 'of the solve'}",
         ]
         if self.simulation is None:
-            lines.append("forward simulation: the dynamics offers no forward dynamics")
+            lines.append(f"forward simulation: left out, {self.unsimulated}")
         else:
             lines.append(f"forward simulation restarted at every knot: gap {self.simulation.restarted:.3e}")
             useful = self.simulation.end_to_end_is_useful
@@ -143,6 +145,7 @@ def verify(solution: Solution) -> Report:
         kkt_of_solve=solution.kkt,
         kkt_recomputed=kkt is not None,
         simulation=simulate(solution),
+        unsimulated=LOADED if problem.loads else Report.unsimulated,
     )
 
 

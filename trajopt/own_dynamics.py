@@ -1,0 +1,65 @@
+"""What is asked of a dynamics, checked where it enters: `docs/own_dynamics.md` says the same in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+from trajopt.block import Block
+from trajopt.errors import ProblemError, ShapeError
+
+PARTS = {
+    "n": "the number of coordinates",
+    "joint_names": "what reports call them",
+    "limits": "arrays q_lower, q_upper, velocity, torque_lower, torque_upper",
+    "block": "block(outputs, loads=()), which makes the block that computes quantities",
+}
+LIMITS = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
+
+
+def check_dynamics(dynamics: Any) -> None:
+    """Raise ProblemError for an object that lacks a part, ShapeError for one of the wrong size."""
+    called = type(dynamics).__name__
+    if isinstance(dynamics, type):
+        raise ProblemError(
+            f"the dynamics is the class {dynamics.__name__} itself: make one, {dynamics.__name__}(...)"
+        )
+    for part, meaning in PARTS.items():
+        if not hasattr(dynamics, part):
+            raise ProblemError(f"the dynamics {called} has no `{part}`, {meaning}: see docs/own_dynamics.md")
+    if len(dynamics.joint_names) != dynamics.n:
+        names = ", ".join(map(str, dynamics.joint_names))
+        raise ShapeError(f"the dynamics {called} has n = {dynamics.n} but the joint_names {names}: name each")
+    for limit in LIMITS:
+        if not hasattr(dynamics.limits, limit):
+            raise ProblemError(
+                f"the limits of {called} have no `{limit}`: infinite where there is none, ({dynamics.n},)"
+            )
+        shape = getattr(getattr(dynamics.limits, limit), "shape", None)
+        if shape != (dynamics.n,):
+            told = "no array" if shape is None else f"of shape {shape}"
+            raise ShapeError(f"limits.{limit} of {called} is {told}: give an array of shape ({dynamics.n},)")
+
+
+def block_of(
+    dynamics: Any, outputs: Iterable[str], loads: Iterable[str], width_of: Callable[[str], int]
+) -> Block:
+    """The block that a dynamics makes for these outputs.
+
+    Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
+    """
+    wanted, called = tuple(outputs), type(dynamics).__name__
+    block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)
+    offered = getattr(block, "outputs", {})
+    for name in wanted:
+        if name not in offered:
+            raise ProblemError(
+                f"the dynamics {called} does not compute '{name}': its block({list(wanted)}) gives "
+                f"{', '.join(offered) or 'nothing'}; leave the term out, or let it give that quantity"
+            )
+        if offered[name] != width_of(name):
+            raise ShapeError(
+                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {width_of(name)}"
+            )
+    return block
