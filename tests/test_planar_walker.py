@@ -99,6 +99,14 @@ def test_the_walk_is_plausible(walk):
     assert walk.seconds < 30.0  # half a second where nothing else runs
 
 
+def test_a_long_report_names_the_worst_component_of_each_constraint(walk):
+    report = walk.verify()
+    lines = str(report).split("\n\n")[1].splitlines()[1:]
+    assert len(lines) == len({violation.name for violation in report.violations}) < len(report.violations)
+    worst = max(report.violations, key=lambda violation: violation.dense_violation)
+    assert any(line.startswith(worst.label) and f"{worst.dense_violation:.3e}" in line for line in lines)
+
+
 def test_derivatives_of_torques_and_reactions_are_exact():
     nlp = trajopt.transcribe(planar_walker.build(intervals=3))
     rng = np.random.default_rng(3)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 HELD, OPTIMAL = 1e-6, 1e-5  # what a report calls met: violations relative to their limit, KKT error
 LOADED = "forward dynamics does not know the loads"
 LABEL = 30  # letters, the least width of a report's first column
+READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
 
 
 @dataclass(frozen=True)
@@ -107,17 +108,31 @@ class Report:
             "simulation_error_end_to_end": self.simulation_error_end_to_end,
         }
 
+    def _lines(self) -> list[tuple[str, Violation]]:
+        if len(self.violations) <= READABLE:
+            return [(v.label, v) for v in self.violations]
+        grouped: dict[str, list[Violation]] = {}
+        for v in self.violations:
+            grouped.setdefault(v.name, []).append(v)
+        lines = []
+        for name, parts in grouped.items():
+            worst = max(parts, key=lambda v: max(v.node_violation, v.dense_violation))
+            violated = max(worst.node_violation, worst.dense_violation) > 0.0 and worst.component
+            lines.append((worst.label if violated else name, worst))
+        return lines
+
     def __str__(self) -> str:
-        width = max([len(v.label) for v in self.violations] + [LABEL]) + 2
+        named = self._lines()
+        width = max([len(label) for label, _ in named] + [LABEL]) + 2
         lines = [
             self.title,
             "",
             f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'10x grid':>12}{'t [s]':>9}",
         ]
         lines += [
-            f"{v.label:<{width}}{v.node_violation:>10.3e}{v.node_time:>9.4f}"
+            f"{label:<{width}}{v.node_violation:>10.3e}{v.node_time:>9.4f}"
             f"{v.dense_violation:>12.3e}{v.dense_time:>9.4f}"
-            for v in self.violations
+            for label, v in named
         ]
         lines += [
             "",

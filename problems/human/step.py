@@ -102,7 +102,8 @@ class Step:
     def trajectory(self, intervals: int, nodes_per_span: int) -> trajopt.Trajectory:
         """One cubic arc of the step's duration, with nodes at events, contacts and the knee's peak."""
         plain = trajopt.Trajectory.uniform(intervals, 3, self.duration, nodes_per_span)
-        events = (self.toe_off, self.knee_peak, *np.concatenate(list(self.contacts.values())))
+        events = [self.toe_off, self.knee_peak, self.heel_off + FOREFOOT_ALONE]
+        events += np.concatenate(list(self.contacts.values())).tolist()
         new: list[float] = []
         for event in sorted(events):
             if np.abs(np.append(plain.nodes.s, new) - event).min() > NODES_APART:
