@@ -155,3 +155,12 @@ def test_conditions_fixed_twice_within_the_motion_are_both_named():
         match=r"'via again, elbow at s = 0.5 .node 12.' contradicts 'via, elbow at s = 0.5 .node 12.' by 0.1",
     ):
         trajopt.solve(problem)
+
+
+def test_a_term_that_turns_nan_on_the_way_is_named_and_nothing_else_is_said(recwarn):
+    problem = arm()
+    rooted = term_named("rooted", lambda node: (node.q[1] + 2.0001) ** 0.5)
+    problem.subject_to(rooted, upper=3.0)
+    solution = trajopt.solve(problem)
+    assert not solution.converged and not recwarn.list
+    assert "term 'rooted'" in solution.detail and "(node " in solution.detail

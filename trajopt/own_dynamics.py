@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-
 from trajopt.block import Block
 from trajopt.errors import ProblemError, ShapeError
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from trajopt.derivative_check import check_problem
 from trajopt.errors import OptionError, ShapeError
 from trajopt.problem import Problem
@@ -49,7 +51,8 @@ def solve(
         raise OptionError(f"refine is {refine!r}: give an instance such as trajopt.Certified(tol=1e-6)")
     check_problem(problem)
     nlp = transcribe(problem)
-    with _watching(progress) as watch:
+    # A term that is NaN on the way is told by name, with its node; NumPy's warnings would only repeat it.
+    with _watching(progress) as watch, np.errstate(all="ignore"):
         result = solver.solve(nlp) if watch is None else solver.solve(nlp, watch)
         solution = Solution.of(problem, nlp, result)
         if refine is None:
