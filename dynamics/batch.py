@@ -55,10 +55,12 @@ class Batch(NamedTuple):
 
         It starts on a cache line's boundary. `cleared` is False for kernels that write every entry.
         """
-        shape = (*widths, self.blocks, self.width)
-        raw = np.empty(prod(shape) + CACHE_LINE // self.dtype.itemsize, self.dtype)
-        skip = -raw.__array_interface__["data"][0] % CACHE_LINE // self.dtype.itemsize
-        found = raw[skip : skip + prod(shape)].reshape(shape)
+        width = self.width
+        shape = (*widths, -(-self.nodes // width), width)
+        size, item = prod(shape), self.dtype.itemsize
+        raw = np.empty(size + CACHE_LINE // item, self.dtype)
+        skip = -raw.__array_interface__["data"][0] % CACHE_LINE // item
+        found = raw[skip : skip + size].reshape(shape)
         if cleared:
             found.fill(0.0)
         return found

@@ -97,6 +97,44 @@ class Square:
         return {(self.source, self.source): self._diagonal.astype(bool)}
 
 
+class SquareTimesDuration:
+    """y_i = T u_i^2: the integrand of a squared term in one step, with T the duration of the node's arc."""
+
+    def __init__(self, square: Square, times: TimesDuration) -> None:
+        self.source, self.target, self._T = square.source, times.target, times.DURATION
+        width = square.inputs[square.source]
+        self.inputs = {self.source: width, self._T: 1}
+        self.outputs = {self.target: width}
+        self._identity = np.eye(width)
+
+    def value(self, u: Mapping[str, Array]) -> Values:
+        return {self.target: u[self._T] * u[self.source] ** 2}
+
+    def partials(self, u: Mapping[str, Array]) -> Pairs:
+        source = u[self.source]
+        return {
+            (self.target, self.source): (2.0 * u[self._T] * source)[:, :, None] * self._identity,
+            (self.target, self._T): source[:, :, None] ** 2,
+        }
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        twice = 2.0 * adjoints[self.target]
+        return {
+            (self.source, self.source): (twice * u[self._T])[:, :, None] * self._identity,
+            (self.source, self._T): (twice * u[self.source])[:, :, None],
+        }
+
+    def pattern(self) -> Pairs:
+        return {(self.target, name): part for (_, name), part in self.curvature_pattern().items()}
+
+    def curvature_pattern(self) -> Pairs:
+        width = len(self._identity)
+        return {
+            (self.source, self.source): self._identity.astype(bool),
+            (self.source, self._T): np.ones((width, 1), dtype=bool),
+        }
+
+
 class Renamed:
     """y = u under another name: how a term's value becomes the load on a link."""
 

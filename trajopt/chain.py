@@ -63,6 +63,12 @@ class Chain:
         self._identities = [name for name in self.used if name in graph.leaves]
         self._links = [list(self._links_of(block)) for block in graph.blocks]
 
+    def direct_pairs(self) -> set[tuple[str, str]]:
+        """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
+        pairs = {pair for block in self.graph.blocks for pair in block.curvature_pattern()}
+        leaves = [pair for pair in pairs if set(pair) <= self.columns.keys()]
+        return {(a, b) if self._position[a] <= self._position[b] else (b, a) for a, b in leaves}
+
     def stacked(self, u: Values) -> Array:
         """The used quantities side by side, (K, used_count)."""
         return np.concatenate([u[name] for name in self.used], axis=1)

@@ -11,7 +11,7 @@ of a matrix M with H = M + M'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import numpy as np
 
@@ -21,17 +21,24 @@ from trajopt.chain import increase
 from trajopt.leaf_map import CurveGroup, LeafMap, LeafPoint
 from trajopt.span_groups import SpanGroups
 
+SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
+
 
 class CurvatureMap:
     """Raw second derivatives in three parts: two local control points, one and the clock, the clock twice.
 
     pairs : the pairs of leaves, in the order of the leaves, whose second derivatives are not all zero
+    direct : those among them that blocks give themselves, which `Chain.hessian` adds to
     """
 
     def __init__(
-        self, leaf_map: LeafMap, pairs: Iterable[tuple[str, str]], columns: dict[str, slice]
+        self,
+        leaf_map: LeafMap,
+        pairs: Iterable[tuple[str, str]],
+        direct: Set[tuple[str, str]],
+        columns: dict[str, slice],
     ) -> None:
-        self.leaf_map, self.columns = leaf_map, columns
+        self.leaf_map, self.columns, self._direct = leaf_map, columns, direct
         pairs = list(pairs)
         self._spans = SpanGroups(leaf_map.projection.nodes.span)
         self._planes = []
@@ -41,7 +48,7 @@ class CurvatureMap:
                 if mine:
                     self._planes.append(_Planes(leaf_map, self._spans, group, other, mine, columns))
         spline = leaf_map.spline_width
-        self._clock_pairs = [pair for pair in pairs if columns[pair[1]].start >= spline]
+        self._clock_pairs = [pair for pair in pairs if pair in direct and columns[pair[1]].start >= spline]
         # Pairs of two leaves stand once, above the diagonal; those of one leaf stand twice.
         self._half = np.triu(np.ones((leaf_map.width - spline,) * 2))
         for leaf in leaf_map.leaves:
@@ -50,12 +57,12 @@ class CurvatureMap:
                 self._half[place, place] = 0.5
 
     def zeros(self) -> tuple[Pairs, list[Array]]:
-        """Room for the second derivatives by every pair of leaves; `raw` reads the arrays behind it."""
+        """Room for second derivatives by the direct pairs of leaves; `raw` reads the arrays behind it."""
         nodes, spline, width = self.leaf_map.nodes, self.leaf_map.spline_width, self.leaf_map.width
         arrays: list[Array] = [np.zeros((nodes, *planes.shape)) for planes in self._planes]
         second: Pairs = {}
         for planes, array in zip(self._planes, arrays, strict=True):
-            second |= {pair: array[:, i] for i, pair in enumerate(planes.pairs)}
+            second |= {pair: array[:, i] for i, pair in enumerate(planes.pairs) if pair in self._direct}
         arrays.append(np.zeros((nodes, width, width - spline)))
         for first, other in self._clock_pairs:
             across = slice(self.columns[other].start - spline, self.columns[other].stop - spline)
@@ -75,9 +82,8 @@ class CurvatureMap:
         turned = self._times_slopes(second, slope)
         if total is not None:
             turned += np.matmul(total[:, :spline], slope[:, :, None])[:, :, 0]
-            flat = total.reshape(len(total), -1)
             for planes, array in zip(self._planes, arrays, strict=False):
-                array += flat.take(planes.places, axis=1).reshape(array.shape)
+                planes.increase(array, total)
             increase(arrays[-1], total[:, :, spline:])
         parts = [p.by_control_points(point, a) for p, a in zip(self._planes, arrays, strict=False)]
         clock = arrays[-1]
@@ -96,13 +102,12 @@ class CurvatureMap:
         """H z' by the leaves of splines, (K, spline_width)."""
         order, columns = self.leaf_map.order, self.columns
         found = np.zeros((self.leaf_map.nodes, self.leaf_map.spline_width))
-        for planes in self._planes:
-            for first, other in planes.pairs:
-                one, two, part = columns[first], columns[other], second[first, other]
-                if order[two.start]:
-                    increase(found[:, one], np.matmul(part, slope[:, two, None])[:, :, 0])
-                if first != other and order[one.start]:
-                    increase(found[:, two], np.matmul(slope[:, None, one], part)[:, 0])
+        for (first, other), part in second.items():
+            one, two = columns[first], columns[other]
+            if order[two.start]:
+                increase(found[:, one], np.matmul(part, slope[:, two, None])[:, :, 0])
+            if first != other and order[one.start] and two.stop <= found.shape[1]:
+                increase(found[:, two], np.matmul(slope[:, None, one], part)[:, 0])
         return found
 
     # -- structure ----------------------------------------------------------------------------------------
@@ -156,6 +161,7 @@ class _Planes:
         self.leaf_map, self.spans, self.group, self.other, self.pairs = leaf_map, spans, group, other, pairs
         self.shape = (len(pairs), group.curve_count, other.curve_count)
         #: where the entries of the planes stand in (width, width) matrices of all leaves, flat
+        self.columns = columns
         by_leaf = np.arange(leaf_map.width**2).reshape(leaf_map.width, -1)
         self.places = np.stack([by_leaf[columns[first], columns[two]] for first, two in pairs]).ravel()
         width, slots = leaf_map.projection.width, spans.index.shape[1]
@@ -171,6 +177,15 @@ class _Planes:
         self._products = np.ascontiguousarray(by_span.transpose(0, 2, 1))
         self._powers = np.tile(np.array(powers), slots)
         self._arc = leaf_map.projection.nodes.arc[spans.first_node]
+
+    def increase(self, planes: Array, total: Array) -> None:
+        """Add second derivatives by all leaves (K, width, width), small ones in one step."""
+        if self.shape[1] * self.shape[2] <= SMALL:
+            flat = planes.reshape(len(planes), -1)
+            flat += total.reshape(len(total), -1).take(self.places, axis=1)
+            return
+        for i, (first, second) in enumerate(self.pairs):
+            increase(planes[:, i], total[:, self.columns[first], self.columns[second]])
 
     def by_control_points(self, point: LeafPoint, planes: Array) -> Array:
         """(spans, i i', j j') from the planes (K, pairs, j, j')."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trajopt.block import Block
+from trajopt.block import Block, Square, SquareTimesDuration, TimesDuration
 from trajopt.graph import Graph
 from trajopt.layout import CLOCK_LEAVES
 
@@ -20,14 +20,32 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
     """
     blocks: list[Block] = []
     for cluster in _clusters(graph):
-        if len(cluster) == 1 or not any(hasattr(block, "is_traced") for block in cluster):
-            blocks += cluster
-            continue
-        from trajopt.expression import joined
-
         outside = {name for block in graph.blocks if block not in cluster for name in block.inputs}
-        blocks.append(joined(cluster, graph.width, outside.union(used)))
+        wanted = outside.union(used)
+        if len(cluster) == 1:
+            blocks += cluster
+        elif any(hasattr(block, "is_traced") for block in cluster):
+            from trajopt.expression import joined
+
+            blocks.append(joined(cluster, graph.width, wanted))
+        else:
+            blocks += _squares_in_one_step(cluster, wanted)
     return Graph(graph.leaves, blocks)
+
+
+def _squares_in_one_step(cluster: list[Block], wanted: set[str]) -> list[Block]:
+    """T u^2 where only that, and not u^2 itself, is wanted; without CasADi, complex numbers welcome."""
+    sources = [name for block in cluster for name in block.inputs]
+    squares = {block.target: block for block in cluster if isinstance(block, Square)}
+    found: list[Block] = []
+    for block in cluster:
+        square = squares.get(block.source) if isinstance(block, TimesDuration) else None
+        if square is not None and square.target not in wanted and sources.count(square.target) == 1:
+            found.remove(square)
+            found.append(SquareTimesDuration(square, block))  # type: ignore[arg-type]
+        else:
+            found.append(block)
+    return found
 
 
 def _clusters(graph: Graph) -> list[list[Block]]:

@@ -253,7 +253,8 @@ def _curvature(
         for (first, other), part in chain.graph.hessian_pattern(used).items():
             pattern[chain.columns[first], chain.columns[other]] = part
         known[used] = pattern, np.any(_stacked_pattern(chain, used), axis=0)
-    curvature_map = CurvatureMap(leaf_map, chain.graph.hessian_pattern(chain.used), chain.columns)
+    pairs = chain.graph.hessian_pattern(chain.used)
+    curvature_map = CurvatureMap(leaf_map, pairs, chain.direct_pairs(), chain.columns)
     patterns, touched = (np.stack([known[frozenset(used)][i] for used in active]) for i in (0, 1))
     entries, raw_size = curvature_map.entries(patterns, touched)
     return curvature_map, hessian_map(entries, raw_size)

@@ -1,0 +1,57 @@
+"""Joined terms are the same functions: values and derivatives agree with those of the separate blocks."""
+
+import numpy as np
+import pytest
+from hand_written import PointMasses
+
+import trajopt
+from problems import catalogue
+from trajopt.block import SquareTimesDuration
+from trajopt.chain import Chain
+from trajopt.fusion import fused
+
+
+def derivatives(graph, nlp, z, by_name):
+    """Values and Jacobians by name, and the full Hessian by leaves, with adjoints given by name."""
+    chain = Chain(graph, [], nlp.chain.used, nlp.leaf_map.leaves)
+    u = graph.values(z)
+    partials = graph.partials(u)
+    adjoint = np.concatenate([by_name[name] for name in chain.used], axis=1)
+    D = chain.jacobian(partials, len(adjoint), np.dtype(float))
+    pattern = graph.hessian_pattern(chain.used)
+    second = {pair: np.zeros((len(adjoint), *part.shape)) for pair, part in pattern.items()}
+    total = chain.hessian(u, D, chain.adjoints(partials, adjoint), second)
+    assert total is not None  # every problem here looks at more than leaves
+    for (first, other), part in second.items():
+        one, two = chain.columns[first], chain.columns[other]
+        total[:, one, two] += part
+        if first != other:
+            total[:, two, one] += part.transpose(0, 2, 1)
+    return {name: (u[name], D[:, chain.rows[name]]) for name in chain.used}, total
+
+
+@pytest.mark.parametrize("name", ["planar_walker", "cart_pole", "two_link_pr", "kirk"])
+def test_fewer_blocks_compute_the_same_values_and_derivatives(name):
+    nlp = trajopt.transcribe(catalogue.build(name, {}))
+    assert len(nlp.chain.graph.blocks) < len(nlp.graph.blocks)
+    z = nlp.at(nlp.start + 0.01 * np.sin(np.arange(nlp.variable_count))).leaves.values
+    rng = np.random.default_rng(8)
+    adjoints = {q: rng.standard_normal((nlp.leaf_map.nodes, nlp.graph.width[q])) for q in nlp.chain.used}
+    separate, H = derivatives(nlp.graph, nlp, z, adjoints)
+    joined, joined_H = derivatives(nlp.chain.graph, nlp, z, adjoints)
+    assert np.allclose(H, joined_H, rtol=0, atol=1e-12 * np.abs(H).max())
+    for quantity, parts in separate.items():
+        for part, other in zip(parts, joined[quantity], strict=True):
+            assert np.allclose(part, other, rtol=0, atol=1e-13 * max(np.abs(part).max(), 1.0))
+
+
+def test_a_square_that_is_bounded_too_stays_a_quantity_of_its_own():
+    problem = trajopt.Problem(PointMasses(2, 1.0, 5.0), trajopt.Trajectory.uniform(3, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.minimize(trajopt.tau**2)
+    nlp = trajopt.transcribe(problem)
+    assert any(isinstance(block, SquareTimesDuration) for block in nlp.chain.graph.blocks)
+    problem.subject_to(trajopt.tau**2, upper=20.0)
+    nlp = trajopt.transcribe(problem)
+    assert not any(isinstance(block, SquareTimesDuration) for block in nlp.chain.graph.blocks)
+    assert fused(nlp.graph, ["(tau)^2 dt"]).width["(tau)^2 dt"] == 2
