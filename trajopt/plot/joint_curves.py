@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a torque counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
+ROUNDING = 1e-8  # curves below it are drawn as the zero they stand for
 TOGETHER = 6  # curves that can still be told apart in one panel
 
 
@@ -89,7 +90,7 @@ def joints(solution: Solution, *, joints: Sequence[str] | None = None, knots: bo
     limits = known_limits(solution)
     kinds = joint_kinds(solution)
     with settings():
-        figure, axes = panels(2 * len(chosen), 2, height=1.6)
+        figure, axes = panels(2 * len(chosen), 2 * pairs_for(len(chosen)), height=1.6)
         for row, i in enumerate(chosen):
             unit = {"revolute": "rad", "prismatic": "m"}.get(kinds[i], "rad or m")
             for axis, values in zip(axes[2 * row : 2 * row + 2], (solution.q(t), solution.v(t)), strict=True):
@@ -139,6 +140,11 @@ def columns_for(count: int) -> int:
     return 1 if count <= 3 else 2 if count <= 8 else 4
 
 
+def pairs_for(count: int) -> int:
+    """Joints side by side where each has two panels."""
+    return 1 if count <= 8 else 2 if count <= 16 else 3
+
+
 def draw_limits(axis: Axes, lower: float, upper: float) -> None:
     for value in (lower, upper):
         if np.isfinite(value):
@@ -179,6 +185,8 @@ def finish(axis: Axes, solution: Solution, knots: bool) -> None:
     """The range of time, a zero line under curves that cross it, and the knots along the bottom."""
     axis.set_xlim(0.0, solution.duration)
     low, high = axis.get_ylim()
+    if max(abs(low), abs(high)) < ROUNDING:
+        low, high = axis.set_ylim(-1.0, 1.0)
     if low < 0.0 < high:
         axis.axhline(0.0, color="#BBBBBB", linewidth=0.6, zorder=0)
     if knots:
