@@ -56,7 +56,7 @@ def line_of(index: int) -> dict[str, Any]:
 def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels over a common time axis, each `height` inches tall."""
     rows = ceil(count / columns)
-    figure = Figure(figsize=(WIDTH, rows * height + 0.5), layout="constrained")
+    figure = Figure(figsize=(WIDTH * max(1.0, columns / 4), rows * height + 0.5), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
     axes = list(grid.flat)
     for unused in axes[count:]:
