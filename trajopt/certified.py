@@ -154,8 +154,7 @@ def _with_nodes(solution: Solution, trajectory: Trajectory, tolerance: float) ->
     extra = [list(points) for points in trajectory.extra_points] or [[] for _ in trajectory.arcs]
     curve = solution.curve
     for limit in path_limits(solution):
-        for component in range(limit.lower.size):
-            times, values = local_maxima(solution, limit, component)
+        for times, values in local_maxima(solution, limit, 0.1 * tolerance):
             for time in times[values > 0.1 * tolerance]:
                 arc = int(np.clip(np.searchsorted(curve.starts, time, side="right") - 1, 0, len(extra) - 1))
                 s = float((time - curve.starts[arc]) / curve.durations[arc])

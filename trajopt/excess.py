@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SAMPLES_PER_INTERVAL = 8  # between neighbouring nodes
 HULL = 1e-9  # in units of the limit: by how much control points may leave it through rounding
-ROUNDS, POINTS = 4, 9  # every round narrows a bracket four-fold: 1/8 of an interval to 1/2000 of it
+ROUNDS, POINTS = 3, 17  # every round narrows a bracket eight-fold: 1/8 of an interval to 1/4000 of it
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,14 @@ def largest_excesses(solution: Solution) -> list[Excess]:
     limits = path_limits(solution)
     if not limits:
         return []
-    times = _samples(solution)
     found: list[Excess] = []
-    sampled = solution.values([limit.term for limit in limits], times)
-    for limit in limits:
-        excess = _excess(limit, sampled[limit.term.quantity])
-        labels = solution.problem.component_names(limit.term.quantity, excess.shape[1])
+    for limit, peaks in zip(limits, _peaks(solution, limits), strict=True):
+        labels = solution.problem.component_names(limit.term.quantity, limit.lower.size)
         for component, label in enumerate(labels):
-            value, time = _refined(solution, limit, component, times, excess[:, component])
-            found.append(Excess(limit.name, label, value, time, _holds_by_hull(solution, limit, component)))
+            times, values = peaks[component]
+            best = int(np.argmax(values))
+            hull = _holds_by_hull(solution, limit, component)
+            found.append(Excess(limit.name, label, float(values[best]), float(times[best]), hull))
     return found
 
 
@@ -87,39 +86,69 @@ def _range(limit: Constraint) -> NDArray:
     return np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
 
 
-def local_maxima(solution: Solution, limit: Constraint, component: int) -> tuple[NDArray, NDArray]:
-    """Refined times and values of all local maxima of one component's excess."""
+def local_maxima(solution: Solution, limit: Constraint, above: float) -> list[tuple[NDArray, NDArray]]:
+    """Refined times and values of the local maxima of every component's excess that may lie above a value."""
+    return _peaks(solution, [limit], above)[0]
+
+
+def _peaks(
+    solution: Solution, limits: list[Constraint], above: float = np.inf
+) -> list[list[tuple[NDArray, NDArray]]]:
+    """Times and values of the local maxima of every component of every limit.
+
+    All brackets of all components are narrowed together: one evaluation of the motion in every round.
+    """
     times = _samples(solution)
-    excess = _excess(limit, solution.value(limit.term, times))[:, component]
-    return _narrowed(solution, limit, component, times, excess)
-
-
-def _refined(solution, limit, component, times, excess) -> tuple[float, float]:
-    at, values = _narrowed(solution, limit, component, times, excess)
-    best = int(np.argmax(values))
-    return float(values[best]), float(at[best])
-
-
-def _narrowed(solution, limit, component, times, excess) -> tuple[NDArray, NDArray]:
-    """Local maxima of the samples, each narrowed within the bracket of its neighbours."""
-    left = np.append(-np.inf, excess[:-1])
-    right = np.append(excess[1:], -np.inf)
-    peaks = np.flatnonzero((excess >= left) & (excess >= right))
-    near = excess[peaks] > excess.max() - 0.2 * max(np.ptp(excess), 1e-12)
-    peaks = peaks[near | (excess[peaks] > 0.0)]
-    low = times[np.maximum(peaks - 1, 0)]
-    high = times[np.minimum(peaks + 1, times.size - 1)]
-    at, values = times[peaks].copy(), excess[peaks].copy()
+    terms = [limit.term for limit in limits]
+    sampled = solution.values(terms, times)
+    found = [
+        [_Brackets(limit, component, times, column, above) for component, column in enumerate(excess.T)]
+        for limit in limits
+        for excess in [_excess(limit, sampled[limit.term.quantity])]
+    ]
+    every = [brackets for components in found for brackets in components]
     for _ in range(ROUNDS):
-        grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, POINTS)
-        height = _excess(limit, solution.value(limit.term, grid.ravel()))[:, component].reshape(grid.shape)
-        best = np.argmax(height, axis=1)
-        rows = np.arange(peaks.size)
-        better = height[rows, best] > values
-        at[better], values[better] = grid[rows, best][better], height[rows, best][better]
-        low = grid[rows, np.maximum(best - 1, 0)]
-        high = grid[rows, np.minimum(best + 1, POINTS - 1)]
-    return at, values
+        grids = [brackets.grid() for brackets in every]
+        values = solution.values(terms, np.concatenate([grid.ravel() for grid in grids]))
+        ends = np.cumsum([grid.size for grid in grids])
+        for brackets, grid, end in zip(every, grids, ends, strict=True):
+            brackets.narrow(grid, values[brackets.limit.term.quantity][end - grid.size : end])
+    return [[(brackets.at, brackets.values) for brackets in components] for components in found]
+
+
+class _Brackets:
+    """The local maxima of one component's excess, each between its neighbours among the samples.
+
+    Between samples a peak rises above its own by less than its larger step to a neighbour: those that can
+    reach neither the highest sample nor `above` are left out.
+    """
+
+    def __init__(
+        self, limit: Constraint, component: int, times: NDArray, excess: NDArray, above: float
+    ) -> None:
+        self.limit, self.component = limit, component
+        left = np.append(-np.inf, excess[:-1])
+        right = np.append(excess[1:], -np.inf)
+        peaks = np.flatnonzero((excess >= left) & (excess >= right))
+        drops = np.stack([excess[peaks] - each[peaks] for each in (left, right)])
+        reach = excess[peaks] + np.where(np.isfinite(drops), drops, 0.0).max(axis=0)
+        peaks = peaks[(reach >= excess.max()) | (reach > above)]
+        self.low = times[np.maximum(peaks - 1, 0)]
+        self.high = times[np.minimum(peaks + 1, times.size - 1)]
+        self.at, self.values = times[peaks].copy(), excess[peaks].copy()
+
+    def grid(self) -> NDArray:
+        """Times (peaks, POINTS) to look at next."""
+        return self.low[:, None] + (self.high - self.low)[:, None] * np.linspace(0.0, 1.0, POINTS)
+
+    def narrow(self, grid: NDArray, values: NDArray) -> None:
+        """Keep what is higher, and the neighbours of the highest of each row."""
+        height = _excess(self.limit, values)[:, self.component].reshape(grid.shape)
+        best, rows = np.argmax(height, axis=1), np.arange(grid.shape[0])
+        better = height[rows, best] > self.values
+        self.at[better], self.values[better] = grid[rows, best][better], height[rows, best][better]
+        self.low = grid[rows, np.maximum(best - 1, 0)]
+        self.high = grid[rows, np.minimum(best + 1, POINTS - 1)]
 
 
 def _excess(limit: Constraint, values: NDArray) -> NDArray:
