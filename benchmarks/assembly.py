@@ -1,0 +1,147 @@
+"""What assembly costs: `python -m benchmarks.assembly` writes docs/assembly.md.
+
+Microseconds of all functions and derivatives at a point never seen before, one after the other as IPOPT asks
+for them: objective and rows, gradient, Jacobian, Hessian. Each is the second percentile of 400 points (60 for
+whole bodies), which other work on the machine moves little. Then memory against the number of intervals, as
+`tracemalloc` sees it: what a transcribed problem keeps, and the highest mark while everything is evaluated.
+Last a six-axis arm in minimum time, torques and velocities limited, on 40 intervals. One BLAS thread.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import gc
+import platform
+import statistics
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from problems import catalogue
+
+POINTS, FEW_POINTS = 400, 60
+WHOLE_BODIES = ("gait",)
+INTERVALS = {"cart_pole": 60}
+SIZES = (20, 40, 80, 160, 320)
+GROWING = ("two_link_rr", "six_axis_arm")
+REPEATS = 5
+PARTS = ("objective and rows", "gradient", "Jacobian", "Hessian")
+
+
+def parts_of(name: str) -> dict[str, Any]:
+    """Microseconds of every part at new points, and the sizes that explain them."""
+    nlp = trajopt.transcribe(
+        catalogue.build(name, {"intervals": INTERVALS[name]} if name in INTERVALS else {})
+    )
+    rng = np.random.default_rng(0)
+    multipliers = rng.standard_normal(nlp.row_count)
+    asked: tuple[Callable[[np.ndarray], Any], ...] = (
+        lambda y: (nlp.objective(y), nlp.rows(y)),
+        nlp.gradient,
+        nlp.jacobian,
+        lambda y: nlp.hessian(y, multipliers, 1.0),
+    )
+    seconds = np.empty((FEW_POINTS if name in WHOLE_BODIES else POINTS, len(asked)))
+    for taken in seconds:
+        y = nlp.start + 1e-3 * rng.standard_normal(nlp.variable_count)
+        for i, ask in enumerate(asked):
+            began = time.perf_counter()
+            ask(y)
+            taken[i] = time.perf_counter() - began
+    columns = np.quantile(1e6 * seconds, 0.02, axis=0)
+    sizes = {
+        "nodes": nlp.leaf_map.nodes,
+        "unknowns": nlp.variable_count,
+        "rows": nlp.row_count,
+        "entries of J": nlp.jacobian_rows.size,
+        "of H": nlp.hessian_rows.size,
+    }
+    times = {part: f"{value:.0f}" for part, value in zip(PARTS, columns, strict=True)}
+    return {"problem": name} | sizes | times | {"together": f"{columns.sum():.0f}"}
+
+
+def memory_of(name: str, intervals: int) -> dict[str, Any]:
+    """Megabytes kept by the transcribed problem, and at the highest mark of one evaluation of everything."""
+    problem = catalogue.build(name, {"intervals": intervals})
+    gc.collect()
+    tracemalloc.start()
+    nlp = trajopt.transcribe(problem)
+    everything(nlp)  # what is made on first use is kept, so it counts as kept
+    gc.collect()
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    everything(nlp, 1e-3)
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return {
+        "problem": name,
+        "intervals": intervals,
+        "kept, MB": f"{1e-6 * kept:.2f}",
+        "highest, MB": f"{1e-6 * highest:.2f}",
+        "kept per interval, kB": f"{1e-3 * kept / intervals:.1f}",
+        "highest per interval, kB": f"{1e-3 * highest / intervals:.1f}",
+    }
+
+
+def everything(nlp: Any, shift: float = 0.0) -> None:
+    """One evaluation of all functions and derivatives."""
+    y = nlp.start + shift
+    nlp.objective(y)
+    nlp.rows(y)
+    nlp.gradient(y)
+    nlp.jacobian(y)
+    nlp.hessian(y, np.ones(nlp.row_count), 1.0)
+
+
+def six_axes(intervals: int = 40) -> str:
+    """Milliseconds to build and to solve, after a solve that warms up."""
+    built, solved, last = [], [], None
+    for _ in range(REPEATS + 1):
+        began = time.perf_counter()
+        problem = catalogue.build("six_axis_arm", {"intervals": intervals})
+        trajopt.transcribe(problem)
+        built.append(time.perf_counter() - began)
+        last = trajopt.solve(problem)
+        solved.append(last.seconds)
+    assert last is not None
+    return (
+        f"Minimum time, {intervals} intervals: {last.n_variables} unknowns, {last.n_constraints} rows, "
+        f"{'converged' if last.converged else last.status.value} in {last.iterations} iterations to "
+        f"{last.duration:.6f} s; building {1e3 * statistics.median(built[1:]):.0f} ms, solving "
+        f"{1e3 * statistics.median(solved[1:]):.0f} ms (medians of {REPEATS}, warm)."
+    )
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    head = list(rows[0])
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows])
+
+
+def main() -> None:
+    names = sys.argv[1:] or catalogue.names()
+    times = [parts_of(name) for name in names]
+    text = table(times)
+    if not sys.argv[1:]:
+        memory = [memory_of(name, size) for name in GROWING for size in SIZES]
+        text += f"\n\n## Memory\n{table(memory)}\n\n## Six axes\n{six_axes()}"
+        machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
+        load = f"{os.cpu_count()} cores with a load of {os.getloadavg()[0]:.1f} at the end"
+        about = (__doc__ or "").partition("\n")[2].strip()
+        page = f"# Assembly\n{about}\n\nMachine: {machine}, {load} (1 is this table itself).\n\n{text}\n"
+        Path(__file__).parent.parent.joinpath("docs", "assembly.md").write_text(page, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
