@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def build(
     rotors: str = "exact",
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
 ) -> trajopt.Problem:
-    """robot names a file of `robots/`, or is the text of a URDF; poses in rad (default: a swing).
+    """robot is one of `robots/`, your own .urdf file, or the text of one; poses in rad (default: a swing).
 
     u : in [0, 1], the weight of effort against time;   jerk : rad/s^3, the same for every joint
     gear_ratio, rotor_inertia (kg m^2) : of the motors added to every joint, none where the ratio is 0
@@ -71,14 +72,18 @@ def build(
 
 
 def source(robot: str) -> str:
-    """The text of a URDF: itself, or that of a packaged robot."""
+    """The text of a URDF: itself, that of a file whose name ends in .urdf, or that of a packaged robot."""
     if robot.lstrip().startswith("<"):
         return robot
+    if robot.endswith(".urdf"):
+        if not Path(robot).is_file():
+            raise OptionError(f"{robot} is not a file: give the path of a URDF")
+        return Path(robot).read_text(encoding="utf-8")
     folder = files("problems").joinpath("robots")
     known = sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".urdf"))
     if robot not in known:
         raise OptionError(
-            f"no robot is called '{robot}': there are {', '.join(known)}, or give the URDF's text"
+            f"no robot is called '{robot}': there are {', '.join(known)}, or give the path of a .urdf file"
         )
     return folder.joinpath(f"{robot}.urdf").read_text(encoding="utf-8")
 

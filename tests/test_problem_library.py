@@ -96,5 +96,12 @@ def test_unknown_robots_and_weights_are_refused():
         problems.urdf_arm.build(robot="ur6")
     with pytest.raises(OptionError, match=r"u is 2\.0: expected a weight between 0"):
         problems.urdf_arm.build(u=2.0)
+
+
+def test_a_robot_may_be_a_file_of_ones_own_or_its_text(tmp_path):
     text = problems.urdf_arm.source("ur5")
     assert problems.urdf_arm.build(robot=text).dynamics.n == 6
+    (tmp_path / "mine.urdf").write_text(text, encoding="utf-8")
+    assert problems.urdf_arm.build(robot=str(tmp_path / "mine.urdf")).dynamics.n == 6
+    with pytest.raises(OptionError, match=r"yours\.urdf is not a file: give the path of a URDF"):
+        problems.urdf_arm.build(robot="yours.urdf")
