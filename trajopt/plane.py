@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trajopt.errors import ShapeError
 
@@ -18,11 +18,17 @@ def checked_segments(lines: NDArray, count: int) -> NDArray[np.float64]:
     return lines
 
 
-def plane(lines: NDArray) -> tuple[int, int]:
-    """The two world axes to draw, across and up: z is up wherever the motion leaves the horizontal plane."""
-    points = lines.reshape(-1, 3)
-    extent = np.ptp(points, axis=0)
+def plane(lines: NDArray, gravity: ArrayLike | None = None) -> tuple[int, int]:
+    """The two world axes to draw, across and up, of line segments (..., 3).
+
+    Up is against gravity where there is any and the motion leaves the horizontal plane, else z where it does.
+    """
+    extent = np.ptp(lines.reshape(-1, 3), axis=0)
     flat = extent <= FLAT * extent.max()
-    dropped = 2 if flat[2] else int(np.argmin(extent[:2]))
-    across, up = (axis for axis in range(3) if axis != dropped)
-    return across, up
+    pull = np.zeros(3) if gravity is None else np.abs(np.asarray(gravity, dtype=float))
+    up = int(np.argmax(pull)) if pull.any() else 2
+    if not flat[up]:
+        others = [axis for axis in range(3) if axis != up]
+        return max(others, key=lambda axis: (extent[axis], -axis)), up
+    across, upward = (axis for axis in range(3) if axis != up)
+    return across, upward

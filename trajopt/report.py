@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.chart import line_chart, motion_chart
+from trajopt.chart import COLOURS, line_chart, motion_chart
 from trajopt.plane import checked_segments, plane
 from trajopt.terms import Quantity
 from trajopt.use import Neighbours, selected_nodes
@@ -24,6 +24,7 @@ SAMPLES = 400
 ACTIVE = 1e-6  # of the largest multiplier of the constraint: what counts as holding the optimum back
 MATTERS = 1e-6  # of the objective: what giving way by all of its limit must bring for a constraint to count
 SNAPSHOTS, DIGITS = 9, 6
+MOST_ROWS = 25  # of the table of active constraints
 SHORTEST = 1.0  # ms, of callbacks worth a line
 
 STYLE = """
@@ -169,13 +170,19 @@ def _motion_charts(solution: Solution) -> Iterable[str]:
     yield from _pictures(solution)
     curves = {"positions": solution.q, "velocities": solution.v, "torques and forces": solution.tau}
     for label, curve in curves.items():
-        values = curve(t)
-        named = dict(zip(solution.joint_names, values.T, strict=True))
-        yield line_chart(t, named, "t [s]", label)
+        yield from _grouped(t, list(zip(solution.joint_names, curve(t).T, strict=True)), label)
     for name, extra in solution.problem.extras.items():
         values = solution.value(Quantity(f"extra:{name}"), t).T
         labels = solution.problem.component_names(f"extra:{name}", extra.lower.size)
         yield line_chart(t, dict(zip(labels, values, strict=True)), "t [s]", f"{name}, an unknown curve")
+
+
+def _grouped(t: NDArray, named: list[tuple[str, NDArray]], label: str) -> Iterable[str]:
+    """Charts of as many curves each as there are colours to tell them apart."""
+    count = -(-len(named) // len(COLOURS))
+    for number in range(count):
+        some = dict(named[number * len(COLOURS) : (number + 1) * len(COLOURS)])
+        yield line_chart(t, some, "t [s]", label if count == 1 else f"{label}, {number + 1} of {count}:")
 
 
 def _pictures(solution: Solution) -> Iterable[str]:
@@ -183,7 +190,7 @@ def _pictures(solution: Solution) -> Iterable[str]:
     if skeleton is not None:
         shown_at = np.linspace(0.0, solution.duration, SNAPSHOTS)
         lines = checked_segments(skeleton(solution.q(shown_at)), SNAPSHOTS)
-        axes = plane(lines)
+        axes = plane(lines, getattr(solution.problem.dynamics, "gravity", None))
         yield motion_chart(lines[..., axes], ("xyz"[axes[0]], "xyz"[axes[1]]))
 
 
@@ -197,6 +204,8 @@ def _active_table(solution: Solution) -> str:
         )
         for active in active_constraints(solution)
     ]
+    if len(rows) > MOST_ROWS:
+        rows = [*rows[:MOST_ROWS], (f"and {len(rows) - MOST_ROWS} more", "", "", "")]
     if not rows:
         return "<p>Nothing: no limit is active.</p>"
     return _table(("constraint", "component", "active", "largest multiplier"), rows)
@@ -209,7 +218,7 @@ def _multiplier_charts(solution: Solution) -> Iterable[str]:
             labels = labels_of(solution, name, multipliers.shape[1])
             named = zip(labels, multipliers.T, strict=True)
             held = {label: column for label, column in named if column.any()}
-            yield line_chart(times, held, "t [s]", f"multipliers of {name}")
+            yield from _grouped(times, list(held.items()), f"multipliers of {name}")
 
 
 def _history_charts(solution: Solution) -> Iterable[str]:

@@ -43,7 +43,7 @@ def motion(solution: Solution, *, snapshots: int = 9) -> Figure:
     shown_at = np.linspace(0.0, solution.duration, snapshots)
     lines = checked_segments(skeleton(solution.q(shown_at)), snapshots)
     path = np.asarray(skeleton(solution.q(np.linspace(0.0, solution.duration, PATH_SAMPLES))))[:, -1, 1]
-    across, up = plane(lines)
+    across, up = plane(lines, getattr(solution.problem.dynamics, "gravity", None))
     with settings():
         figure = Figure(figsize=figure_size(lines[..., (across, up)]), layout="constrained")
         axis = figure.subplots()
