@@ -45,6 +45,21 @@ def test_a_solve_without_iterations_or_active_constraints_is_reported_too():
     assert "squared acceleration" in report.html(solution)
 
 
+def test_speeds_that_hold_for_all_times_are_active_with_the_multipliers_of_their_control_points():
+    """T = d / v + m v / f: a little more speed saves d / v^2 - m / f per unit, shared by control points."""
+    solution = trajopt.solve(problems.sliding_mass.build(velocity=3.0, intervals=40))
+    (speed,) = [a for a in report.active_constraints(solution) if a.name == "velocity limits"]
+    saved = 1.0 / 3.0**2 - 2.0 / 50.0
+    assert speed.component == "slide" and not speed.equation
+    control_points = 2 * 42 * speed.share  # both signs, 40 intervals of degree 3
+    assert speed.largest * control_points == pytest.approx(saved, rel=0.1)
+
+
+def test_bounds_of_unknown_curves_go_by_their_names():
+    names = {active.name for active in report.active_constraints(trajopt.solve(problems.hop.build()))}
+    assert "bounds of toe 0" in names and "velocity limits" in names
+
+
 def test_limits_that_would_change_nothing_are_not_called_active(solution):
     assert report.active_constraints(solution) == ()
     assert "Nothing: no limit is active" in report.html(solution)

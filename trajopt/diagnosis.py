@@ -236,8 +236,9 @@ class Labels:
         for x in nlp.elimination.free:
             name, joint, time = names[x], "", None
             if x < nlp.projection.layout.control_point_count and name.startswith("control point"):
-                joint = name.partition(" of ")[2].partition(" in arc ")[0]
-                name = hull[0] if hull else name
+                curve = name.partition(" of ")[2].partition(" in arc ")[0]
+                joint = curve if curve in problem.dynamics.joint_names else ""
+                name = (hull[0] if hull else name) if joint else f"bounds of {curve}"
             self.limits.append(name)
             self.components.append(joint)
             self.times.append(time)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.active import ActiveConstraint, active_constraints, labels_of, matters, times_of_rows
 from trajopt.chart import COLOURS, line_chart, motion_chart
 from trajopt.plane import checked_segments, plane
 from trajopt.terms import Quantity
-from trajopt.use import Neighbours, selected_nodes
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
 
+__all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]
+
 SAMPLES = 400
-ACTIVE = 1e-6  # of the largest multiplier of the constraint: what counts as holding the optimum back
-MATTERS = 1e-6  # of the objective: what giving way by all of its limit must bring for a constraint to count
 SNAPSHOTS, DIGITS = 9, 6
 MOST_ROWS = 25  # of the table of active constraints
 SHORTEST = 1.0  # ms, of callbacks worth a line
@@ -43,46 +42,6 @@ svg text { font-size: 11px; fill: #444 }
 polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .link { stroke-width: 2.2 }
 .link { stroke-linecap: round } .bad { color: #b00020 }
 """
-
-
-@dataclass(frozen=True)
-class ActiveConstraint:
-    """Where one component of a constraint holds the optimum back, by its multipliers.
-
-    share is that of the nodes with a multiplier, largest the largest one in objective per unit; an equation
-    holds everywhere.
-    """
-
-    name: str
-    component: str
-    share: float
-    largest: float
-    equation: bool = False
-
-
-def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
-    """The components of constraints with multipliers that matter, limits before equations, largest first."""
-    found = []
-    stated = {use.name: use for use in solution.problem.constraints}
-    for name, multipliers in solution.multipliers.items():
-        size = np.abs(multipliers).max(initial=0.0)
-        if not _matters(solution, name, multipliers):
-            continue
-        equation = name not in stated or bool(np.any(stated[name].lower == stated[name].upper))
-        for i, column in enumerate(np.abs(multipliers).T):
-            if column.max(initial=0.0) > ACTIVE * size:
-                share = float(np.mean(column > ACTIVE * size))
-                label = labels_of(solution, name, multipliers.shape[1])[i]
-                found.append(ActiveConstraint(name, label, share, float(column.max()), equation))
-    return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
-
-
-def _matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
-    """Whether a constraint that gave way by the size of its limit would change the objective visibly."""
-    bounds = [np.abs([use.lower, use.upper]) for use in solution.problem.constraints if use.name == name]
-    finite = [part[np.isfinite(part)] for part in bounds]
-    size = max([1.0, *(float(part.max(initial=0.0)) for part in finite)])
-    return float(np.abs(multipliers).max(initial=0.0)) * size > MATTERS * abs(solution.objective)
 
 
 def time_split(solution: Solution) -> dict[str, float]:
@@ -214,7 +173,7 @@ def _active_table(solution: Solution) -> str:
 def _multiplier_charts(solution: Solution) -> Iterable[str]:
     for name, multipliers in solution.multipliers.items():
         times = times_of_rows(solution, name, len(multipliers))
-        if times is not None and times.size > 1 and _matters(solution, name, multipliers):
+        if times is not None and times.size > 1 and matters(solution, name, multipliers):
             labels = labels_of(solution, name, multipliers.shape[1])
             named = zip(labels, multipliers.T, strict=True)
             held = {label: column for label, column in named if column.any()}
@@ -227,28 +186,6 @@ def _history_charts(solution: Solution) -> Iterable[str]:
     iteration, objective, violation = solution.history.T
     yield line_chart(iteration, {"": objective}, "iteration", "scaled objective")
     yield line_chart(iteration, {"": violation}, "iteration", "largest violation", logarithmic=True)
-
-
-def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | None:
-    """The times of the rows of a constraint; None where they are not one per node it holds at."""
-    times = solution.node_times
-    if count == times.size:
-        return times
-    over = [use.over for use in solution.problem.constraints if use.name == constraint]
-    trajectory = solution.problem.trajectory
-    if trajectory.nodes.count == times.size and len(over) == 1 and not isinstance(over[0], Neighbours):
-        nodes = selected_nodes(trajectory, over[0])
-        if nodes.size == count:
-            return times[nodes]
-    inside = ~np.isin(times, solution.curve.starts)  # the Gauss points of certified arcs
-    return times[inside] if inside.sum() == count else None
-
-
-def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
-    """What the components of a constraint are called."""
-    uses = (*solution.problem.constraints, *solution.problem.periodicities)
-    quantity = next((use.term.quantity for use in uses if use.name == constraint), "v")
-    return solution.problem.component_names(quantity, width)
 
 
 def _section(title: str, content: str) -> str:

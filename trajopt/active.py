@@ -1,0 +1,111 @@
+"""Which constraints hold an optimum back, by their multipliers, and what their components are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.diagnosis import Labels
+from trajopt.transcription import transcribe
+from trajopt.use import Neighbours, selected_nodes
+
+if TYPE_CHECKING:
+    from trajopt.solution import Solution
+
+ACTIVE = 1e-6  # of the largest multiplier of the constraint: what counts as holding the optimum back
+MATTERS = 1e-6  # of the objective: what giving way by all of its limit must bring for a constraint to count
+
+
+@dataclass(frozen=True)
+class ActiveConstraint:
+    """Where one component of a constraint holds the optimum back, by its multipliers.
+
+    share is that of the nodes with a multiplier, largest the largest one in objective per unit; an equation
+    holds everywhere.
+    """
+
+    name: str
+    component: str
+    share: float
+    largest: float
+    equation: bool = False
+
+
+def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
+    """The components of constraints with multipliers that matter, limits before equations, largest first."""
+    found = []
+    stated = {use.name: use for use in solution.problem.constraints}
+    for name, multipliers in solution.multipliers.items():
+        size = np.abs(multipliers).max(initial=0.0)
+        if not matters(solution, name, multipliers):
+            continue
+        equation = name not in stated or bool(np.any(stated[name].lower == stated[name].upper))
+        for i, column in enumerate(np.abs(multipliers).T):
+            if column.max(initial=0.0) > ACTIVE * size:
+                share = float(np.mean(column > ACTIVE * size))
+                label = labels_of(solution, name, multipliers.shape[1])[i]
+                found.append(ActiveConstraint(name, label, share, float(column.max()), equation))
+    found += _linear_limits(solution)
+    return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
+
+
+def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
+    """Limits that are bounds of unknowns or linear rows: positions and velocities for all t, durations.
+
+    Their share is that of control points.
+    """
+    point = solution.point
+    if point is None or solution.certificate is not None:
+        return []
+    own, lower, upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
+    nlp = transcribe(solution.problem)
+    if own is None or lower is None or upper is None or own.size != nlp.row_count:
+        return []
+    labels = Labels(solution.problem, nlp, solution)
+    rows = np.where(np.arange(nlp.row_count) < nlp.linear.b.size, own, 0.0)
+    scaled = np.abs(np.concatenate([rows, upper - lower]))
+    sizes = scaled / (labels.units * nlp.objective_scale)
+    places: dict[tuple[str, str], list[int]] = {}
+    for index in [*range(nlp.linear.b.size), *range(nlp.row_count, sizes.size)]:
+        places.setdefault((labels.limits[index], labels.components[index]), []).append(index)
+    found = []
+    for (name, component), indices in places.items():
+        largest = float(sizes[indices].max())
+        whole = float(labels.units[indices].max() / labels.parts[indices].max())  # the limit's own size
+        if largest * max(whole, 1.0) > MATTERS * abs(solution.objective):
+            share = float(np.mean(sizes[indices] > ACTIVE * largest))
+            found.append(ActiveConstraint(name, component, share, largest))
+    return found
+
+
+def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
+    """Whether a constraint that gave way by the size of its limit would change the objective visibly."""
+    bounds = [np.abs([use.lower, use.upper]) for use in solution.problem.constraints if use.name == name]
+    finite = [part[np.isfinite(part)] for part in bounds]
+    size = max([1.0, *(float(part.max(initial=0.0)) for part in finite)])
+    return float(np.abs(multipliers).max(initial=0.0)) * size > MATTERS * abs(solution.objective)
+
+
+def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | None:
+    """The times of the rows of a constraint; None where they are not one per node it holds at."""
+    times = solution.node_times
+    if count == times.size:
+        return times
+    over = [use.over for use in solution.problem.constraints if use.name == constraint]
+    trajectory = solution.problem.trajectory
+    if trajectory.nodes.count == times.size and len(over) == 1 and not isinstance(over[0], Neighbours):
+        nodes = selected_nodes(trajectory, over[0])
+        if nodes.size == count:
+            return times[nodes]
+    inside = ~np.isin(times, solution.curve.starts)  # the Gauss points of certified arcs
+    return times[inside] if inside.sum() == count else None
+
+
+def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
+    """What the components of a constraint are called."""
+    uses = (*solution.problem.constraints, *solution.problem.periodicities)
+    quantity = next((use.term.quantity for use in uses if use.name == constraint), "v")
+    return solution.problem.component_names(quantity, width)
