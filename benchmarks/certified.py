@@ -7,12 +7,16 @@ badly scaled problem. Writes docs/certified.md.
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
+import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import dynamics
 import problems
 import trajopt
 from trajopt.errors import ProblemError
@@ -20,6 +24,26 @@ from trajopt.switching_time import switching_times
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "certified.md"
 TOLERANCE = 1e-6
+REPEATS, PATIENCE = 5, 3.0  # solves timed, and seconds after which no more are
+
+
+def arm_under_gravity() -> trajopt.Problem:
+    """Three links swung up: on some arcs a joint is at no limit, and its torque is still determined."""
+    motors = ((20.0, 4.0), (10.0, 5.0), (4.0, 6.0))
+    link = {
+        "a": 0.4,
+        "mass": 1.0,
+        "centre_of_mass": (-0.2, 0.0, 0.0),
+        "inertia": [[0.0, 0.0, 0.0], [0.0, 0.02, 0.0], [0.0, 0.0, 0.02]],
+    }
+    rows = [{**link, "limits": dynamics.JointLimits.symmetric(torque=t, velocity=v)} for t, v in motors]
+    arm = dynamics.from_dh(rows, gravity=(0.0, -9.81, 0.0))
+    problem = trajopt.Problem(arm, trajopt.Trajectory.uniform(intervals=20))
+    problem.start_at(q=[-1.5, 0.0, 0.0], v=0.0)
+    problem.end_at(q=[1.0, 0.5, -0.5], v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    return problem
 
 
 def cases() -> dict[str, Callable[[], trajopt.Problem]]:
@@ -35,6 +59,7 @@ def cases() -> dict[str, Callable[[], trajopt.Problem]]:
     return found | {
         "betts_robot_arm (published 9.14093620)": problems.betts_robot_arm.build,
         "three_link_arm": problems.three_link_arm.build,
+        "three links under gravity": arm_under_gravity,
         "six_axis_arm, u = 0": problems.six_axis_arm.build,
         "six_axis_arm, u = 0.1": lambda: problems.six_axis_arm.build(u=0.1),
     }
@@ -43,11 +68,8 @@ def cases() -> dict[str, Callable[[], trajopt.Problem]]:
 def measured(name: str, build: Callable[[], trajopt.Problem]) -> tuple[list[str], str]:
     """Cells of the table, and the page of the certificate."""
     trajopt.solve(build())  # warm-up: kernels are compiled once
-    began = time.perf_counter()
-    plain = trajopt.solve(build())
-    between = time.perf_counter()
-    solution = trajopt.solve(build(), refine=trajopt.Certified(tol=TOLERANCE))
-    seconds = time.perf_counter() - between
+    plain, plainly = timed(build)
+    solution, seconds = timed(build, refine=trajopt.Certified(tol=TOLERANCE))
     certificate = solution.certificate
     assert certificate is not None
     structure = certificate.structure
@@ -61,12 +83,24 @@ def measured(name: str, build: Callable[[], trajopt.Problem]) -> tuple[list[str]
         certificate.method if certificate.holds else f"{certificate.method}: does not hold",
         f"{certificate.largest_excess:.1e}",
         f"{simulation.end_to_end:.1e}" if simulation else "",
-        f"{between - began:.2f}",
-        f"{seconds:.2f}",
+        f"{plainly:.3f}",
+        f"{seconds:.3f}",
+        f"{seconds / plainly:.1f}",
         second_opinion(solution),
         certificate.reason,
     ]
     return cells, str(certificate)
+
+
+def timed(build: Callable[[], trajopt.Problem], **options: Any) -> tuple[trajopt.Solution, float]:
+    """The last of some solves, and the median wall time of building and solving."""
+    seconds: list[float] = []
+    while True:
+        began = time.perf_counter()
+        solution = trajopt.solve(build(), **options)
+        seconds.append(time.perf_counter() - began)
+        if len(seconds) == REPEATS or sum(seconds) > PATIENCE:
+            return solution, statistics.median(seconds)
 
 
 def second_opinion(solution: trajopt.Solution) -> str:
@@ -91,7 +125,8 @@ def diagnoses() -> list[str]:
     return [
         "## Diagnosis",
         "",
-        "The two-link arm asked to arrive within 0.3 s:",
+        "`python -m benchmarks.certified --diagnosis` prints this part alone. The two-link arm asked to "
+        "arrive within 0.3 s:",
         "",
         f"```\n{trajopt.diagnose(infeasible)}\n```",
         "",
@@ -101,7 +136,29 @@ def diagnoses() -> list[str]:
     ]
 
 
+def robustness() -> list[str]:
+    """Where a reader finds the proofs that nothing is lost."""
+    return [
+        "## Killed solves, and time that runs out",
+        "",
+        "`trajopt solve NAME --checkpoint FILE` writes the best point every five seconds, whole or not at "
+        "all, and starts from it when it is there; a checkpoint of another problem (other bounds, other "
+        "values of its functions) is refused. `pytest tests/test_checkpoint.py` kills a solve with SIGKILL, "
+        "starts it again, and finds the same optimum.",
+        "",
+        "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
+        "it, the finest spline so far is certified with nodes added where limits are overstepped; where even "
+        "that takes too long, a motion between two states of rest is slowed until its limits hold, and the "
+        "certificate says by how much.",
+    ]
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--diagnosis", action="store_true", help="print the two diagnoses, write nothing")
+    if parser.parse_args().diagnosis:
+        print("\n".join(diagnoses()))
+        return
     header = (
         "problem",
         "duration [s]",
@@ -113,6 +170,7 @@ def main() -> None:
         "simulated end to end",
         "plain s",
         "certified s",
+        "multiple",
         "against shooting",
         "why no structure",
     )
@@ -123,7 +181,8 @@ def main() -> None:
         "switching structure is confirmed by the signs of the multipliers, and the objective is a local "
         "optimum's; with *added nodes* only the limits are guaranteed. *Against shooting* is the relative "
         "difference to the duration that SciPy finds integrating forward dynamics and solving for the switch "
-        f"times. Written by `python -m benchmarks.certified` on {platform.machine()}, {os.cpu_count()} cores "
+        "times. *Multiple* is what the certificate costs, in plain solves, the one it starts from included. "
+        f"Written by `python -m benchmarks.certified` on {platform.machine()}, {os.cpu_count()} cores "
         f"(load {os.getloadavg()[0]:.1f}).",
         "",
         f"| {' | '.join(header)} |",
@@ -135,7 +194,9 @@ def main() -> None:
         lines.append(f"| {' | '.join(cells)} |")
         pages += [f"### {name}", "", f"```\n{page}\n```", ""]
         print(lines[-1], flush=True)
-    PAGE.write_text("\n".join([*lines, "", *diagnoses(), "", "## The certificates", "", *pages]))
+    PAGE.write_text(
+        "\n".join([*lines, "", *diagnoses(), "", *robustness(), "", "## The certificates", "", *pages])
+    )
 
 
 if __name__ == "__main__":

@@ -136,6 +136,12 @@ def list_problems(name: str | None) -> None:
     metavar="TOL",
     help="Make limits hold for all t to TOL, in their own units, and write certificate.txt.",
 )
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep the best point here every five seconds, and start from it where it exists.",
+)
 @explained
 def solve(
     problem: str,
@@ -146,6 +152,7 @@ def solve(
     plot: bool,
     one_page: bool,
     certify: float | None,
+    checkpoint: Path | None,
 ) -> None:
     """Solve a problem and write solution.npz and summary.json."""
     import trajopt
@@ -156,6 +163,8 @@ def solve(
     refine = None if certify is None else trajopt.Certified(tol=certify)
     question = build_named(problem, dict(assignment(text) for text in assignments))
     method = chosen_solver(solver, dict(assignment(text) for text in options), question)
+    if checkpoint is not None:
+        method = trajopt.Checkpointed(method, checkpoint)
     folder = out or Path("results") / Path(problem).stem
     folder.mkdir(parents=True, exist_ok=True)
 

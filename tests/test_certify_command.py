@@ -41,3 +41,11 @@ def test_a_certificate_that_does_not_hold_is_exit_status_one(tmp_path, monkeypat
     monkeypatch.setattr(Certificate, "holds", False)
     done = run("solve", "sliding_mass", "--certify", "1e-6", "--out", str(tmp_path))
     assert done.exit_code == 1 and "the certificate does not hold" in done.output
+
+
+def test_a_solve_keeps_a_checkpoint_and_refuses_that_of_another_problem(tmp_path):
+    kept = ["--checkpoint", str(tmp_path / "kept"), "--out", str(tmp_path / "out")]
+    assert run("solve", "sliding_mass", *kept).exit_code == 0 and (tmp_path / "kept").exists()
+    assert run("solve", "sliding_mass", *kept).exit_code == 0
+    other = run("solve", "sliding_mass", "--set", "mass=3", *kept)
+    assert other.exit_code == 2 and "checkpoint of another problem" in other.output

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.arcs import ArcSettings, arc_problem, is_free, read_back
-from trajopt.budget import NEAR_START, Budget
+from trajopt.budget import NEAR_BOUNDS, NEAR_START, Budget
 from trajopt.certificate import Certificate, signs_of
 from trajopt.correction import (
     COLLAPSED,
@@ -56,7 +55,7 @@ AMONG_FREE = (
 )
 LEAST_SETTLING = 1e-5  # below it the solver no longer sees it
 FREE_DEGREE = 10  # to start from where joints are free: effort makes their motion smooth
-MOST_ITERATIONS = 100  # of one solve on arcs: with the right structure it takes 3 to 60
+MOST_ITERATIONS = 50  # of one solve on arcs: with the right structure it takes 3 to 40
 SHORT, MOST_DROPPED = 0.06, 1  # of the whole: arcs dropped, and how many, where a solve does not converge
 DOUBLINGS = 2  # of the uniform intervals, while no structure is confirmed
 REFINEMENTS = 9  # of the spans with the largest indicators
@@ -77,7 +76,7 @@ OPTIMAL = (
     1e-9  # KKT error, recomputed, at which a solve on arcs that the solver calls acceptable has converged
 )
 LARGE = 500  # unknowns and rows together of a solve on arcs whose iterations count more than once
-MOST_SPENT = 300  # iterations on arcs in one search
+MOST_SPENT = 600  # iterations on arcs in one attempt
 
 
 def solved(problem: Problem, solver: Solver) -> Solution:
@@ -98,7 +97,7 @@ class Search:
     found: Solution | None = None
     finest: Solution | None = None
     iterations: int = 0
-    spent: float = 0.0  # iterations on arcs, those of large problems counted by their size
+    spent: float = 0.0  # iterations on arcs in one attempt, those of large problems counted by their size
     solves: int = 0
 
     def run(self) -> str:
@@ -153,17 +152,21 @@ class Search:
             yield motion, Reading(regular, fine=not regular)
 
     def solved(self, problem: Problem) -> Solution:
-        """Solve on arcs, with few iterations: a wrong structure takes hundreds."""
-        answer = solved(problem, self._brief)
+        """Solve on arcs, with few iterations: a wrong structure takes hundreds. Two starts are tried."""
+        brief = self.solver.brief(MOST_ITERATIONS)
+        answer = self._solved(problem, brief.near({**NEAR_START, **CONTINUOUS}))
+        if not answer.converged:
+            again = self._solved(problem, brief.near({**NEAR_BOUNDS, **CONTINUOUS}))
+            answer = again if again.converged else answer
+        return answer
+
+    def _solved(self, problem: Problem, solver: Budget) -> Solution:
+        answer = solved(problem, solver)
         if answer.status is Status.ACCEPTABLE and answer.kkt.error <= OPTIMAL:
             answer = replace(answer, status=Status.CONVERGED)
         self.iterations, self.solves = self.iterations + answer.iterations, self.solves + 1
         self.spent += answer.iterations * max(1.0, (answer.n_variables + answer.n_constraints) / LARGE)
         return answer
-
-    @cached_property
-    def _brief(self) -> Budget:
-        return self.solver.brief(MOST_ITERATIONS).near({**NEAR_START, **CONTINUOUS})
 
 
 @dataclass
@@ -203,6 +206,8 @@ class Attempt:
         trial = self.search.solved(
             arc_problem(asked, self.structure, self.motion, self.degree, self.settings)
         )
+        if not trial.converged and is_free(self.structure, asked.dynamics.n, self.regular):
+            return f"the arcs did not converge ({trial.status.value})"  # finer knots tell more than guesses
         now = self.structure.with_times(trial.curve.durations)
         fewer = without_collapsed(now, trial.duration, COLLAPSED if trial.converged else 10 * COLLAPSED)
         if fewer is not now:
