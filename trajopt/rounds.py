@@ -18,7 +18,7 @@ from trajopt.solver import NLP, Callback, Iteration, Result, Solver, Status, War
 
 __all__ = ["RowsInRounds"]
 
-COARSE = (1e-1, 1e-2)  # tolerances of the first rounds: where a row is violated is known long before the end
+COARSE = 1e-1  # tolerance of the first round: where rows are violated is known long before the end
 ROUNDS = 8  # after so many rounds all rows enter
 # What more rows would not change; a program without enough of them may also diverge.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
@@ -29,7 +29,7 @@ class RowsInRounds:
     """A solver that leaves out rows until they are violated: `solve(problem, RowsInRounds(Ipopt()))`.
 
     It begins with equalities, the rows that the start violates or that lie within `margin` of it, scaled, and
-    coarse tolerances; every round adds the rows that its answer violates by more than `tol` of the solver. It
+    a coarse tolerance; every round adds the rows that its answer violates by more than `tol` of the solver. It
     pays where rows outnumber unknowns by far and few of them are active.
 
     Raises OptionError for a solver without `tol` or a margin that is not positive.
@@ -59,11 +59,11 @@ class RowsInRounds:
         kept = fixed | (_excess(nlp, at.y) > -self.margin)
         results: list[Result] = []
         while True:
-            coarse = COARSE[len(results)] if len(results) < len(COARSE) and start is None else tol
-            results.append(self._round(nlp, kept, at, max(coarse, tol), callback, began, results))
+            asked = max(COARSE, tol) if not results and start is None else tol
+            results.append(self._round(nlp, kept, at, asked, callback, began, results))
             result = results[-1]
             missing = ~kept & (_excess(nlp, result.y) > tol)
-            done = coarse <= tol and not missing.any()
+            done = asked == tol and not missing.any()
             if done or result.status in _FINAL or (kept.all() and not result.converged):
                 return _whole(nlp, kept, results, time.perf_counter() - began)
             kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
