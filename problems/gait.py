@@ -24,7 +24,7 @@ from problems.recipe import recipe
 def build(
     *,
     intervals: int = 3,
-    nodes_per_span: int = 9,
+    nodes_per_span: int = 7,
     speed: float = 1.2,
     step_length: float = 0.6,
     height: float = 1.75,
