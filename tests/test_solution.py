@@ -106,12 +106,18 @@ def test_foreign_files_are_refused(solution, tmp_path):
     for name, message in (
         ("text.npz", "cannot be read as a saved solution"),
         ("foreign.npz", "is not a solution that trajopt saved"),
-        ("pickle.npz", "cannot be read"),
+        ("pickle.npz", "no .npz archive of plain arrays"),
         ("single.npy", "holds one array"),
         ("missing.npz", "does not exist"),
     ):
-        with pytest.raises(SolutionFileError, match=message):
+        with pytest.raises(SolutionFileError, match=message) as refusal:
             trajopt.Solution.load(tmp_path / name)
+        assert "allow_pickle" not in str(refusal.value)  # no advice to run what a stranger made
+
+
+def test_others_may_read_what_was_saved(solution, tmp_path):
+    solution.save(tmp_path / "x.npz")
+    assert (tmp_path / "x.npz").stat().st_mode & 0o777 == 0o644
 
 
 def test_a_solution_of_other_joints_is_refused(solution, tmp_path):
@@ -128,7 +134,11 @@ def test_a_newer_format_or_another_kind_is_refused(solution, tmp_path):
     with np.load(tmp_path / "x.npz") as file:
         arrays = dict(file)
     header = json.loads(str(arrays["header"]))
-    for change, message in (({"version": 99}, "reads up to 1"), ({"format": "diary"}, "is a 'diary'")):
+    for change, message in (
+        ({"version": 99}, "reads up to 1"),
+        ({"format": "diary"}, "is a 'diary'"),
+        ({"certificate": {"tolerance": 1e-6}}, "is not a solution that trajopt saved"),
+    ):
         np.savez(tmp_path / "y.npz", **(arrays | {"header": np.array(json.dumps(header | change))}))
         with pytest.raises(SolutionFileError, match=message):
             trajopt.Solution.load(tmp_path / "y.npz")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import asdict
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -18,6 +17,7 @@ from trajopt.errors import SolutionFileError
 from trajopt.problem import Problem
 from trajopt.solver import Status, WarmStart
 from trajopt.statements import Recipe
+from trajopt.whole_file import unreadable, whole_file
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
@@ -30,7 +30,7 @@ REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name,
 
 
 def save(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write a temporary file beside the target and rename it: a crash leaves the old file or the new."""
+    """Write a solution whole or not at all; SolutionFileError where there is no such folder."""
     target = Path(path)
     arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
     for i, (basis, points) in enumerate(
@@ -49,14 +49,8 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     arrays |= {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
     if not target.parent.is_dir():
         raise SolutionFileError(f"{target} cannot be written: {target.parent} is no folder, make it first")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".npz")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, **arrays)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(target) as stream:
+        np.savez(stream, **arrays)
 
 
 def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
@@ -105,6 +99,8 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
             ),
             point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
         )
+        if certificate is not None:
+            loaded = restored(certificate, loaded)
     except SolutionFileError:
         raise
     except (KeyError, TypeError, ValueError) as error:
@@ -114,7 +110,7 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
         ) from error
     if problem is not None:
         _check_fits(loaded, problem, path)
-    return loaded if certificate is None else restored(certificate, loaded)
+    return loaded
 
 
 def rebuilt_problem(solution: Solution) -> Problem:
@@ -152,7 +148,7 @@ def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         raise SolutionFileError(f"{path} does not exist: give the path of a solution.npz") from error
     except Exception as error:  # numpy raises whatever zipfile, zlib and its own parser raise
         raise SolutionFileError(
-            f"{path} cannot be read as a saved solution ({type(error).__name__}: {error}): "
+            f"{path} cannot be read as a saved solution ({unreadable(error)}): "
             "give a solution.npz written by save or by `trajopt solve`"
         ) from error
 

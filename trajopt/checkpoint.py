@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from trajopt.errors import OptionError, SolutionFileError
 from trajopt.problem import Problem
 from trajopt.solver import NLP as SolverNLP
 from trajopt.solver import Callback, Iteration, Result, Solver, WarmStart
+from trajopt.whole_file import unreadable, whole_file
 
 if TYPE_CHECKING:
     from trajopt.solution import Solution
@@ -98,19 +98,10 @@ class Recorder:
 
 def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArray, iteration: int) -> None:
     """Write a checkpoint whole or not at all."""
-    target = Path(path)
     header = {"format": FORMAT, "iteration": int(iteration)}
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "y": y, **content}
-            np.savez(stream, **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "y": y, **content}
+    with whole_file(path) as stream:
+        np.savez(stream, **arrays)
 
 
 def read(path: str | os.PathLike[str], nlp: SolverNLP) -> NDArray:
@@ -122,8 +113,7 @@ def read(path: str | os.PathLike[str], nlp: SolverNLP) -> NDArray:
             y, start = stored["y"], stored["start"]
     except Exception as error:  # numpy raises whatever zipfile, zlib and its own parser raise
         raise SolutionFileError(
-            f"{path} cannot be read as a checkpoint ({type(error).__name__}: {error}): "
-            "delete it to start afresh"
+            f"{path} cannot be read as a checkpoint ({unreadable(error)}): delete it to start afresh"
         ) from error
     told = _difference(stored, nlp, y, start) if known else "it is a file of another kind"
     if told:

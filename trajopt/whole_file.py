@@ -1,0 +1,34 @@
+"""Files that appear whole or not at all, and why one that a stranger made cannot be read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream for the new content of a file: whatever happens, others see the old content or the new."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)  # mkstemp makes files that nobody else may read
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def unreadable(error: Exception) -> str:
+    """What is wrong with a file of arrays; NumPy's own words advise to unpickle what a stranger made."""
+    if "pickle" in str(error):
+        return "it is no .npz archive of plain arrays"
+    return f"{type(error).__name__}: {error}"
