@@ -77,6 +77,7 @@ OPTIMAL = (
 )
 LARGE = 500  # unknowns and rows together of a solve on arcs whose iterations count more than once
 MOST_SPENT = 600  # iterations on arcs in one attempt
+MOST_WASTED = 800  # in all: beyond them knots are still refined, but no more structures tried
 
 
 def solved(problem: Problem, solver: Solver) -> Solution:
@@ -98,6 +99,7 @@ class Search:
     finest: Solution | None = None
     iterations: int = 0
     spent: float = 0.0  # iterations on arcs in one attempt, those of large problems counted by their size
+    wasted: float = 0.0  # the same in all attempts
     solves: int = 0
 
     def run(self) -> str:
@@ -114,12 +116,12 @@ class Search:
             # Where knots are too coarse, joints seem free; and short arcs come and go.
             free = is_free(structure, motion.problem.dynamics.n, regular)
             sharp = settled or _gain(motion) < SMALL_GAIN if reading.fine else not free
-            if sharp and structure.saturated not in tried:
+            if sharp and structure.saturated not in tried and self.wasted < MOST_WASTED:
                 tried.add(structure.saturated)
                 reason = self._attempted(motion, structure, regular)
             if self.found is not None:
                 return ""
-        if last is not None and last[1].saturated not in tried:
+        if last is not None and last[1].saturated not in tried and self.wasted < MOST_WASTED:
             reason = self._attempted(*last, regular)
         return reason
 
@@ -131,6 +133,8 @@ class Search:
             return Attempt(self, motion, structure, regular, degree).run()
         except TrajoptError as error:
             return str(error)
+        finally:
+            self.wasted += self.spent
 
     def _readings(self, regular: bool) -> Iterator[tuple[Solution, Reading]]:
         """Motions on finer and finer knots, and how to read them."""
