@@ -7,6 +7,7 @@ from scipy import sparse
 
 import trajopt
 from trajopt import errors
+from trajopt.multistart import perturb
 
 
 @trajopt.term
@@ -81,6 +82,39 @@ def test_an_extra_curve_survives_a_file(tmp_path):
     again = trajopt.Solution.load(tmp_path / "x.npz", problem=pushed_mass())
     force = trajopt.Quantity("extra:force")
     assert np.array_equal(solution.value(force, 0.1), again.value(force, 0.1))
+
+
+@pytest.mark.parametrize("arcs", [1, 2])
+def test_a_start_from_an_answer_carries_its_extra_curves_and_their_jumps(arcs):
+    first = trajopt.solve(pushed_mass(arcs))
+    again = pushed_mass(arcs)
+    again.guess(first)
+    nlp = trajopt.transcribe(again)
+    assert np.allclose(nlp.start, first.point.y, atol=1e-8)
+
+
+def test_knots_are_refined_where_there_are_extra_curves():
+    coarse = trajopt.solve(pushed_mass())
+    for refine in (trajopt.Refined(rounds=1), trajopt.Certified(tol=1e-5)):
+        fine = trajopt.solve(pushed_mass(), refine=refine)
+        assert fine.converged and fine.objective <= coarse.objective + 1e-4
+
+
+def test_the_starts_of_a_multistart_leave_extra_curves_where_the_guess_has_them():
+    problem = pushed_mass(2)
+    before = trajopt.transcribe(problem).start
+    perturb(problem, np.random.default_rng(0), spread=0.0)
+    after = trajopt.transcribe(problem)
+    durations = after.projection.layout.durations
+    motion = np.isin(after.elimination.free, np.arange(durations.start))
+    assert np.allclose(after.start[motion], before[motion], atol=1e-9)
+
+
+def test_a_guessed_curve_of_another_width_is_refused():
+    problem = pushed_mass()
+    problem.guess(lambda s: np.zeros((len(s), 2)))
+    with pytest.raises(errors.ShapeError, match=r"give \(7, 1\), or \(7, 3\) with the extra curves"):
+        trajopt.transcribe(problem)
 
 
 def test_bounds_of_the_wrong_shape_or_order_are_refused():

@@ -6,20 +6,20 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.refinement import Refined, doubled, elevated, indicator, split, with_breakpoints
+from trajopt.refinement import Refined, doubled, indicator, split, with_breakpoints
 from trajopt.structure_search import solved
 
 OPTIMUM = 0.3918545395
 
 
-def test_knot_insertion_and_degree_elevation_reproduce_the_curve():
+def test_knot_insertion_reproduces_the_curve():
     rng = np.random.default_rng(0)
     coarse = trajopt.SplineBasis.clamped([0.0, 0.3, 0.7, 1.0], 3, [1, 2])
     points = rng.standard_normal((coarse.count, 2))
     s = rng.uniform(0.0, 1.0, 200)
-    for fine in (with_breakpoints(coarse, [0.1, 0.5, 0.7]), elevated(coarse, 5)):
-        moved = fine.interpolate(coarse.evaluate(points, fine.greville))
-        assert np.allclose(fine.evaluate(moved, s), coarse.evaluate(points, s), atol=1e-13)
+    fine = with_breakpoints(coarse, [0.1, 0.5, 0.7])
+    moved = fine.interpolate(coarse.evaluate(points, fine.greville))
+    assert np.allclose(fine.evaluate(moved, s), coarse.evaluate(points, s), atol=1e-13)
 
 
 def test_the_finer_problem_starts_at_the_coarse_answer():
@@ -73,11 +73,9 @@ def test_impossible_refinements_are_refused(options, message):
         Refined(**options)
 
 
-def test_marks_breakpoints_and_degrees_that_do_not_fit_are_refused():
+def test_marks_and_breakpoints_that_do_not_fit_are_refused():
     trajectory = trajopt.Trajectory.uniform(4)
     with pytest.raises(errors.ShapeError, match="one boolean per span and arc"):
         split(trajectory, [np.ones(3, bool)])
     with pytest.raises(errors.ShapeError, match="between 0 and 1"):
         with_breakpoints(trajectory.arcs[0].basis, [1.5])
-    with pytest.raises(errors.ShapeError, match="degrees are only raised"):
-        elevated(trajectory.arcs[0].basis, 2)

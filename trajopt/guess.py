@@ -16,28 +16,22 @@ if TYPE_CHECKING:
 
 DURATIONS_TRIED = np.geomspace(0.05, 50.0, 31)  # seconds; robots and people move within these
 FALLBACK_DURATION = 1.0
+SIDE = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
 def first_guess(problem: Problem, projection: Projection) -> Array:
     """x of the user's curve, or of the straight line in joint space between the boundary positions."""
     layout, trajectory = projection.layout, problem.trajectory
     x = np.zeros(layout.size)
-    curve = problem.guessed_curve or _straight_line(problem)
     arcs = len(trajectory.arcs)
     for index, (offset, arc) in enumerate(zip(layout.offsets, trajectory.arcs, strict=True)):
-        at = (index + arc.basis.greville) / arcs
-        values = np.asarray(curve(at), dtype=float)
-        if values.shape != (at.size, problem.dynamics.n):
-            raise ShapeError(
-                f"the guessed curve returned shape {values.shape} for {at.size} times: "
-                f"it must give ({at.size}, {problem.dynamics.n})"
-            )
-        if not np.all(np.isfinite(values)):
-            raise NotFiniteError("the guessed curve contains NaN or infinity")
+        within = arc.basis.greville if arcs == 1 else np.clip(arc.basis.greville, SIDE, 1.0 - SIDE)
+        values = _guessed_values(problem, (index + within) / arcs, projection.curves)
         if problem.guessed_curve is not None:
             values = arc.basis.interpolate(values)
-        constants = [np.tile(extra.guess, (at.size, 1)) for extra in problem.extras.values()]
-        values = np.concatenate([values, *constants], axis=1)
+        if values.shape[1] < projection.curves:
+            constants = [np.tile(extra.guess, (len(values), 1)) for extra in problem.extras.values()]
+            values = np.concatenate([values, *constants], axis=1)
         x[offset : offset + values.size] = values.ravel()
         shortest, longest = arc.duration_bounds
         wanted = FALLBACK_DURATION / arcs
@@ -47,6 +41,21 @@ def first_guess(problem: Problem, projection: Projection) -> Array:
     for name, place in layout.parameters.items():
         x[place] = problem.parameters[name].guess
     return x
+
+
+def _guessed_values(problem: Problem, at: Array, curves: int) -> Array:
+    """The guess at normalised times (k,), (k, n) or, with the extra curves, (k, curves)."""
+    curve, n = problem.guessed_curve or _straight_line(problem), problem.dynamics.n
+    values = np.asarray(curve(at), dtype=float)
+    if values.shape not in ((at.size, n), (at.size, curves)):
+        more = f", or ({at.size}, {curves}) with the extra curves" if curves > n else ""
+        raise ShapeError(
+            f"the guessed curve returned shape {values.shape} for {at.size} times: "
+            f"it must give ({at.size}, {n}){more}"
+        )
+    if not np.all(np.isfinite(values)):
+        raise NotFiniteError("the guessed curve contains NaN or infinity: let it give finite numbers")
+    return values
 
 
 def guessed_duration(problem: Problem, nlp: NLP, start: Array) -> Array:

@@ -145,19 +145,20 @@ def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
 
     nlp = transcribe(problem)
     x, layout = nlp.elimination.expand(nlp.start), nlp.projection.layout
-    arcs, n = problem.trajectory.arcs, problem.dynamics.n
+    arcs, curves = problem.trajectory.arcs, nlp.projection.curves
     points = [
-        x[offset : offset + arc.basis.count * n].reshape(-1, n)
+        x[offset : offset + arc.basis.count * curves].reshape(-1, curves)
         for offset, arc in zip(layout.offsets, arcs, strict=True)
     ]
     travel = np.ptp(np.concatenate(points), axis=0)
     size = spread * np.where(travel > 1e-9, travel, 1.0)
-    weights = rng.standard_normal((HARMONICS, n)) * size / np.arange(1, HARMONICS + 1)[:, None]
+    size[problem.dynamics.n :] = 0.0  # extra curves stay: their sizes say nothing about joints
+    weights = rng.standard_normal((HARMONICS, curves)) * size / np.arange(1, HARMONICS + 1)[:, None]
 
     def curve(s: Any) -> np.ndarray:
         along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
         arc = np.minimum((along * len(arcs)).astype(int), len(arcs) - 1)
-        base = np.empty((*along.shape, n))
+        base = np.empty((*along.shape, curves))
         for number, one in enumerate(arcs):
             here = arc == number
             base[here] = one.basis.evaluate(points[number], along[here] * len(arcs) - number)

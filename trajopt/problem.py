@@ -226,7 +226,8 @@ class Problem:
     def guess(self, q: Any = None, duration: ArrayLike | None = None) -> None:
         """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
 
-        duration is that of the whole motion, or one number per arc.
+        duration is that of the whole motion, or one number per arc. A curve may give the values of all extra
+        curves behind the joints'.
         """
         if hasattr(q, "curve"):
             from trajopt.warm_start import guess_from

@@ -125,13 +125,6 @@ def with_breakpoints(basis: SplineBasis, points: ArrayLike) -> SplineBasis:
     return SplineBasis.clamped([0.0, *inner, 1.0], basis.degree, [every[point] for point in inner])
 
 
-def elevated(basis: SplineBasis, degree: int) -> SplineBasis:
-    """A basis of a higher degree with the old smoothness at every breakpoint; it contains the old space."""
-    if degree < basis.degree:
-        raise ShapeError(f"degree is {degree} but the basis has {basis.degree}: degrees are only raised")
-    return SplineBasis.clamped(basis.breakpoints, degree, basis.multiplicities + (degree - basis.degree))
-
-
 def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:
     """The same arcs on other bases."""
     arcs = tuple(replace(arc, basis=basis) for arc, basis in zip(trajectory.arcs, bases, strict=True))
@@ -143,7 +136,8 @@ def moved(solution: Solution, trajectory: Trajectory) -> Problem:
     from trajopt.arcs import with_trajectory
 
     problem = with_trajectory(solution.problem, trajectory)
-    problem.guess(solution.curve.at_progress, duration=solution.curve.durations)
+    problem.parameters = dict(problem.parameters)  # the copy's own: their guesses change
+    problem.guess(solution)
     return problem
 
 
