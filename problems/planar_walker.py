@@ -10,12 +10,12 @@ reaction follows from the motion, is shared by the feet in double support and re
 from __future__ import annotations
 
 import trajopt
-from problems.human.effort import effort
-from problems.human.model import SAGITTAL, skeleton
+from problems.human.model import SAGITTAL
 from problems.human.outputs import draw as draw
-from problems.human.starts import guess
+from problems.human.person import Person
 from problems.human.step import Step
-from problems.human.walking import Demands, demand, walk
+from problems.human.walker import walker
+from problems.human.walking import Demands
 from problems.recipe import recipe
 
 DEMANDS = (
@@ -58,20 +58,13 @@ def build(
     without : demands on the step to leave out, names of DEMANDS with commas between
     start : where the search starts, a "measured" walk or "standing" upright
     """
-    model = skeleton(height, mass, SAGITTAL)
     step = Step(
         step_length, speed, height, mass, foot_flat, toe_off, heel_off,
         line=None, toes_bend=False, knee_peak=knee_peak,
     )  # fmt: skip
-    problem = trajopt.Problem(model, step.trajectory(intervals, nodes_per_span), name="planar_walker")
-    walk(problem, step)
-    problem.minimize(effort(model, springs))
-    demand(
-        problem,
-        step,
+    return walker(
+        "planar_walker", Person(height, mass), (step,),
         Demands(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
-        DEMANDS,
-        without,
-    )
-    guess(problem, step, start)
-    return problem
+        moving=SAGITTAL, intervals=intervals, nodes_per_span=nodes_per_span, names=DEMANDS, springs=springs,
+        without=without, start=start,
+    )  # fmt: skip

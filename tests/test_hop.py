@@ -7,6 +7,7 @@ import dynamics
 import trajopt
 from problems import hop
 from trajopt import errors
+from trajopt.use import Neighbours, selected_nodes, selection
 
 G = hop.GRAVITY
 MASS = hop.WEIGHT / G
@@ -144,3 +145,18 @@ def test_parts_and_arcs_that_do_not_exist_are_refused():
             errors.OptionError, match="the 4 arcs count from 0, and their parts are whole, start"
         ):
             trajopt.transcribe(problem)
+
+
+def test_parts_of_an_arc_and_the_two_sides_of_a_border_can_be_constrained():
+    """A window counts in the arc's own time; the border's two nodes are one row of differences."""
+    problem = hop.build()
+    trajectory, nodes = problem.trajectory, problem.trajectory.nodes
+    chosen = selected_nodes(trajectory, trajopt.ArcNodes(2, (0.0, 0.5)))
+    assert set(nodes.arc[chosen]) == {2} and nodes.s[chosen].max() <= 0.5 < nodes.s[chosen[-1] + 1]
+    row = selection(trajectory, Neighbours(1)).toarray()
+    last = int(np.flatnonzero(nodes.arc == 1)[-1])
+    assert row.shape == (1, nodes.count) and row[0, last] == -1.0 and row[0, last + 1] == 1.0
+    with pytest.raises(errors.OptionError, match="no arc follows arc 3: the 4 arcs count from 0"):
+        selection(trajectory, Neighbours(3))
+    with pytest.raises(errors.OptionError, match=r"no node lies in the window ArcNodes\(arc=0"):
+        selection(trajectory, trajopt.ArcNodes(0, (0.501, 0.502)))

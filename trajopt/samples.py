@@ -50,18 +50,26 @@ class Samples:
             mine = self.arc == over.arc
             if over.part == "whole":
                 return mine
+            if isinstance(over.part, tuple):
+                s = self.along * (self.arc.max() + 1) - over.arc
+                return mine & _within(s, over.part)
             if over.part in ("inside", "extra"):
                 return mine & self.inner
             place = np.flatnonzero(mine)[0 if over.part == "start" else -1]
             return np.arange(self.times.size) == place
+        if isinstance(over, Neighbours) and over.after is not None:
+            last = np.flatnonzero(self.arc == over.after)[-1]
+            return np.isin(np.arange(self.times.size), [last, last + 1])
         if over == "path" or isinstance(over, Neighbours):
             return np.ones(self.times.size, dtype=bool)
         if over in ("start", "end"):
             return np.arange(self.times.size) == (0 if over == "start" else self.times.size - 1)
-        first, last = over
-        return (self.along >= float(first) - WINDOW_TOLERANCE) & (
-            self.along <= float(last) + WINDOW_TOLERANCE
-        )
+        return _within(self.along, over)
+
+
+def _within(s: NDArray, window: tuple[float, float]) -> NDArray[np.bool_]:
+    first, last = map(float, window)
+    return (s >= first - WINDOW_TOLERANCE) & (s <= last + WINDOW_TOLERANCE)
 
 
 def samples(solution: Solution) -> tuple[Samples, Samples]:

@@ -24,15 +24,23 @@ ArcPart = Literal["whole", "start", "inside", "end", "extra"]
 
 @dataclass(frozen=True)
 class ArcNodes:
-    """The nodes of one arc: all of it ("whole"), its "start", its "end", those "inside", or "extra" ones."""
+    """The nodes of one arc: all of it ("whole"), its "start", its "end", those "inside", or "extra" ones.
+
+    A part (s0, s1) is a window of the arc's own normalised time.
+    """
 
     arc: int
-    part: ArcPart = "inside"
+    part: ArcPart | tuple[float, float] = "inside"
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Every two neighbouring nodes: the constraint holds for term(later) - term(earlier)."""
+    """Every two neighbouring nodes: the constraint holds for term(later) - term(earlier).
+
+    Of all pairs, only the two sides of the border after an arc where `after` names one.
+    """
+
+    after: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +95,14 @@ def selected_nodes(trajectory: Trajectory, over) -> Array:
     nodes = trajectory.nodes
     if isinstance(over, ArcNodes):
         mine = np.flatnonzero(nodes.arc == over.arc)
-        if mine.size == 0 or over.part not in get_args(ArcPart):
+        windowed = isinstance(over.part, tuple)
+        if mine.size == 0 or not (windowed or over.part in get_args(ArcPart)):
             raise OptionError(
                 f"over is {over}: the {len(trajectory.arcs)} arcs count from 0, and their parts are "
-                f"{', '.join(get_args(ArcPart))}"
+                f"{', '.join(get_args(ArcPart))}, or a window (s0, s1)"
             )
+        if windowed:
+            return _within(mine, nodes.s[mine], over.part, over)
         if over.part == "extra":
             return mine[1:-1][nodes.weight[mine[1:-1]] == 0.0]
         return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:], "whole": mine}[over.part]
@@ -101,15 +112,29 @@ def selected_nodes(trajectory: Trajectory, over) -> Array:
         return np.array([0])
     if over == "end":
         return np.array([nodes.count - 1])
-    s = progress(trajectory, nodes)
-    inside = np.flatnonzero((s >= over[0] - WINDOW_TOLERANCE) & (s <= over[1] + WINDOW_TOLERANCE))
+    return _within(np.arange(nodes.count), progress(trajectory, nodes), over, over)
+
+
+def _within(chosen: Array, s: Array, window: tuple[float, float], over) -> Array:
+    inside = chosen[(s >= window[0] - WINDOW_TOLERANCE) & (s <= window[1] + WINDOW_TOLERANCE)]
     if inside.size == 0:
         raise OptionError(f"no node lies in the window {over}: widen it or use more intervals")
     return inside
 
 
+def border(trajectory: Trajectory, after: int) -> tuple[int, int]:
+    """The last node of an arc and the first one of the next; OptionError where there is no next arc."""
+    if not 0 <= after < len(trajectory.arcs) - 1:
+        raise OptionError(f"no arc follows arc {after}: the {len(trajectory.arcs)} arcs count from 0")
+    last = int(np.flatnonzero(trajectory.nodes.arc == after)[-1])
+    return last, last + 1
+
+
 def selection(trajectory: Trajectory, over) -> sparse.csr_array:
     """One row per selected node, or per pair of neighbours."""
+    if isinstance(over, Neighbours) and over.after is not None:
+        earlier, later = border(trajectory, over.after)
+        return difference(trajectory.nodes, later, earlier)
     if isinstance(over, Neighbours):
         count = trajectory.nodes.count
         rows = sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(count - 1, count))

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from problems.human.ground_reaction import MIRRORED
-from problems.human.model import GRAVITY, TABLE_HEIGHT, other_side, step_symmetry
+from problems.human.model import other_side, step_symmetry
+from problems.human.person import Person
 from trajopt.errors import ProblemError, UnknownNameError, near_matches
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ class Cycle:
     loads: Mapping[str, np.ndarray]
     duration: float
     step_length: float
-    height: float
-    mass: float
+    person: Person
 
     @property
     def percent(self) -> np.ndarray:
@@ -50,9 +50,19 @@ class Cycle:
         return 100.0 * self.time / self.duration
 
     @property
+    def height(self) -> float:
+        """Of the person, m."""
+        return self.person.height
+
+    @property
+    def mass(self) -> float:
+        """Of the person without what they carry, kg."""
+        return self.person.mass
+
+    @property
     def weight(self) -> float:
-        """Newton."""
-        return self.mass * GRAVITY
+        """Of the person without what they carry, newton."""
+        return self.person.weight
 
     def angle(self, joint: str) -> np.ndarray:
         """Degrees of a joint, (K,); UnknownNameError for one that does not move."""
@@ -88,8 +98,7 @@ def gait_cycle(solution: Solution, samples: int = 201) -> Cycle:
     model: Any = solution.problem.dynamics
     return Cycle(
         joint_names=tuple(names), time=t, q=states[0], v=states[1], a=states[2], loads=loads,
-        duration=float(t[-1]), step_length=0.5 * travelled, height=float(recipe.get("height", TABLE_HEIGHT)),
-        mass=float(sum(body.mass for body in model.bodies)),
+        duration=float(t[-1]), step_length=0.5 * travelled, person=Person.of(recipe, model),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -20,17 +21,23 @@ SPRINGS = MappingProxyType({
 })  # fmt: skip
 
 
-def effort(model: dynamics.RigidBodyModel, springs: bool = True) -> trajopt.terms.ExpressionTerm:
+def effort(
+    model: dynamics.RigidBodyModel,
+    springs: bool = True,
+    stiffer: Mapping[str, float] = MappingProxyType({}),
+) -> trajopt.terms.ExpressionTerm:
     """Sum over joints of (muscle torque / largest torque)^2, the dynamic effort of Barman's thesis (5.1).
 
-    Muscles supply tau + k (q - q_0) where springs take their part, tau without them.
+    Muscles supply tau + k (q - q_0) where springs take their part, tau without them. `stiffer` adds stiffness
+    in N m/rad to joints, about the same angles of rest.
     """
     largest = np.maximum(np.abs(model.limits.torque_lower), np.abs(model.limits.torque_upper))
-    powered = [
-        (i, float(largest[i]), *(spring(name) if springs else (0.0, 0.0)))
-        for i, name in enumerate(model.joint_names)
-        if name not in GLOBAL
-    ]
+    powered = []
+    for i, name in enumerate(model.joint_names):
+        if name not in GLOBAL:
+            stiffness, rest = spring(name)
+            stiffness = stiffness * springs + stiffer.get(name, 0.0)
+            powered.append((i, float(largest[i]), stiffness, rest))
 
     def cost(node: Any) -> Any:
         return sum(
@@ -38,6 +45,12 @@ def effort(model: dynamics.RigidBodyModel, springs: bool = True) -> trajopt.term
         )
 
     return trajopt.terms.ExpressionTerm(cost, "dynamic effort")
+
+
+def unrest(model: dynamics.RigidBodyModel) -> trajopt.terms.ExpressionTerm:
+    """Sum of the squared accelerations of powered joints, rad^2/s^4: what makes a flat optimum a single one."""
+    powered = [i for i, name in enumerate(model.joint_names) if name not in GLOBAL]
+    return trajopt.terms.ExpressionTerm(lambda node: sum(node.a[i] ** 2 for i in powered), "unrest")
 
 
 def spring(joint: str) -> tuple[float, float]:

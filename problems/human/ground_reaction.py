@@ -22,13 +22,16 @@ are our own choices.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import trajopt
+
+if TYPE_CHECKING:
+    from problems.human.step import Step
 
 MIRRORED = (1.0, 1.0, -1.0)  # a force seen from the other side of the sagittal plane
 
@@ -40,18 +43,14 @@ class Split:
     weight: Callable[[Any], Any]
     between: np.ndarray
 
-    def wrench(self, name: str, leading: bool) -> trajopt.terms.ExpressionTerm:
-        """The wrench on the leading or the trailing foot, (6,) [moment; force] about the world origin."""
+    def share(self, node: Any, leading: bool) -> list[Any]:
+        """The wrench on the leading or the trailing foot, [moment; force] about the world origin."""
         x, y, z = map(float, self.between)
-
-        def wrench(node: Any) -> Any:
-            w = self.weight(node)
-            own, moved = (w, w * (1.0 - w)) if leading else (1.0 - w, -w * (1.0 - w))
-            mx, my, mz, fx, fy, fz = (node.base_wrench[i] for i in range(6))
-            moment = (mx, y * fz - z * fy), (my, z * fx - x * fz), (mz, x * fy - y * fx)
-            return [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
-
-        return trajopt.terms.ExpressionTerm(wrench, name)
+        w = self.weight(node)
+        own, moved = (w, w * (1.0 - w)) if leading else (1.0 - w, -w * (1.0 - w))
+        mx, my, mz, fx, fy, fz = (node.base_wrench[i] for i in range(6))
+        moment = (mx, y * fz - z * fy), (my, z * fx - x * fz), (mz, x * fy - y * fx)
+        return [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
 
     def shift(self, leading: bool) -> Callable[[Any], tuple[Any, Any]]:
         """(x, z) from the zero-moment point to where a foot is pushed, m."""
@@ -64,24 +63,43 @@ class Split:
         return shift
 
 
-def time_weight(double_support: float) -> Callable[[Any], Any]:
-    """w_A(node) = s^2 (3 - 2 s), s = t / double_support: nothing at heel strike, everything at toe-off."""
+def on_foot(side: str, steps: Sequence[Step]) -> trajopt.terms.ExpressionTerm:
+    """The wrench on the foot of a side, (6,): it leads some steps and trails in the others.
+
+    Where one step ends and the next begins, both give a foot the same share if the split is by time.
+    """
+
+    def wrench(node: Any) -> Any:
+        shares = [step.shared.share(node, step.leads == side) for step in steps]
+        total = shares[-1]
+        for step, share in zip(steps[-2::-1], shares[-2::-1], strict=True):
+            now = node.t[0] < step.begins + step.duration
+            total = [now * part + (1.0 - now) * later for part, later in zip(share, total, strict=True)]
+        return total
+
+    return trajopt.terms.ExpressionTerm(wrench, f"reaction on foot {side}")
+
+
+def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], Any]:
+    """w_A(node) = s^2 (3 - 2 s), s = (t - begins) / double_support: nothing at heel strike, all at toe-off."""
 
     def weight(node: Any) -> Any:
-        s = node.t[0] / double_support
+        s = (node.t[0] - begins) / double_support
         early = s < 1.0
         return early * s**2 * (3.0 - 2.0 * s) + (1.0 - early)
 
     return weight
 
 
-def ratio_weight(leading: np.ndarray, trailing: np.ndarray, double_support: float) -> Callable[[Any], Any]:
+def ratio_weight(
+    leading: np.ndarray, trailing: np.ndarray, double_support: float, begins: float = 0.0
+) -> Callable[[Any], Any]:
     """w_A(node) = (p - c_B).d / d.d, d = c_A - c_B, while both feet stand: they are pushed at c_A and c_B."""
     between = leading - trailing
     x, z = (float(between[i] / (between[0] ** 2 + between[2] ** 2)) for i in (0, 2))
 
     def weight(node: Any) -> Any:
-        early = node.t[0] < double_support
+        early = node.t[0] < begins + double_support
         up = node.base_wrench[4]
         along = x * node.base_wrench[2] / up - z * node.base_wrench[0] / up
         return early * (along - x * float(trailing[0]) - z * float(trailing[2])) + (1.0 - early)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -23,14 +24,19 @@ GLOBAL = tuple(name for name in freedoms() if name.startswith("global_"))
 
 
 def skeleton(
-    height: float = TABLE_HEIGHT, mass: float = TABLE_MASS, moving: Iterable[str] | None = None
+    height: float = TABLE_HEIGHT,
+    mass: float = TABLE_MASS,
+    moving: Iterable[str] | None = None,
+    carried: Mapping[str, Matter] = MappingProxyType({}),
+    strength: Mapping[str, float] = MappingProxyType({}),
 ) -> dynamics.RigidBodyModel:
     """The skeleton in which only the degrees of freedom `moving` move (None: all 55), the others at zero.
 
     Bodies behind joints at rest are merged with what carries them and stay as frames of their names, as do
     "heel_r", "ball_r", "toe_r" and the left ones. World axes: x forward, y up, z to the right. Lengths scale
-    with the height in metres, masses in kg, inertias with both. Raises ProblemError for a person that cannot
-    be or a name that no degree of freedom has.
+    with the height in metres, masses in kg, inertias with both. `carried` is joined to bodies in their frames,
+    `strength` scales the largest torques of joints. Raises ProblemError for a person that cannot be or a name
+    that no degree of freedom has.
     """
     for what, value in (("height", height), ("mass", mass)):
         if not (np.isfinite(value) and value > 0.0):
@@ -40,11 +46,15 @@ def skeleton(
         near = near_matches(name, list(freedoms()))
         raise ProblemError(f"the skeleton has no degree of freedom '{name}'{near}")
     carriers = _carriers(height, chosen)
-    matter, frames, names = _merged_bodies(height, mass, carriers)
+    matter, frames, names = _merged_bodies(height, mass, carriers, carried)
     for point, (body, fraction) in contact_points().items():
         carrier, offset = carriers[_freedom_of(body)]
         frames.append(dynamics.Frame(point, names[carrier], position=offset + height * fraction))
-    bodies = [_body(name, height, carriers, matter, names) for name in freedoms() if name in chosen]
+    bodies = [
+        _body(name, height, carriers, matter, names, strength.get(name, 1.0))
+        for name in freedoms()
+        if name in chosen
+    ]
     return dynamics.RigidBodyModel(
         tuple(bodies), gravity=np.array([0.0, -GRAVITY, 0.0]), name="human", frames=tuple(frames)
     )
@@ -104,7 +114,7 @@ def _carriers(height: float, moving: frozenset[str]) -> dict[str, tuple[str | No
     return found
 
 
-def _merged_bodies(height: float, mass: float, carriers):
+def _merged_bodies(height: float, mass: float, carriers, carried):
     """Matter by carrier, frames of bodies that are no link of their own, and the carriers' names as links.
 
     A carrier is called like the first body at its own origin.
@@ -120,6 +130,8 @@ def _merged_bodies(height: float, mass: float, carriers):
         segment = segments()[freedom.body]
         size = mass / TABLE_MASS * (height / TABLE_HEIGHT) ** 2
         own = Matter(mass * segment.fraction, height * segment.centre, size * segment.inertia)
+        if freedom.body in carried:
+            own = own.joined(carried[freedom.body])
         if carrier is not None:
             moved = own.seen_from(Pose(np.eye(3), offset))
             matter[carrier] = matter[carrier].joined(moved) if carrier in matter else moved
@@ -131,7 +143,7 @@ def _merged_bodies(height: float, mass: float, carriers):
     return matter, frames, names
 
 
-def _body(name: str, height: float, carriers, matter, names) -> dynamics.Body:
+def _body(name: str, height: float, carriers, matter, names, strength: float) -> dynamics.Body:
     freedom, own = freedoms()[name], matter.get(name, NOTHING)
     carrier, offset = (None, np.zeros(3)) if freedom.parent is None else carriers[freedom.parent]
     scale = height / TABLE_HEIGHT if freedom.kind == "prismatic" else 1.0
@@ -139,8 +151,8 @@ def _body(name: str, height: float, carriers, matter, names) -> dynamics.Body:
     limits = dynamics.JointLimits(
         q_lower=scale * freedom.limits[0],
         q_upper=scale * freedom.limits[1],
-        torque_lower=-np.inf if unpowered else freedom.torques[0],
-        torque_upper=np.inf if unpowered else freedom.torques[1],
+        torque_lower=-np.inf if unpowered else strength * freedom.torques[0],
+        torque_upper=np.inf if unpowered else strength * freedom.torques[1],
     )
     joint = dynamics.Joint(
         name, freedom.kind, freedom.axis, position=offset + height * freedom.offset, limits=limits

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 import trajopt
-from problems.human.model import TABLE_HEIGHT, standing
+from problems.human.model import TABLE_HEIGHT, standing, step_symmetry
 from problems.human.step import Step
 from problems.human.tables import guessed_control_points
 from trajopt.errors import OptionError
 
+Curve = Callable[[np.ndarray], np.ndarray]  # parts of a step (K,) -> postures (K, n)
 
-def guess(problem: trajopt.Problem, step: Step, start: str) -> None:
+
+def guess(problem: trajopt.Problem, steps: Sequence[Step], start: str) -> None:
     """Start from "standing" or from a "measured" walk; OptionError for another word."""
     if start not in ("standing", "measured"):
         raise OptionError(f"the walk starts from {start!r}: use 'standing' or 'measured'")
-    (upright_guess if start == "standing" else measured_guess)(problem, step)
+    names, step = problem.dynamics.joint_names, steps[0]
+    one = (upright if start == "standing" else measured)(names, step)
+    signs, order, offset = step_symmetry(names, step.length)
+
+    def curve(s: np.ndarray) -> np.ndarray:
+        """Every other step is the mirrored image of the one before, a step further on."""
+        along = np.asarray(s, dtype=float) * len(steps)
+        number = np.clip(along.astype(int), 0, len(steps) - 1)
+        q = one(along - number)
+        for k in range(1, len(steps)):
+            q = np.where((number >= k)[:, None], signs * q[:, order] + offset, q)
+        return q
+
+    problem.guess(q=curve, duration=len(steps) * step.duration)
 
 
-def upright_guess(problem: trajopt.Problem, step: Step) -> None:
-    """Start from standing upright between both feet, carried forward at the speed of walking."""
-    names = problem.dynamics.joint_names
+def upright(names: tuple[str, ...], step: Step) -> Curve:
+    """Standing upright between both feet, carried forward at the speed of walking."""
     posture, forward = standing(names, step.height), names.index("global_tx")
 
     def curve(s: np.ndarray) -> np.ndarray:
@@ -28,16 +44,15 @@ def upright_guess(problem: trajopt.Problem, step: Step) -> None:
         q[:, forward] = 0.5 * step.sole["ball"] + step.length * (np.asarray(s) - 0.5)
         return q
 
-    problem.guess(q=curve, duration=step.duration)
+    return curve
 
 
-def measured_guess(problem: trajopt.Problem, step: Step) -> None:
-    """Start from a spline fitted to measured walking, stretched to the length of the step."""
+def measured(names: tuple[str, ...], step: Step) -> Curve:
+    """A spline fitted to measured walking, stretched to the length of the step."""
     from scipy.interpolate import BSpline
 
-    names, curves = problem.dynamics.joint_names, guessed_control_points()
     points = np.zeros((6, len(names)))
-    for source, values in curves.items():
+    for source, values in guessed_control_points().items():
         side = {"A": "_r_", "B": "_l_"}.get(source[-1])
         name = source[:-2].replace("_", side, 1) if side else source.removesuffix("_m")
         if name in names:
@@ -46,5 +61,4 @@ def measured_guess(problem: trajopt.Problem, step: Step) -> None:
     points[:, forward] *= step.length / points[-1, forward]
     points[:, forward] += 0.5 * (step.sole["ball"] - step.length)
     points[:, upward] *= step.height / TABLE_HEIGHT
-    spline = BSpline(np.array([0, 0, 0, 0, 1, 2, 3, 3, 3, 3]) / 3.0, points, 3)
-    problem.guess(q=lambda s: spline(np.asarray(s)), duration=step.duration)
+    return BSpline(np.array([0, 0, 0, 0, 1, 2, 3, 3, 3, 3]) / 3.0, points, 3)

@@ -1,18 +1,19 @@
-"""One step of symmetric walking: when and where the feet stand.
+"""Steps of walking: when and where the feet stand.
 
-The right leg leads: its heel strikes at t = 0, the left one's at t = T.
+The right leg leads the first step: its heel strikes at t = 0, the left one's at t = T. In a motion of several
+steps each is an arc of its own, led by the other leg and a step length further on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 import trajopt
 from problems.human.ground_reaction import Split, ratio_weight, time_weight
-from problems.human.model import GRAVITY
+from problems.human.model import GRAVITY, other_side
 from problems.human.tables import contact_points
 from trajopt.errors import OptionError, ProblemError
 
@@ -35,6 +36,7 @@ class Step:
     toes_bend : whether a rising foot turns about its ball; a rigid one turns about its toe
     knee_peak : when the swinging knee is bent most
     split : how the feet share the reaction, by "time", by the "ratio" of distances, or at "one place"
+    leads : the side whose heel strikes when the step begins;  number : of steps before;  count : of all steps
     """
 
     length: float
@@ -49,6 +51,9 @@ class Step:
     toes_bend: bool = True
     knee_peak: float = 0.42
     split: str = "time"
+    leads: str = "r"
+    number: int = 0
+    count: int = 1
 
     def __post_init__(self) -> None:
         for name in ("length", "speed"):
@@ -76,6 +81,34 @@ class Step:
         """Newton."""
         return self.mass * GRAVITY
 
+    @property
+    def trails(self) -> str:
+        """The side whose foot leaves the ground and swings."""
+        return other_side(self.leads)
+
+    @property
+    def begins(self) -> float:
+        """Seconds from the start of the motion."""
+        return self.number * self.duration
+
+    def steps(self, count: int) -> tuple[Step, ...]:
+        """This step and those after it."""
+        sides = (self.leads, self.trails)
+        return tuple(replace(self, leads=sides[k % 2], number=k, count=count) for k in range(count))
+
+    def over(self, first: float, last: float) -> tuple[float, float] | trajopt.ArcNodes:
+        """The window between two parts of this step."""
+        window = (max(first, 0.0), min(last, 1.0))
+        return window if self.count == 1 else trajopt.ArcNodes(self.number, window)
+
+    def at(self, part: float) -> tuple[float, float] | trajopt.ArcNodes:
+        """The window that holds the node at a part of this step and no other."""
+        return self.over(part - NODES_APART, part + NODES_APART)
+
+    def named(self, name: str) -> str:
+        """`name`, with the number of the step where there are several."""
+        return name if self.count == 1 else f"{name}, step {self.number + 1}"
+
     @cached_property
     def sole(self) -> dict[str, float]:
         """Distances of ball and toe in front of the heel, m."""
@@ -84,9 +117,9 @@ class Step:
         return {"heel": 0.0, "ball": self.height * (ball - heel), "toe": self.height * (toe - heel)}
 
     def place(self, point: str) -> tuple[float, float | None]:
-        """(x, z) at which a foot point stands at t = 0: the right foot ahead, the left one a step behind."""
+        """(x, z) at which a foot point stands as the step begins: the other foot is a step behind."""
         kind, _, side = point.partition("_")
-        x = self.sole[kind] - (self.length if side == "l" else 0.0)
+        x = self.sole[kind] + self.length * (self.number - (side != self.leads))
         return x, None if self.line is None else (self.line if side == "r" else -self.line)
 
     @cached_property
@@ -94,13 +127,13 @@ class Step:
         """Times, in parts of the step, at which standing points are held."""
         pivot = "ball" if self.toes_bend else "toe"
         return {
-            "heel_r": np.linspace(0.0, self.heel_off, self.samples),
-            f"{pivot}_r": np.linspace(self.flat, 1.0, self.samples),
-            f"{pivot}_l": np.linspace(0.0, self.toe_off, 3)[1:],
+            f"heel_{self.leads}": np.linspace(0.0, self.heel_off, self.samples),
+            f"{pivot}_{self.leads}": np.linspace(self.flat, 1.0, self.samples),
+            f"{pivot}_{self.trails}": np.linspace(0.0, self.toe_off, 3)[1:],
         }
 
     def trajectory(self, intervals: int, nodes_per_span: int) -> trajopt.Trajectory:
-        """One cubic arc of the step's duration, with nodes at events, contacts and the knee's peak."""
+        """A cubic arc for every step, with nodes at events, contacts and the knee's peak."""
         plain = trajopt.Trajectory.uniform(intervals, 3, self.duration, nodes_per_span)
         events = [self.toe_off, self.knee_peak, self.heel_off + FOREFOOT_ALONE]
         events += np.concatenate(list(self.contacts.values())).tolist()
@@ -108,22 +141,23 @@ class Step:
         for event in sorted(events):
             if np.abs(np.append(plain.nodes.s, new) - event).min() > NODES_APART:
                 new.append(float(event))
-        return trajopt.Trajectory(plain.arcs, extra_points=(tuple(new),))
+        return trajopt.Trajectory(self.count * plain.arcs, extra_points=self.count * (tuple(new),))
 
     @cached_property
     def shared(self) -> Split:
         """How the two feet share the ground's reaction in double support."""
         seconds = self.toe_off * self.duration
-        leading, trailing = self.pushed("r"), self.pushed("l")
+        leading, trailing = self.pushed(self.leads), self.pushed(self.trails)
         if self.split == "ratio":
-            return Split(ratio_weight(leading, trailing, seconds), leading - trailing)
+            return Split(ratio_weight(leading, trailing, seconds, self.begins), leading - trailing)
         between = leading - trailing if self.split == "time" else np.zeros(3)
-        return Split(time_weight(seconds), between)
+        return Split(time_weight(seconds, self.begins), between)
 
     def pushed(self, side: str) -> np.ndarray:
         """(3,) the point of a sole where it is pushed when its share begins or ends."""
-        x, z = self.place("heel_r") if side == "r" else self.place("ball_l")
-        forward = PUSHED_IN_FRONT_OF_HEEL if side == "r" else 0.0
+        leading = side == self.leads
+        x, z = self.place(f"heel_{side}" if leading else f"ball_{side}")
+        forward = PUSHED_IN_FRONT_OF_HEEL if leading else 0.0
         return np.array([x + forward, 0.0, z or 0.0])
 
     def footprint(self, side: str, part: str = "sole") -> np.ndarray:

@@ -6,7 +6,7 @@ thesis, section 5.2, by the numbers of its equations, and our own additions wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -16,14 +16,16 @@ import numpy as np
 import trajopt
 from problems.human import ground_reaction as reaction
 from problems.human.model import step_symmetry
-from problems.human.step import FOREFOOT_ALONE, NODES_APART, Step
+from problems.human.step import FOREFOOT_ALONE, Step
 from problems.human.tables import contact_points
 from trajopt.errors import OptionError, near_matches
+from trajopt.use import Neighbours
 
 INSIDE = 1e-6  # of normalised time, leaves an end out of a window
 LEAST_PUSH = 0.1  # of body weight, the ground's least vertical reaction
 WRIST_RADIUS, HIP_RADIUS = 0.03, 0.08  # m, spheres that may touch, (5.7)
 SWINGING_FOOT = (0.4, 1.0)  # parts of the step in which the free foot hangs near its rest
+FOOT_AT_REST = (-20.0, 6.0)  # degrees
 # Ranges in degrees of joints that people hardly use when they walk, and whose effort is next to nothing.
 POSTURE = MappingProxyType({
     "shoulder_flex": (-30.0, 30.0), "shoulder_add": (-20.0, 5.0), "elbow_flex": (0.0, 60.0),
@@ -56,18 +58,26 @@ class Demands:
 Demand = Callable[[trajopt.Problem, Step, Demands], None]
 
 
-def walk(problem: trajopt.Problem, step: Step) -> None:
-    """Ground reactions on both feet and the symmetry of steps, (5.8): what every walk of this package has."""
-    split = step.shared
-    problem.load("hindfoot_r", split.wrench("reaction on the leading foot", True))
-    problem.load("hindfoot_l", split.wrench("reaction on the trailing foot", False))
-    signs, order, offset = step_symmetry(problem.dynamics.joint_names, step.length)
-    problem.subject_to_periodic(trajopt.q, signs, order=order, offset=offset, name="symmetry of posture")
-    problem.subject_to_periodic(trajopt.v, signs, order=order, name="symmetry of velocity")
+def walk(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
+    """Ground reactions on both feet and what repeats: a step mirrored, (5.8), or two steps as they are."""
+    for side in "rl":
+        problem.load(f"hindfoot_{side}", reaction.on_foot(side, steps))
+    names, length = problem.dynamics.joint_names, len(steps) * steps[0].length
+    signs, order, offset = step_symmetry(names, length)
+    if len(steps) == 1:
+        problem.subject_to_periodic(trajopt.q, signs, order=order, offset=offset, name="symmetry of posture")
+        problem.subject_to_periodic(trajopt.v, signs, order=order, name="symmetry of velocity")
+    else:
+        problem.subject_to_periodic(trajopt.q, offset=offset, name="posture repeats")
+        problem.subject_to_periodic(trajopt.v, name="velocity repeats")
 
 
 def demand(
-    problem: trajopt.Problem, step: Step, demands: Demands, names: Iterable[str], without: str = ""
+    problem: trajopt.Problem,
+    steps: Sequence[Step],
+    demands: Demands,
+    names: Iterable[str],
+    without: str = "",
 ) -> None:
     """State the demands of these names except some, separated by commas; OptionError for an unknown name."""
     omitted = [name.strip() for name in without.split(",") if name.strip()]
@@ -76,8 +86,9 @@ def demand(
             near = near_matches(name, list(DEMANDS)) or f": there are {', '.join(DEMANDS)}"
             raise OptionError(f"no demand on the step is called '{name}'{near}")
     for name in names:
-        if name not in omitted:
-            DEMANDS[name](problem, step, demands)
+        for step in steps[:1] if name in THROUGHOUT else steps:
+            if name not in omitted:
+                DEMANDS[name](problem, step, demands)
 
 
 def joint_limits(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
@@ -101,18 +112,21 @@ def foot_placement(problem: trajopt.Problem, step: Step, demands: Demands) -> No
     """
     for point, times in step.contacts.items():
         x, z = step.place(point)
+        leads = point.endswith(step.leads)
         for time in times:
-            flat = point.endswith("_r") and not point.startswith("heel") and time <= step.heel_off
+            flat = leads and not point.startswith("heel") and time <= step.heel_off
             place = np.array([np.nan if flat else x, 0.0, np.nan if z is None else z])
             lower = np.nan_to_num(place - demands.contact, nan=-np.inf)
             upper = np.nan_to_num(place + demands.contact, nan=np.inf)
-            name = f"{point} stands at {time:.3g} T"
-            problem.subject_to(trajopt.position(point), lower, upper, over=_about(time), name=name)
+            name = step.named(f"{point} stands at {time:.3g} T")
+            problem.subject_to(trajopt.position(point), lower, upper, over=step.at(time), name=name)
         place = np.array([x, 0.0, np.nan if z is None else z])
         lower = np.nan_to_num(place - demands.drift, nan=-np.inf)
         upper = np.nan_to_num(place + demands.drift, nan=np.inf)
-        phase = (times[0], times[-1]) if point.endswith("_r") else (0.0, times[-1])
-        problem.subject_to(trajopt.position(point), lower, upper, over=phase, name=f"{point} stays")
+        phase = step.over(times[0] if leads else 0.0, times[-1])
+        problem.subject_to(
+            trajopt.position(point), lower, upper, over=phase, name=step.named(f"{point} stays")
+        )
 
 
 def penetration(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
@@ -124,21 +138,22 @@ def penetration(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
 
 def balance(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
     """The zero-moment point is inside the support, (5.5)."""
-    both = np.concatenate([step.footprint("r"), step.footprint("l")])
+    sole = step.footprint(step.leads)
+    both = np.concatenate([sole, step.footprint(step.trails)])
     forefoot = step.heel_off + FOREFOOT_ALONE
+    raised = step.footprint(step.leads, "forefoot")
     _supported(problem, step, both, (0.0, step.toe_off - INSIDE), "zero-moment point under both feet")
-    sole = step.footprint("r")
     _supported(problem, step, sole, (step.toe_off, forefoot - INSIDE), "zero-moment point under the foot")
-    raised = step.footprint("r", "forefoot")
     _supported(problem, step, raised, (forefoot, 1.0), "zero-moment point under the forefoot")
 
 
 def pressure(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
     """While both feet stand, each is pushed on its own sole, and the trailing one on its forefoot."""
     window = (0.0, step.toe_off - INSIDE)
-    for leading, corners in ((True, step.footprint("r")), (False, step.footprint("l", "forefoot"))):
-        name = f"centre of pressure under the {'leading' if leading else 'trailing'} foot"
-        _supported(problem, step, corners, window, name, step.shared.shift(leading))
+    soles = {"leading": step.footprint(step.leads), "trailing": step.footprint(step.trails, "forefoot")}
+    for which, corners in soles.items():
+        name = f"centre of pressure under the {which} foot"
+        _supported(problem, step, corners, window, name, step.shared.shift(which == "leading"))
 
 
 def push(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
@@ -174,28 +189,35 @@ def self_avoidance(problem: trajopt.Problem, step: Step, demands: Demands) -> No
 
 def knee_clearance(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
     """The swinging knee is bent at its peak, |q_knee - 60 deg| <= 5 deg, (5.9)."""
-    _bounded(problem, {"knee_l_flex": demands.knee}, _about(step.knee_peak), "swinging knee bent")
+    knee, name = f"knee_{step.trails}_flex", step.named("swinging knee bent")
+    _bounded(problem, {knee: demands.knee}, step.at(step.knee_peak), name)
 
 
 def posture(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
     """Arms hang and the swinging foot is near its rest, as torques that hold them cost next to nothing."""
-    ranges = {joint.replace("_", f"_{side}_"): band for joint, band in POSTURE.items() for side in "rl"}
-    _bounded(problem, ranges, "path", "arms hang", hold="hull")
-    _bounded(problem, {"ankle_l_dorsi": (-20.0, 6.0)}, SWINGING_FOOT, "swinging foot near its rest")
+    if step.number == 0:
+        ranges = {joint.replace("_", f"_{side}_"): band for joint, band in POSTURE.items() for side in "rl"}
+        _bounded(problem, ranges, "path", "arms hang", hold="hull")
+    ankle, name = f"ankle_{step.trails}_dorsi", step.named("swinging foot near its rest")
+    _bounded(problem, {ankle: FOOT_AT_REST}, step.over(*SWINGING_FOOT), name)
 
 
 def heel_strike(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
     """The heel comes down slowly."""
     slow = [-np.inf] * 4 + [-demands.strike, -np.inf]
-    problem.subject_to(trajopt.Quantity("velocity:heel_l"), slow, over="end", name="heel comes down slowly")
+    velocity, name = trajopt.Quantity(f"velocity:heel_{step.trails}"), step.named("heel comes down slowly")
+    problem.subject_to(velocity, slow, over=step.at(1.0), name=name)
 
 
 def continuous_reaction(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
-    """The ground reaction ends a step as it began it, mirrored: without it, accelerations jump there."""
+    """The ground reaction ends a step as the next one begins: without it, accelerations jump there."""
     axes = "xy" if step.line is None else "xyz"
-    signs = reaction.MIRRORED[: len(axes)]
-    name = "ground reaction continuous over the step boundary"
-    problem.subject_to_periodic(reaction.force(axes), signs, name=name)
+    name = step.named("ground reaction continuous over the step boundary")
+    if step.number + 1 < step.count:
+        problem.subject_to(reaction.force(axes), equals=0.0, over=Neighbours(step.number), name=name)
+    else:
+        signs = reaction.MIRRORED[: len(axes)] if step.count == 1 else 1.0
+        problem.subject_to_periodic(reaction.force(axes), signs, name=name)
 
 
 DEMANDS: MappingProxyType[str, Demand] = MappingProxyType({
@@ -214,17 +236,17 @@ DEMANDS: MappingProxyType[str, Demand] = MappingProxyType({
     "heel strike": heel_strike,
     "continuous reaction": continuous_reaction,
 })  # fmt: skip
-
-
-def _about(time: float) -> tuple[float, float]:
-    """The window that holds the node at a time and no other."""
-    return max(time - NODES_APART, 0.0), min(time + NODES_APART, 1.0)
+# Demands on the whole motion, however many steps it has.
+THROUGHOUT = frozenset({
+    "joint limits", "torque limits", "penetration", "push", "free moment", "arm-leg coupling",
+    "self-avoidance",
+})  # fmt: skip
 
 
 def _supported(problem, step: Step, corners, window, name: str, shift=None) -> None:
     sides = reaction.sides(corners, lateral=step.line is not None)
     margin = reaction.support_margin(sides, step.weight, name, shift)
-    problem.subject_to(margin, 0.0, over=window)
+    problem.subject_to(margin, 0.0, over=step.over(*window), name=step.named(name))
 
 
 def _bounded(

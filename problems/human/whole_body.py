@@ -13,7 +13,6 @@ import numpy as np
 import dynamics
 from problems.human.cycle import UNLOADED, Cycle
 from problems.human.ground_reaction import zero_moment_point
-from problems.human.model import skeleton
 
 LOADED = 0.05  # of body weight: below it a centre of pressure means little
 
@@ -47,7 +46,7 @@ class WholeBody:
 
 def whole_body(cycle: Cycle) -> WholeBody:
     """Torques and wrenches of all joints of the skeleton along a cycle."""
-    model = skeleton(cycle.height, cycle.mass)
+    model = cycle.person.skeleton()
     places = [model.joint_names.index(name) for name in cycle.joint_names]
     states = np.zeros((3, cycle.time.size, model.n))
     states[:, :, places] = cycle.q, cycle.v, cycle.a

@@ -1,0 +1,86 @@
+"""Who walks and what they carry: height, mass, a backpack, a load in the right hand, weaker joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import dynamics
+from dynamics.matter import Matter
+from problems.human.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
+from trajopt.errors import ProblemError
+
+# Our own choices. The pack is a box of even density behind the upper thorax, its centre in parts of H from
+# the origin of that body; the load in the hand an even ball, below the wrist.
+PACK_CARRIER, PACK_CENTRE = "thorax_upper", (-0.10, 0.03, 0.0)
+PACK_SIZE = (0.20, 0.45, 0.30)  # m: depth, height, width
+HAND_CARRIER, HAND_CENTRE = "hand_r", (0.0, -0.045, 0.0)
+HAND_RADIUS = 0.10  # m
+HEAVIEST = 2.0  # of the body's mass, what a person may carry at most
+
+
+@dataclass(frozen=True)
+class Person:
+    """Height in m, masses in kg.
+
+    backpack, hand_load : rigidly attached to the upper thorax and to the right hand
+    strength : joint -> the part of its torques that is left
+    """
+
+    height: float = TABLE_HEIGHT
+    mass: float = TABLE_MASS
+    backpack: float = 0.0
+    hand_load: float = 0.0
+    strength: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for what in ("height", "mass"):
+            value = getattr(self, what)
+            if not (np.isfinite(value) and value > 0.0):
+                raise ProblemError(f"the {what} of the person is {value}: give a positive number")
+        for what, value in (("backpack", self.backpack), ("load in the hand", self.hand_load)):
+            if not 0.0 <= value <= HEAVIEST * self.mass:
+                raise ProblemError(
+                    f"the {what} is {value} kg: give a number from 0 to {HEAVIEST:g} times the body's mass"
+                )
+        for joint, part in self.strength.items():
+            if not 0.0 < part <= 1.0:
+                raise ProblemError(f"the strength left in '{joint}' is {part}: give 0 < part <= 1")
+
+    @property
+    def weight(self) -> float:
+        """Newton, of the body alone: the unit of forces."""
+        return self.mass * GRAVITY
+
+    @property
+    def total_mass(self) -> float:
+        """Of the body and all it carries, kg."""
+        return self.mass + self.backpack + self.hand_load
+
+    def skeleton(self, moving: Iterable[str] | None = None) -> dynamics.RigidBodyModel:
+        """The skeleton in which only `moving` move (None: all 55), with what it carries."""
+        return skeleton(self.height, self.mass, moving, self.carried, self.strength)
+
+    @property
+    def carried(self) -> dict[str, Matter]:
+        """Body -> what is attached to it, in its frame."""
+        found = {}
+        if self.backpack > 0.0:
+            depth, height, width = np.square(PACK_SIZE)
+            inertia = self.backpack / 12.0 * np.diag([height + width, depth + width, depth + height])
+            found[PACK_CARRIER] = Matter(self.backpack, self.height * np.array(PACK_CENTRE), inertia)
+        if self.hand_load > 0.0:
+            inertia = 0.4 * self.hand_load * HAND_RADIUS**2 * np.eye(3)
+            found[HAND_CARRIER] = Matter(self.hand_load, self.height * np.array(HAND_CENTRE), inertia)
+        return found
+
+    @staticmethod
+    def of(parameters: Mapping[str, Any], model: dynamics.RigidBodyModel) -> Person:
+        """The person of a recorded problem; where nothing says otherwise, all mass of the model is theirs."""
+        known = {name: float(parameters.get(name, 0.0)) for name in ("backpack", "hand_load")}
+        own = sum(body.mass for body in model.bodies) - sum(known.values())
+        return Person(float(parameters.get("height", TABLE_HEIGHT)), float(own), **known)
