@@ -141,10 +141,10 @@ def unconfirmed() -> list[str]:
     return [
         "## What is not confirmed",
         "",
-        "Three links under gravity: for most of the motion a joint is at no limit although its motion matters "
-        "to the others (singular arcs). Every finer mesh shows more short arcs there (17, 18, 23), and no "
-        "solve on them converged. The limits hold for all t; the duration is that of the finest spline, and "
-        "meshes after it would gain some parts in ten thousand at most as their indicator goes.",
+        "Three links under gravity: for much of the motion a joint is at no limit although its motion "
+        "matters to the others (singular arcs). Every finer mesh shows more short arcs there (17, 18, 23), "
+        "and no solve on them converged. The limits hold for all t; the duration is that of the finest "
+        "spline, and 292 spans in place of 144 would gain one part in ten thousand.",
         "",
         "Six axes with an effort of a tenth: torques are continuous, and velocities reach their limits "
         "within milliseconds at both ends; what is read there changes from mesh to mesh.",

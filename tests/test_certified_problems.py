@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-import dynamics
 import problems
 import trajopt
+from benchmarks.certified import arm_under_gravity
 
 
 def certified(problem):
@@ -70,22 +70,8 @@ def test_six_axes_turn_at_full_speed_and_fold_while_they_speed_up_and_brake():
     assert certificate.simulation.end_to_end < 1e-8
 
 
-def gravity_arm():
-    """Three links in a vertical plane with joints that are free on some arcs."""
-    motors = ((20.0, 4.0), (10.0, 5.0), (4.0, 6.0))
-    link = dict(a=0.4, mass=1.0, centre_of_mass=(-0.2, 0.0, 0.0), inertia=np.diag([0.0, 0.02, 0.02]).tolist())
-    rows = [{**link, "limits": dynamics.JointLimits.symmetric(torque=t, velocity=v)} for t, v in motors]
-    arm = dynamics.from_dh(rows, gravity=(0.0, -9.81, 0.0))
-    problem = trajopt.Problem(arm, trajopt.Trajectory.uniform(intervals=20))
-    problem.start_at(q=[-1.5, 0.0, 0.0], v=0.0)
-    problem.end_at(q=[1.0, 0.5, -0.5], v=0.0)
-    problem.minimize(trajopt.duration)
-    problem.subject_to_joint_limits()
-    return problem
-
-
 def test_without_a_structure_finer_knots_are_certified_in_the_time_that_is_given():
-    solution = trajopt.solve(gravity_arm(), refine=trajopt.Certified(tol=1e-6, time_limit=4.0))
+    solution = trajopt.solve(arm_under_gravity(), refine=trajopt.Certified(tol=1e-6, time_limit=4.0))
     certificate = solution.certificate
     assert certificate.holds and certificate.structure is None and certificate.reason
     assert 0.788 < solution.duration < 0.7945  # 20 intervals: 0.7959, which oversteps limits
