@@ -47,7 +47,10 @@ def build_file(path: Path, parameters: Mapping[str, Any]) -> Problem:
 
 
 def imported(path: Path) -> Any:
-    """The file as a module, its folder importable while it runs, as when Python runs a script."""
+    """The file as a module, its folder importable while it runs, as when Python runs a script.
+
+    While it runs it is also known by its name, where none is known by it: dataclasses look their module up.
+    """
     if not path.is_file():
         raise ProblemError(
             f"{path} is not a file: give the path of a Python file, or a name from `trajopt list`"
@@ -58,11 +61,14 @@ def imported(path: Path) -> Any:
     module = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
+    known = sys.modules.setdefault(path.stem, module)
     try:
         with explaining(path):
             spec.loader.exec_module(module)
     finally:
         sys.path.remove(folder)
+        if known is module:
+            sys.modules.pop(path.stem, None)
     return module
 
 

@@ -6,6 +6,7 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
+from trajopt.expression import trace
 
 
 @trajopt.term
@@ -49,3 +50,10 @@ def test_products_odd_factors_and_widths_are_refused():
         two_link_minimum_time(5).minimize(trajopt.q * [1.0, 2.0, 3.0])
     with pytest.raises(errors.ShapeError, match="different widths were added: 'q' 2, 'duration' 1"):
         two_link_minimum_time(5).minimize(trajopt.q + trajopt.duration)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_traced_terms_refuse_complex_numbers_rather_than_drop_their_imaginary_part(several):
+    block = trace(lambda node: node.q * node.v if several else node.q**2, "term:squares", lambda name: 2)
+    with pytest.raises(TypeError, match="complex128"):
+        block.value(dict.fromkeys(block.inputs, np.full((3, 2), 1.0 + 1.0j)))

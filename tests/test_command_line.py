@@ -219,6 +219,14 @@ def test_a_broken_file_is_explained_by_its_line(text, message, tmp_path):
     assert outcome.exit_code == 2 and message in outcome.stderr and "Traceback" not in outcome.output
 
 
+def test_a_file_may_hold_dataclasses_and_leaves_no_module_behind(tmp_path):
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    data = "@dataclass\nclass Mass:\n    kilograms: float = 1.0\n"
+    (tmp_path / "own_masses.py").write_text(head + OWN_PROBLEM + data)
+    assert run("list", tmp_path / "own_masses.py").exit_code == 0
+    assert "own_masses" not in sys.modules
+
+
 def test_a_file_with_another_ending_is_no_problem(tmp_path):
     (tmp_path / "arm.txt").write_text(OWN_PROBLEM)
     outcome = run("solve", tmp_path / "arm.txt")

@@ -130,6 +130,18 @@ def test_a_pose_of_the_tool_beside_joints_that_fix_it_is_left_out_or_refused():
         reach(reached + 0.1)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_a_row_that_is_fixed_at_nan_is_refused():
+    def root(node):
+        return casadi.sqrt(node.q[0] - 0.5)
+
+    problem = two_link_minimum_time(6)
+    problem.guess(np.ones((2, 2)))  # finite here, but the boundary value of q[0] is 0
+    problem.subject_to(trajopt.terms.ExpressionTerm(root, "root"), lower=0.0, over="start")
+    with pytest.raises(errors.InfeasibleBoundsError, match="'root' is nan at t = 0 s"):
+        trajopt.transcribe(problem)
+
+
 def test_more_equations_than_unknowns_are_named():
     problem = mass_in_time(1.0)
     problem.subject_to(curved, equals=0.25, over=(0.1, 0.9))

@@ -135,7 +135,8 @@ class ExpressionBlock:
 
     def _stack(self, u: Mapping[str, Array]) -> Array:
         if len(self.inputs) == 1:
-            return np.ascontiguousarray(*(u[name] for name in self.inputs), dtype=float)
+            (only,) = (u[name] for name in self.inputs)
+            return np.ascontiguousarray(only.astype(float, casting="same_kind", copy=False))
         return np.concatenate([u[name] for name in self.inputs], axis=1, dtype=float, casting="same_kind")
 
 

@@ -34,7 +34,7 @@ def without_fixed_rows(
         cursor += group.count
         fixed, now = group.spread(empty[mine]), group.spread(values[mine])
         slack = TOLERANCE * np.maximum(1.0, np.abs(now))
-        wrong = fixed & ((now < group.lower - slack) | (now > group.upper + slack))
+        wrong = fixed & ~((now >= group.lower - slack) & (now <= group.upper + slack))  # or NaN
         for row, component in np.argwhere(wrong)[:1]:
             label = names(group.quantity, group.lower.shape[1])[component]
             what = f"'{group.name}', component {label}," if label else f"'{group.name}'"
