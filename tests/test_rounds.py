@@ -1,5 +1,7 @@
 """Rows in rounds: the same optimum and multipliers as with all rows, from a few of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hand_written import TwoLinkArm
@@ -60,6 +62,20 @@ def test_a_warm_start_with_multipliers_of_all_rows_is_taken():
 
 def test_the_time_limit_holds_for_all_rounds_together():
     assert RowsInRounds(Ipopt(), time_limit=1e-9).solve(polygon()).status is Status.TIME_LIMIT
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in sqrt")
+def test_a_row_that_was_left_out_may_not_hide_that_it_is_nan():
+    # (y + 1)^2 least where sqrt(y - 1) >= 1/2; without the row the optimum is -1, where the root is NaN.
+    wall = replace(
+        quadratic_with_rows(np.eye(1), np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([np.inf])),
+        start=np.array([4.0]),
+        rows=lambda y: np.sqrt(y - 1.0),
+        full_jacobian=lambda y: 0.5 / np.sqrt(y - 1.0)[:, None],
+        full_hessian=lambda y, m, factor: factor * np.eye(1) - 0.25 * m * (y - 1.0)[:, None] ** -1.5,
+    )
+    result = RowsInRounds(Ipopt()).solve(wall)
+    assert result.converged and result.y == pytest.approx(1.25, rel=1e-6)
 
 
 def test_a_problem_recommends_its_solver_and_another_one_can_be_given():

@@ -56,19 +56,21 @@ class RowsInRounds:
         tol: float = self.solver.tol  # type: ignore[attr-defined]
         at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start
         fixed = np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper)
-        kept = fixed | (_excess(nlp, at.y) > -self.margin)
+        kept = fixed | _above(_excess(nlp, at.y), -self.margin)
         results: list[Result] = []
         while True:
             asked = max(COARSE, tol) if not results and start is None else tol
             results.append(self._round(nlp, kept, at, asked, callback, began, results))
             result = results[-1]
-            missing = ~kept & (_excess(nlp, result.y) > tol)
+            excess = _excess(nlp, result.y)
+            missing = ~kept & _above(excess, tol)
             done = asked == tol and not missing.any()
             if done or result.status in _FINAL or (kept.all() and not result.converged):
                 return _whole(nlp, kept, results, time.perf_counter() - began)
             kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
             # Multipliers of another set of rows mislead more than they help.
-            at = WarmStart(result.y) if result.converged else replace(at, row_multipliers=None)
+            usable = result.converged and not np.isnan(excess).any()
+            at = WarmStart(result.y) if usable else replace(at, row_multipliers=None)
 
     def _round(self, nlp, kept, at, tol, callback, began, before) -> Result:
         settings: dict[str, Any] = {"tol": tol}
@@ -114,6 +116,11 @@ def _excess(nlp: NLP, y: np.ndarray) -> np.ndarray:
     """By how much each row leaves its bounds, scaled; negative inside."""
     rows = nlp.rows(y)
     return np.maximum(nlp.row_lower - rows, rows - nlp.row_upper)
+
+
+def _above(excess: np.ndarray, limit: float) -> np.ndarray:
+    """Which rows exceed a limit or are NaN there: a row that is left out would hide it."""
+    return ~(excess <= limit)
 
 
 def _spread(row_multipliers: np.ndarray, kept: np.ndarray) -> np.ndarray:
