@@ -145,3 +145,19 @@ def test_a_limit_that_fixes_some_joints_and_bounds_others_is_eliminated_and_kept
     solution = trajopt.solve(problem)
     q = solution.q(np.linspace(0.0, 1.0, 51))
     assert solution.converged and np.allclose(q[:, 1], 0.5, atol=1e-12) and q[:, 2].max() <= 1.05 + 1e-3
+
+
+@pytest.mark.parametrize("arcs", [1, 2])
+def test_velocities_change_places_over_several_arcs_and_with_an_offset_too(arcs):
+    """Where the condition is bilinear in durations and control points it is a row, not an elimination."""
+    arc = trajopt.Arc(trajopt.SplineBasis.uniform(3, 4), (0.3, 2.0))
+    problem = trajopt.Problem(PointMasses(3), trajopt.Trajectory((arc,) * arcs))
+    offset = [0.0, 0.25, 0.0] if arcs == 1 else 0.0
+    problem.subject_to_periodic(trajopt.v, signs=[1.0, -1.0, 1.0], order=[2, 0, 1], offset=offset)
+    problem.start_at(q=[0.0, 0.1, 0.2], v=[0.7, -0.4, 0.3])
+    problem.end_at(q=[1.0, 0.5, 0.4])
+    problem.minimize(trajopt.a**2)
+    problem.minimize(trajopt.duration)
+    solution = trajopt.solve(problem)
+    assert solution.converged
+    assert np.allclose(solution.v(solution.duration), [0.3, -0.7 + (arcs == 1) * 0.25, -0.4], atol=1e-8)

@@ -29,8 +29,8 @@ class RowsInRounds:
     """A solver that leaves out rows until they are violated: `solve(problem, RowsInRounds(Ipopt()))`.
 
     It begins with equalities, the rows that the start violates or that lie within `margin` of it, scaled, and
-    a coarse tolerance; every round adds the rows that its answer violates by more than `tol` of the solver. It
-    pays where rows outnumber unknowns by far and few of them are active.
+    a coarse tolerance; every round adds the rows that its answer violates by more than `tol` of the solver.
+    It pays where rows outnumber unknowns by far and few of them are active.
 
     Raises OptionError for a solver without `tol` or a margin that is not positive.
     """

@@ -110,7 +110,7 @@ def _row_groups(problem: Problem, graph: Graph, constraints, periodic, continuit
             rows = difference(nodes, nodes.count - 1, 0, float(sign))
             lower, upper = np.full((1, width), -np.inf), np.full((1, width), np.inf)
             lower[0, component] = upper[0, component] = use.offset[component]
-            groups.append(RowGroup(use.name, use.term.quantity, rows, lower, upper))
+            groups.append(RowGroup(use.name, use.term.quantity, rows, lower, upper, use.order))
     for arc, quantity in continuity:
         left = int(np.flatnonzero(nodes.arc == arc)[-1])
         zero = np.zeros((1, problem.dynamics.n))
@@ -218,8 +218,11 @@ def _weights(chain: Chain, groups: tuple[RowGroup, ...], nodes: int) -> sparse.c
     parts = []
     for group in groups:
         place = chain.rows[group.quantity]
-        component = sparse.eye_array(place.stop - place.start, chain.used_count, k=place.start)
-        parts.append(sparse.kron(group.weights, component, format="csr")[group.kept])
+        own = group.matrix
+        node, component = np.divmod(own.indices, place.stop - place.start)
+        columns = node * chain.used_count + place.start + component
+        shape = (own.shape[0], nodes * chain.used_count)
+        parts.append(sparse.csr_array((own.data, columns, own.indptr), shape=shape))
     shape = (0, nodes * chain.used_count)
     return sparse.csr_array(sparse.vstack(parts, format="csr") if parts else sparse.csr_array(shape))
 

@@ -45,13 +45,17 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class RowGroup:
-    """Rows lower <= weights @ quantity <= upper of the NLP, one per row of weights and component."""
+    """Rows lower <= weights @ quantity <= upper of the NLP, one per row of weights and component.
+
+    order : which component of the first node each component is compared with, None for itself
+    """
 
     name: str
     quantity: str
     weights: sparse.csr_array  # (rows, K)
     lower: Array  # (rows, width)
     upper: Array  # (rows, width)
+    order: Array | None = None  # (width,)
 
     @cached_property
     def kept(self) -> Array:
@@ -61,6 +65,17 @@ class RowGroup:
     @property
     def count(self) -> int:
         return int(self.kept.sum())
+
+    @property
+    def matrix(self) -> sparse.csr_array:
+        """The rows of the NLP as a matrix times the quantity, node by node, (count, K width)."""
+        width = self.lower.shape[1]
+        whole = sparse.kron(self.weights, sparse.eye_array(width), format="csr")[self.kept]
+        if self.order is not None:
+            of_first = whole.indices < width
+            whole.indices[of_first] = self.order[whole.indices[of_first]]
+            whole.has_sorted_indices = False
+        return whole
 
     def spread(self, values: Array) -> Array:
         """One value per row of the NLP as (rows, width), zero where there is none."""
@@ -95,13 +110,12 @@ def selected_nodes(trajectory: Trajectory, over) -> Array:
     nodes = trajectory.nodes
     if isinstance(over, ArcNodes):
         mine = np.flatnonzero(nodes.arc == over.arc)
-        windowed = isinstance(over.part, tuple)
-        if mine.size == 0 or not (windowed or over.part in get_args(ArcPart)):
+        if mine.size == 0 or not (isinstance(over.part, tuple) or over.part in get_args(ArcPart)):
             raise OptionError(
                 f"over is {over}: the {len(trajectory.arcs)} arcs count from 0, and their parts are "
                 f"{', '.join(get_args(ArcPart))}, or a window (s0, s1)"
             )
-        if windowed:
+        if isinstance(over.part, tuple):
             return _within(mine, nodes.s[mine], over.part, over)
         if over.part == "extra":
             return mine[1:-1][nodes.weight[mine[1:-1]] == 0.0]
