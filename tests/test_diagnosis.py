@@ -75,6 +75,12 @@ def test_a_solution_already_at_hand_is_not_solved_again():
     assert diagnosis.status == stuck.status.value and not diagnosis.feasible
 
 
+def test_an_answer_on_finer_knots_than_its_problem_can_be_diagnosed():
+    coarse, fine = two_link_minimum_time(6), trajopt.solve(two_link_minimum_time(12))
+    diagnosis = diagnose(coarse, solution=fine)
+    assert diagnosis.feasible and diagnosis.status == "converged" and diagnosis.worst == ()
+
+
 def test_bad_scaling_is_warned_of_with_the_names_of_the_extremes():
     @trajopt.term
     def tiny(node):

@@ -64,7 +64,7 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     nlp = transcribe(solution.problem)
     if own is None or lower is None or upper is None or own.size != nlp.row_count:
         return []
-    labels = Labels(solution.problem, nlp, solution)
+    labels = Labels(solution.problem, nlp, point.y)
     rows = np.where(np.arange(nlp.row_count) < nlp.linear.b.size, own, 0.0)
     scaled = np.abs(np.concatenate([rows, upper - lower]))
     sizes = scaled / (labels.units * nlp.objective_scale)

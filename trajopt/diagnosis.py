@@ -14,6 +14,7 @@ alone, one common slack for all its rows.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from trajopt.dependence import sentences
 from trajopt.elastic import Elastic, one_slack_for
+from trajopt.guess import first_guess
 from trajopt.nlp import NLP
 from trajopt.problem import Problem
 from trajopt.solver import Solver
@@ -73,7 +75,7 @@ class Diagnosis:
     """What was found; print it.
 
     status : how the solve that is diagnosed ended
-    worst : the rows and bounds violated most at its point
+    worst : the rows and bounds violated most at its point; nothing for a motion on other knots
     conflicts : what elastic relaxation overstepped, empty for a feasible problem
     changes : each restores feasibility alone, the smallest relative one first; empty where none does
     warnings : rank and scaling
@@ -125,7 +127,6 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
 
     Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
     """
-    from trajopt.solution import Solution
     from trajopt.solve import default_solver
     from trajopt.transcription import transcribe
 
@@ -133,19 +134,20 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     nlp = transcribe(problem)
     if solution is None:
         answer = solver.solve(nlp)
-        y, solution = answer.y, Solution.of(problem, nlp, answer)
+        status, y = answer.status, answer.y
     else:
-        y = unknowns_of(nlp, solution)
-    labels = Labels(problem, nlp, solution)
+        status, y = solution.status, unknowns_of(problem, nlp, solution)
+    labels = Labels(problem, nlp, y)
     relaxed = Elastic(nlp)
     slackest = solver.solve(relaxed, None, relaxed.warm(y)).y  # type: ignore[arg-type]
     over = relaxed.excess(slackest)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else labels.conflicts(over)
-    worst = labels.conflicts(relaxed.excess(y))
+    known = solution is None or _on_its_knots(problem, solution)
+    worst = labels.conflicts(relaxed.excess(y)) if known else ()
     return Diagnosis(
         name=problem.name,
-        status=str(solution.status.value),
+        status=str(status.value),
         feasible=feasible,
         worst=worst,
         conflicts=conflicts,
@@ -164,20 +166,26 @@ def repeated_equations(solution: Solution) -> list[str]:
     from trajopt.transcription import transcribe
 
     nlp = transcribe(solution.problem)
-    labels = Labels(solution.problem, nlp, solution)
-    return sentences(nlp, unknowns_of(nlp, solution), lambda row: str(labels.place(row)))
+    y = unknowns_of(solution.problem, nlp, solution)
+    labels = Labels(solution.problem, nlp, y)
+    return sentences(nlp, y, lambda row: str(labels.place(row)))
 
 
-def unknowns_of(nlp: NLP, solution: Solution) -> NDArray:
-    """The unknowns y at which a problem's NLP has the motion of a solution."""
-    layout = nlp.projection.layout
-    x = np.zeros(layout.size)
-    for offset, points in zip(layout.offsets, solution.curve.control_points, strict=True):
-        x[offset : offset + points.size] = points.ravel()
-    x[layout.durations] = solution.curve.durations
-    for name, place in layout.parameters.items():
-        x[place] = solution.parameters[name]
-    return nlp.elimination.reduce(x)
+def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
+    """The unknowns y at which a problem's NLP has the motion of a solution, or one near it on other knots."""
+    if _on_its_knots(problem, solution):
+        return nlp.elimination.reduce(solution.unknowns())
+    moved = copy.copy(problem)
+    moved.parameters = dict(problem.parameters)  # the copy's own: their guesses change
+    moved.guess(solution)
+    return nlp.elimination.reduce(first_guess(moved, nlp.projection))
+
+
+def _on_its_knots(problem: Problem, solution: Solution) -> bool:
+    """Whether the curve is of the kind that the problem asks for, not refined or read beside a coarser one."""
+    own = [basis.knots for basis in solution.curve.bases]
+    asked = [arc.basis.knots for arc in problem.trajectory.arcs]
+    return len(own) == len(asked) and all(map(np.array_equal, own, asked))
 
 
 def changes(
@@ -208,7 +216,9 @@ def changes(
 class Labels:
     """Names, times and units of the rows and bounds of a problem, (m + n,) each."""
 
-    def __init__(self, problem: Problem, nlp: NLP, solution: Solution) -> None:
+    def __init__(self, problem: Problem, nlp: NLP, y: NDArray) -> None:
+        x = nlp.elimination.expand(y)
+        times = nlp.projection.leaf_values(x, {"t"})["t"][:, 0]
         self.limits: list[str] = list(nlp.linear.names)
         self.components: list[str] = [""] * len(self.limits)
         self.times: list[float | None] = [None] * len(self.limits)
@@ -219,16 +229,16 @@ class Labels:
             ):
                 self.limits.append(group.name)
                 self.components.append(labels[component])
-                self.times.append(float(solution.node_times[group.node[row]]))
-        self._add_bounds(problem, nlp, solution)
+                self.times.append(float(times[group.node[row]]))
+        self._add_bounds(problem, nlp)
         #: what a scaled excess of one is in the limit's unit, and as a part of the limit
         self.units = np.concatenate([1.0 / nlp.row_scale, np.ones(nlp.variable_count)])
         self.parts = np.ones(self.units.size)
-        self._measure_velocities(problem, nlp, solution)
+        self._measure_velocities(problem, nlp, x[nlp.projection.layout.durations])
         self._measure_durations(nlp)
         self._keys = [f"{a}|{b}" for a, b in zip(self.limits, self.components, strict=True)]
 
-    def _add_bounds(self, problem: Problem, nlp: NLP, solution: Solution) -> None:
+    def _add_bounds(self, problem: Problem, nlp: NLP) -> None:
         from trajopt.linear import variable_bounds
 
         names = variable_bounds(problem, nlp.projection)[2]
@@ -243,7 +253,7 @@ class Labels:
             self.components.append(joint)
             self.times.append(time)
 
-    def _measure_velocities(self, problem: Problem, nlp: NLP, solution: Solution) -> None:
+    def _measure_velocities(self, problem: Problem, nlp: NLP, durations: NDArray) -> None:
         """Rows of velocity hulls are multiplied by the duration and bounded by zero."""
         for constraint in problem.constraints:
             if constraint.hold != "hull" or constraint.term.quantity != "v":
@@ -255,7 +265,7 @@ class Labels:
                 for row, name in enumerate(nlp.linear.names):
                     if name == f"{constraint.name} of {joint}":
                         self.limits[row], self.components[row] = constraint.name, joint
-                        self.units[row] /= float(np.mean(solution.curve.durations))
+                        self.units[row] /= float(np.mean(durations))
                         self.parts[row] = self.units[row] / size
 
     def _measure_durations(self, nlp: NLP) -> None:
