@@ -182,7 +182,7 @@ def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
 
 
 def _on_its_knots(problem: Problem, solution: Solution) -> bool:
-    """Whether the curve is of the kind that the problem asks for, not refined or read beside a coarser one."""
+    """Whether a motion has the knots that its problem asks for: one that was refined has others."""
     own = [basis.knots for basis in solution.curve.bases]
     asked = [arc.basis.knots for arc in problem.trajectory.arcs]
     return len(own) == len(asked) and all(map(np.array_equal, own, asked))
