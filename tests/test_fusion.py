@@ -55,3 +55,25 @@ def test_a_square_that_is_bounded_too_stays_a_quantity_of_its_own():
     nlp = trajopt.transcribe(problem)
     assert not any(isinstance(block, SquareTimesDuration) for block in nlp.chain.graph.blocks)
     assert fused(nlp.graph, ["(tau)^2 dt"]).width["(tau)^2 dt"] == 2
+
+
+def test_a_block_that_meets_several_clusters_joins_all_of_them():
+    """Two groups that know nothing of each other meet in a third one, and later blocks find them as one."""
+    problem = trajopt.Problem(PointMasses(4, 1.0, 5.0), trajopt.Trajectory.uniform(3, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    looks = {
+        "q": lambda node: node.q[0] ** 2,
+        "v": lambda node: node.v[1] ** 2,
+        "a": lambda node: node.a[0] ** 2,
+    }
+    for name, look in looks.items():
+        problem.subject_to(trajopt.terms.ExpressionTerm(look, name), upper=9.0)
+    for first, second in (("q", "v"), ("v", "a"), ("q", "a")):
+        both = trajopt.terms.ExpressionTerm(
+            lambda node, first=first, second=second: getattr(node, first)[0] * getattr(node, second)[1],
+            f"{first} and {second}",
+        )
+        problem.subject_to(both, upper=9.0)
+    problem.minimize(trajopt.terms.ExpressionTerm(lambda node: node.q[0] ** 2 + node.a[1] ** 2, "cost"))
+    nlp = trajopt.transcribe(problem)
+    assert sum(hasattr(block, "expressions") for block in nlp.chain.graph.blocks) == 1

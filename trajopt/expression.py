@@ -75,6 +75,17 @@ class ExpressionBlock:
         found = function.call([u[name] for name in self.inputs])
         return dict(zip(self.outputs, found, strict=True))
 
+    def equals(self, other: Any) -> bool:
+        """Whether another block computes the same by the same operations."""
+        return isinstance(other, ExpressionBlock) and self._written == other._written
+
+    @cached_property
+    def _written(self) -> tuple[dict[str, int], str]:
+        import casadi
+
+        sides = list(self._symbols.values()), list(self._expressions.values())
+        return self.inputs, casadi.Function("terms", *sides).serialize()
+
     def value(self, u: Mapping[str, Array]) -> Values:
         found = self._functions.value(self._stack(u))
         if len(self._rows) == 1:

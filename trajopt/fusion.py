@@ -61,11 +61,10 @@ def _clusters(graph: Graph) -> list[list[Block]]:
             continue
         depth.update(dict.fromkeys(block.outputs, deepest))
         linked = [(deepest, name) for name in (*block.inputs, *block.outputs) if name not in CLOCK_LEAVES]
-        mine = [block]
-        for found in _different(of[link] for link in linked if link in of):
-            clusters.remove(found)
-            mine = [*found, *mine]
-            of.update({link: mine for link, cluster in of.items() if cluster is found})
+        met = _different(of[link] for link in linked if link in of)
+        mine = [*(other for found in met for other in found), block]
+        clusters = [cluster for cluster in clusters if not any(cluster is found for found in met)]
+        of.update({link: mine for link, cluster in of.items() if any(cluster is found for found in met)})
         of.update(dict.fromkeys(linked, mine))
         clusters.append(mine)
     return clusters

@@ -297,11 +297,23 @@ class Problem:
             raise OptionError(f"{term!r} is no term: {hint}, or write a class with blocks and quantity")
         if term not in self._blocks:
             blocks = term.blocks(self.width_of)
+            self._check_name(term, blocks)
             wanted = {term.quantity}.union(*(block.inputs for block in blocks))
             needed = [data for data in self.datasets.values() if data.quantity in wanted]
             self._blocks[term] = (*(DataBlock(data) for data in needed), *blocks)
             self._name_components(term, blocks)
         return self._blocks[term]
+
+    def _check_name(self, term: Any, blocks: tuple[Block, ...]) -> None:
+        """Quantities are known by their names, so that of two terms of one name only one would count."""
+        for other, known in self._blocks.items():
+            if other.quantity != term.quantity:
+                continue
+            for mine, theirs in zip(blocks, known[-len(blocks) :], strict=False):
+                if hasattr(mine, "equals") and not mine.equals(theirs):
+                    raise OptionError(
+                        f"two different terms are called '{term.name}': give each a name of its own"
+                    )
 
     def width_of_term(self, term: Any) -> int:
         """Number of components of a term."""

@@ -48,7 +48,7 @@ def effort(
 
 
 def unrest(model: dynamics.RigidBodyModel) -> trajopt.terms.ExpressionTerm:
-    """Sum of the squared accelerations of powered joints, rad^2/s^4: what makes a flat optimum a single one."""
+    """Sum of the squared accelerations of powered joints, rad^2/s^4: makes flat optima single."""
     powered = [i for i, name in enumerate(model.joint_names) if name not in GLOBAL]
     return trajopt.terms.ExpressionTerm(lambda node: sum(node.a[i] ** 2 for i in powered), "unrest")
 

@@ -81,7 +81,7 @@ def on_foot(side: str, steps: Sequence[Step]) -> trajopt.terms.ExpressionTerm:
 
 
 def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], Any]:
-    """w_A(node) = s^2 (3 - 2 s), s = (t - begins) / double_support: nothing at heel strike, all at toe-off."""
+    """w_A(node) = s^2 (3 - 2 s), s = (t - begins) / double_support: 0 at heel strike, 1 at toe-off."""
 
     def weight(node: Any) -> Any:
         s = (node.t[0] - begins) / double_support

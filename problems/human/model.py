@@ -34,7 +34,7 @@ def skeleton(
 
     Bodies behind joints at rest are merged with what carries them and stay as frames of their names, as do
     "heel_r", "ball_r", "toe_r" and the left ones. World axes: x forward, y up, z to the right. Lengths scale
-    with the height in metres, masses in kg, inertias with both. `carried` is joined to bodies in their frames,
+    with the height in metres, masses in kg, inertias with both. `carried` is joined to bodies in their axes,
     `strength` scales the largest torques of joints. Raises ProblemError for a person that cannot be or a name
     that no degree of freedom has.
     """

@@ -175,16 +175,16 @@ def arm_leg_coupling(problem: trajopt.Problem, step: Step, demands: Demands) -> 
     tolerance.
     """
     for arm, leg in (("l", "r"), ("r", "l")):
-        term = _both_swing(f"upper_arm_{arm}", f"hand_{arm}", f"thigh_{leg}", f"hindfoot_{leg}")
         name = f"arm {arm} swings with leg {leg}"
+        term = _both_swing(name, f"upper_arm_{arm}", f"hand_{arm}", f"thigh_{leg}", f"hindfoot_{leg}")
         problem.subject_to(term, -demands.coupling, name=name)
 
 
 def self_avoidance(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
     """Wrists stay clear of hips, d >= r_1 + r_2, (5.7)."""
     for side in "rl":
-        term = _apart(f"hand_{side}", f"thigh_{side}", WRIST_RADIUS + HIP_RADIUS)
-        problem.subject_to(term, 0.0, name=f"wrist {side} clear of the hip")
+        name = f"wrist {side} clear of the hip"
+        problem.subject_to(_apart(name, f"hand_{side}", f"thigh_{side}", WRIST_RADIUS + HIP_RADIUS), 0.0)
 
 
 def knee_clearance(problem: trajopt.Problem, step: Step, demands: Demands) -> None:
@@ -245,8 +245,8 @@ THROUGHOUT = frozenset({
 
 def _supported(problem, step: Step, corners, window, name: str, shift=None) -> None:
     sides = reaction.sides(corners, lateral=step.line is not None)
-    margin = reaction.support_margin(sides, step.weight, name, shift)
-    problem.subject_to(margin, 0.0, over=step.over(*window), name=step.named(name))
+    margin = reaction.support_margin(sides, step.weight, step.named(name), shift)
+    problem.subject_to(margin, 0.0, over=step.over(*window))
 
 
 def _bounded(
@@ -261,17 +261,17 @@ def _bounded(
     problem.subject_to(trajopt.q, lower, upper, over=over, name=name, hold=hold)
 
 
-def _both_swing(shoulder: str, wrist: str, hip: str, ankle: str) -> trajopt.terms.ExpressionTerm:
+def _both_swing(name: str, shoulder: str, wrist: str, hip: str, ankle: str) -> trajopt.terms.ExpressionTerm:
     def product(node: Any) -> Any:
         arm = node.position(wrist)[0] - node.position(shoulder)[0]
         return arm * (node.position(ankle)[0] - node.position(hip)[0])
 
-    return trajopt.terms.ExpressionTerm(product, "arm-leg coupling")
+    return trajopt.terms.ExpressionTerm(product, name)
 
 
-def _apart(one: str, other: str, distance: float) -> trajopt.terms.ExpressionTerm:
+def _apart(name: str, one: str, other: str, distance: float) -> trajopt.terms.ExpressionTerm:
     def gap(node: Any) -> Any:
         between = node.position(one) - node.position(other)
         return sum(between[i] ** 2 for i in range(3)) - distance**2
 
-    return trajopt.terms.ExpressionTerm(gap, "self-avoidance")
+    return trajopt.terms.ExpressionTerm(gap, name)

@@ -1,0 +1,75 @@
+"""Walking of a body whose sides differ: a stride of two steps, with a limp or a load in one hand.
+
+    minimize integral_0^2T sum_i (muscle torque_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt
+
+over two steps of length L in T = L / speed each, the right leg leading the first one and the left leg the
+second, after which posture and velocity are what they were, 2 L further on. All else is as in `gait`, whose
+mirrored step this stride repeats as long as both sides are equal.
+"""
+
+from __future__ import annotations
+
+import trajopt
+from problems.human.model import ACTIVE
+from problems.human.outputs import draw as draw
+from problems.human.person import Person
+from problems.human.step import Step
+from problems.human.walker import walker
+from problems.human.walking import Demands
+from problems.recipe import recipe
+from trajopt.errors import ProblemError
+
+
+@recipe
+def build(
+    *,
+    intervals: int = 3,
+    nodes_per_span: int = 7,
+    speed: float = 1.2,
+    step_length: float = 0.6,
+    height: float = 1.75,
+    mass: float = 75.0,
+    backpack: float = 0.0,
+    hand_load: float = 0.0,
+    knee_strength: float = 1.0,
+    ankle_strength: float = 1.0,
+    knee_stiffness: float = 0.0,
+    foot_flat: float = 0.2,
+    toe_off: float = 0.24,
+    heel_off: float = 0.65,
+    foot_line: float = 0.05,
+    contact_samples: int | None = None,
+    knee_peak: float = 0.42,
+    swing_knee: tuple[float, float] = (55.0, 65.0),
+    contact_tolerance: float = 0.0,
+    contact_drift: float = 5e-3,
+    penetration: float = 5e-3,
+    friction: float = 0.7,
+    springs: bool = True,
+    smoothness: float = 1e-6,
+    without: str = "",
+    start: str = "measured",
+) -> trajopt.Problem:
+    """Two steps; speed in m/s, lengths in m, masses in kg, angles in degrees.
+
+    intervals : of the spline of each step, three more control points
+    backpack, hand_load : rigidly behind the upper thorax and in the right hand
+    knee_strength, ankle_strength : part of the right leg's largest torques that is left
+    knee_stiffness : N m/rad, added to the right knee about its angle of rest
+    The other parameters are those of `gait`.
+    """
+    if not 0.0 <= knee_stiffness < float("inf"):
+        raise ProblemError(f"the knee's stiffness is {knee_stiffness} N m/rad: give a number from 0")
+    steps = Step(
+        step_length, speed, height, mass, foot_flat, toe_off, heel_off, foot_line,
+        intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
+    ).steps(2)  # fmt: skip
+    strength = {"knee_r_flex": knee_strength, "ankle_r_dorsi": ankle_strength}
+    problem = walker(
+        "gait_stride", Person(height, mass, backpack, hand_load, strength), steps,
+        Demands(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
+        moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
+        stiffer={"knee_r_flex": knee_stiffness}, smoothness=smoothness, without=without, start=start,
+    )  # fmt: skip
+    problem.recommend(trajopt.RowsInRounds(trajopt.Ipopt(tol=1e-6, options={"perturb_dec_fact": 0.1})))
+    return problem
