@@ -40,14 +40,13 @@ def friction(model: RigidBodyModel, v: Any, smoothing: float = 0.01) -> Generali
     if not smoothing > 0.0:
         raise DynamicsError(f"smoothing is {smoothing}; it is a rate in rad/s or m/s and must be positive")
     nodes = batch(model.packed, v=v)
-    rates = nodes.arrays[0]
-    force, slope = np.zeros_like(rates), np.zeros_like(rates)
-    for joint, i in zip(model.joints, model.coordinate, strict=True):
-        w = joint.ratio * rates[:, i]
-        smooth = np.tanh(w / smoothing)
-        force[:, i] -= joint.ratio * (joint.damping * w + joint.friction * smooth)
-        steepness = joint.damping + joint.friction * (1.0 - smooth**2) / smoothing
-        slope[:, i] -= joint.ratio**2 * steepness
+    ratio, damping, coulomb = np.array([(j.ratio, j.damping, j.friction) for j in model.joints]).T
+    w = ratio * nodes.arrays[0][:, model.coordinate]
+    smooth = np.tanh(w / smoothing)
+    steepness = damping + coulomb * (1.0 - smooth**2) / smoothing
+    onto = (model.coordinate[:, None] == np.arange(model.n)).astype(float)  # mimic joints share a coordinate
+    force = -(ratio * (damping * w + coulomb * smooth)) @ onto
+    slope = -(ratio**2 * steepness) @ onto
     diagonal = slope[:, :, None] * np.eye(model.n)
     square = (model.n, model.n)
     return GeneralizedForce(

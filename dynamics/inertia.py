@@ -118,16 +118,6 @@ def factor_transposed_times(factor, x):
 
 
 @lane
-def add_inertia(I, K):
-    return I[0] + K[0], add(I[1], K[1]), add_symmetric(I[2], K[2])
-
-
-@lane
-def add_factor(B, C):
-    return add_symmetric(B[0], C[0]), add(B[1], C[1]), add(B[2], C[2])
-
-
-@lane
 def load_inertia(array, slot):
     return load(array, slot), load3(array, slot + 1), load_symmetric(array, slot + 4)
 

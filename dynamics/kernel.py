@@ -56,18 +56,27 @@ def kernel(function: Callable) -> Any:
 @cache
 def cache_folder() -> Path | None:
     """The first writable folder of: the environment's choice, the user's cache, a temporary one; or None."""
-    user = os.environ.get("USER") or os.environ.get("USERNAME") or "anyone"
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     candidates = [Path(chosen)] if chosen else []
-    candidates += [
-        Path(platformdirs.user_cache_dir("trajopt")),
-        Path(tempfile.gettempdir()) / f"trajopt-{user}",
-    ]
-    for candidate in candidates:
+    for candidate in [*candidates, Path(platformdirs.user_cache_dir("trajopt"))]:
         folder = candidate / f"kernels-{source_digest()}"
         if is_writable(folder):
             return folder
-    return None
+    return temporary_folder()
+
+
+def temporary_folder() -> Path | None:
+    """A folder among the temporary ones; None where another user made it, who could put code into it."""
+    user = os.environ.get("USER") or os.environ.get("USERNAME") or "anyone"
+    own = Path(tempfile.gettempdir()) / f"trajopt-{user}"
+    try:
+        own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = own.stat()
+    except OSError:
+        return None
+    foreign = hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o002)
+    folder = own / f"kernels-{source_digest()}"
+    return folder if not foreign and is_writable(folder) else None
 
 
 def source_digest() -> str:

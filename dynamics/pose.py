@@ -70,13 +70,6 @@ def local_force(frame, origin, wrench):
 
 
 @lane
-def world_force(frame, origin, wrench):
-    """The inverse of `local_force`."""
-    force = rotate(frame, wrench[1])
-    return add(rotate(frame, wrench[0]), cross(origin, force)), force
-
-
-@lane
 def world_motion(frame, origin, twist):
     """A twist along the frame's axes about its origin -> world axes about the world origin."""
     angular = rotate(frame, twist[0])

@@ -224,13 +224,3 @@ def nearest(typingctx, value):
         return lanewise(builder, "rint", args[0])
 
     return (lanes_type(value), codegen) if value == lanes_type else None
-
-
-@intrinsic
-def square_root(typingctx, value):
-    """The square root of every lane."""
-
-    def codegen(context, builder, sig, args):
-        return lanewise(builder, "sqrt", args[0])
-
-    return (lanes_type(value), codegen) if value == lanes_type else None

@@ -44,10 +44,11 @@ def test_code_is_cached_under_a_digest_of_the_sources_and_the_setting_of_numba_i
     assert list(tmp_path.rglob("*.nbi"))
 
 
-def test_a_home_that_cannot_be_written_is_replaced_by_a_temporary_folder(search_path, tmp_path):
+def test_folders_that_cannot_be_written_are_replaced_by_a_temporary_one(search_path, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    found = fresh(HOME=str(blocked), XDG_CACHE_HOME=str(blocked), TMPDIR=str(tmp_path), **search_path)
+    unwritable = dict.fromkeys(("NUMBA_CACHE_DIR", "HOME", "XDG_CACHE_HOME"), str(blocked))
+    found = fresh(TMPDIR=str(tmp_path), **unwritable, **search_path)
     assert found[:2] == ["2.0", "True"]
     assert found[2].startswith(str(tmp_path / "trajopt-"))
 
@@ -64,6 +65,19 @@ def test_no_folder_is_writable_means_none(monkeypatch):
     kernel.cache_folder.cache_clear()
     assert kernel.cache_folder() is None
     kernel.cache_folder.cache_clear()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="temporary folders of Windows are each user's own")
+def test_a_temporary_folder_that_others_may_write_is_not_trusted(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernel.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setenv("USER", "somebody")
+    mine = kernel.temporary_folder()
+    assert mine is not None and mine.parent == tmp_path / "trajopt-somebody"
+    mine.parent.chmod(0o777)
+    assert kernel.temporary_folder() is None
+    (tmp_path / "trajopt-nobody").write_text("no folder")
+    monkeypatch.setenv("USER", "nobody")
+    assert kernel.temporary_folder() is None
 
 
 def test_sincos_of_a_complex_number_is_that_of_the_library():
