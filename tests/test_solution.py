@@ -46,6 +46,18 @@ def test_the_report_finds_what_a_dense_look_finds(solution):
     }
 
 
+def test_a_constraint_that_holds_at_no_node_is_looked_at_between_them():
+    basis = trajopt.SplineBasis.uniform(1, 3)
+    arcs = tuple(trajopt.Arc(basis, 1.0, nodes_per_span=count) for count in (2, 4))
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory(arcs))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to(trajopt.v, upper=0.1, over=trajopt.ArcNodes(0, "inside"), name="slow")
+    (slow,) = (v for v in trajopt.solve(problem).verify().violations if v.name == "slow")
+    assert slow.node_violation == 0.0 and slow.dense_violation > 0.1
+
+
 def test_a_wrong_motion_is_caught_by_the_simulation(solution):
     """Torques of a heavier arm do not move this one along the same curve."""
     from dataclasses import replace
@@ -179,6 +191,18 @@ def test_a_solution_is_not_checked_against_a_problem_without_its_constraints(sol
         SolutionFileError, match="was solved under 'torque limits', which the problem does not have"
     ):
         trajopt.Solution.load(tmp_path / "x.npz", problem=problem)
+
+
+def test_a_recipe_that_no_installed_library_knows_is_told(solution, tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    from trajopt import archive
+    from trajopt.statements import Recipe
+
+    replace(solution, recipe=Recipe("lost", {})).save(tmp_path / "x.npz")
+    monkeypatch.setattr(archive, "entry_points", lambda group: ())
+    with pytest.raises(SolutionFileError, match="no installed library builds 'lost'"):
+        trajopt.Solution.load(tmp_path / "x.npz").tau(0.1)
 
 
 def test_a_folder_that_does_not_exist_is_named(solution, tmp_path):

@@ -182,16 +182,21 @@ def _violations(solution: Solution, problem: Problem):
         for component in map(
             int, np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper))
         ):
-            k, d = int(np.argmax(node_excess[:, component])), int(np.argmax(dense_excess[:, component]))
             yield Violation(
                 constraint.name,
                 labels[component],
-                float(node_excess[k, component]),
-                float(nodes.times[node_mask][k]),
-                float(dense_excess[d, component]),
-                float(dense.times[dense_mask][d]),
+                *_worst(node_excess[:, component], nodes.times[node_mask]),
+                *_worst(dense_excess[:, component], dense.times[dense_mask]),
                 _largest_bound(constraint, component),
             )
+
+
+def _worst(excess: NDArray, times: NDArray) -> tuple[float, float]:
+    """The largest excess and its time; nothing where no node lies inside of an arc."""
+    if excess.size == 0:
+        return 0.0, 0.0
+    worst = int(np.argmax(excess))
+    return float(excess[worst]), float(times[worst])
 
 
 def _largest_bound(constraint: Constraint, component: int) -> float:
