@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -56,8 +57,6 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
     """Read what `save` wrote; see `Solution.load`."""
     from trajopt.certificate_record import restored
-    from trajopt.kkt import KKT
-    from trajopt.solution import Solution
 
     arrays = _arrays(path)
     try:
@@ -68,37 +67,7 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
             raise SolutionFileError(
                 f"{path} has version {header['version']} but this one reads up to {VERSION}: upgrade trajopt"
             )
-        bases = tuple(
-            SplineBasis.clamped(arrays[f"breakpoints_{i}"], degree, arrays[f"multiplicities_{i}"])
-            for i, degree in enumerate(header["degrees"])
-        )
-        points = tuple(arrays[f"control_points_{i}"] for i in range(len(bases)))
-        recipe, certificate = header["recipe"], header.get("certificate")
-        loaded = Solution(
-            curve=Curve(bases, points, arrays["durations"]),
-            parameters={name: arrays[f"parameter_{i}"] for i, name in enumerate(header["parameters"])},
-            joint_names=tuple(header["joint_names"]),
-            status=Status[header["status"]],
-            objective=header["objective"],
-            cost_terms=header["cost_terms"],
-            multipliers={name: arrays[f"multipliers_{i}"] for i, name in enumerate(header["multipliers"])},
-            node_times=arrays["node_times"],
-            kkt=KKT(**header["kkt"]),
-            iterations=header["iterations"],
-            seconds=header["seconds"],
-            n_variables=header["n_variables"],
-            n_constraints=header["n_constraints"],
-            recipe=None if recipe is None else Recipe(recipe["problem"], recipe["parameters"]),
-            name=header["name"],
-            timings=header["timings"],
-            history=arrays["history"],
-            detail=header["detail"],
-            known_problem=problem,
-            extra_points=tuple(
-                tuple(arrays[f"extra_points_{i}"].tolist()) for i in range(header.get("extra_points", 0))
-            ),
-            point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
-        )
+        loaded, certificate = _solution(header, arrays, problem), header.get("certificate")
         if certificate is not None:
             loaded = restored(certificate, loaded)
     except SolutionFileError:
@@ -111,6 +80,37 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
     if problem is not None:
         _check_fits(loaded, problem, path)
     return loaded
+
+
+def _solution(
+    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], problem: Problem | None
+) -> Solution:
+    """The solution of a file's header and arrays, without its certificate."""
+    from trajopt.kkt import KKT
+    from trajopt.solution import Solution
+
+    bases = tuple(
+        SplineBasis.clamped(arrays[f"breakpoints_{i}"], degree, arrays[f"multiplicities_{i}"])
+        for i, degree in enumerate(header["degrees"])
+    )
+    points = tuple(arrays[f"control_points_{i}"] for i in range(len(bases)))
+    recipe, extra = header["recipe"], range(header.get("extra_points", 0))
+    same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
+    return Solution(
+        **{key: header[key] for key in (*same, "timings", "detail")},
+        curve=Curve(bases, points, arrays["durations"]),
+        parameters={name: arrays[f"parameter_{i}"] for i, name in enumerate(header["parameters"])},
+        joint_names=tuple(header["joint_names"]),
+        status=Status[header["status"]],
+        multipliers={name: arrays[f"multipliers_{i}"] for i, name in enumerate(header["multipliers"])},
+        node_times=arrays["node_times"],
+        kkt=KKT(**header["kkt"]),
+        recipe=None if recipe is None else Recipe(recipe["problem"], recipe["parameters"]),
+        history=arrays["history"],
+        known_problem=problem,
+        extra_points=tuple(tuple(arrays[f"extra_points_{i}"].tolist()) for i in extra),
+        point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
+    )
 
 
 def rebuilt_problem(solution: Solution) -> Problem:

@@ -58,12 +58,8 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
         dense[row, np.abs(dense[row]) <= tiny] = 0.0
         if not dense[row].any():
             if abs(rhs[row]) > 1e3 * tiny:
-                partners = listed([names[i] for i in combined(A.toarray()[kept], A.toarray()[row], kept)])
-                raise DegreesOfFreedomError(
-                    f"the condition '{names[row]}' contradicts {partners} by {abs(rhs[row]):.3g}: "
-                    "drop one of the two where the same thing is fixed twice, else use more intervals "
-                    "or a higher degree"
-                )
+                partners = combined(A.toarray()[kept], A.toarray()[row], kept)
+                raise _contradiction(names[row], [names[i] for i in partners], abs(rhs[row]))
             continue
         magnitude = np.abs(dense[row])
         preferred = magnitude * preference
@@ -79,16 +75,29 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
                 dense[earlier, pivot] = 0.0
         kept.append(row)
         pivots.append(pivot)
+    return _solved(dense[kept], rhs[kept], pivots)
+
+
+def _solved(reduced: Array, rhs: Array, pivots: list[int]) -> Elimination:
+    """The elimination that rows (m, n) in reduced form say, each with a one at its pivot alone."""
+    size = reduced.shape[1]
     free = np.setdiff1d(np.arange(size), pivots)
     c = np.zeros(size)
     N = sparse.lil_array((size, free.size))
     N[free, np.arange(free.size)] = 1.0
-    if kept:
-        c[pivots] = rhs[kept]
-        block = dense[kept][:, free]
+    if pivots:
+        c[pivots] = rhs
+        block = reduced[:, free]
         rows, columns = np.nonzero(block)
         N[np.asarray(pivots)[rows], columns] = -block[rows, columns]
     return Elimination(N.tocsr(), c, free)
+
+
+def _contradiction(name: str, partners: Sequence[str], gap: float) -> DegreesOfFreedomError:
+    return DegreesOfFreedomError(
+        f"the condition '{name}' contradicts {listed(partners)} by {gap:.3g}: drop one of the two where the "
+        "same thing is fixed twice, else use more intervals or a higher degree"
+    )
 
 
 def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
