@@ -1,6 +1,6 @@
 """Solve a step, draw and export its gait cycle, judge it, and write docs/gait.md's tables and pictures.
 
-python scripts/gait_report.py            # both step lengths, docs included
+python scripts/gait_report.py            # both step lengths and the variants, docs included
 python scripts/gait_report.py 0.65       # one step length in metres, into results/ alone
 """
 
@@ -9,27 +9,43 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import trajopt
-from problems import gait
+from problems import gait, gait_stride
 from problems.human import plot
 from problems.human.credibility import Criterion, credibility
+from problems.human.cycle import gait_cycle
 from problems.human.identities import identities
 from problems.human.outputs import FIGURES, draw
+from problems.human.slip import slip
+from problems.human.walking import DEMANDS
+from problems.human.whole_body import inclination, whole_body
+from trajopt.active import active_count
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "gait.md"
 PICTURES = ROOT / "docs" / "figures"
 LENGTHS = (0.6, 0.7)  # m; the thesis', and that of the measured trial at the same speed
-SOLVER = trajopt.Ipopt(tol=1e-4, options={"mu_strategy": "adaptive"})
+POINTS = (6, 8, 10)  # control points of each joint's curve, for criteria
+PACKS = (0.0, 15.0)  # kg
+THESIS = ("330", "1726", "244", "34.10 s", "", "", "tolerance 1e-3", "", "", "", "")
+STRIDES: dict[str, dict[str, Any]] = {
+    "both sides equal": {},
+    "right ankle 40 % as strong": {"ankle_strength": 0.4},
+    "right knee stiffer by 40 N m/rad": {"knee_stiffness": 40.0, "without": "knee clearance"},
+    "5 kg in the right hand": {"hand_load": 5.0},
+}
 
 
 def main() -> None:
     if sys.argv[1:]:
         for length in map(float, sys.argv[1:]):
-            report(solved(length), folder_of(length))
+            report(solved(step_length=length), folder_of(length))
         return
-    walks = {length: solved(length) for length in LENGTHS}
+    walks = {length: solved(step_length=length) for length in LENGTHS}
     for length, walk in walks.items():
         report(walk, folder_of(length))
         for name in FIGURES:
@@ -37,14 +53,33 @@ def main() -> None:
             figure.savefig(PICTURES / f"gait_{name}_{centimetres(length)}.png", dpi=130)
     plot.animate(walks[LENGTHS[-1]], PICTURES / f"gait_{centimetres(LENGTHS[-1])}.gif")
     fill("runs", runs(walks))
-    fill("criteria", side_by_side({L: credibility(walk) for L, walk in walks.items()}))
-    fill("identities", side_by_side({L: identities(walk) for L, walk in walks.items()}))
+    fill("criteria", side_by_side({headed(L): credibility(walk) for L, walk in walks.items()}))
+    fill("identities", side_by_side({headed(L): identities(walk) for L, walk in walks.items()}))
+    fill("demands", demands())
+    finer = {f"{n} points": solved(step_length=0.7, intervals=n - 3) for n in POINTS[1:]}
+    finer = {f"{POINTS[0]} points": walks[0.7], **finer}
+    upright = {f"{n} points, standing": solved(step_length=0.7, intervals=n - 3, start="standing")
+               for n in POINTS[:2]}  # fmt: skip
+    every = finer | upright
+    fill("finer", side_by_side({name: (*sizes(walk), *credibility(walk)) for name, walk in every.items()}))
+    packed = {f"{pack:g} kg": solved(step_length=0.7, backpack=pack) for pack in PACKS}
+    fill("backpack", columns({name: carried(walk) for name, walk in packed.items()}))
+    strides = {name: solved(gait_stride, step_length=0.7, **changes) for name, changes in STRIDES.items()}
+    fill("strides", columns({name: both_sides(walk) for name, walk in strides.items()}))
+    for name in ("snapshots", "reactions"):
+        figure = getattr(plot, name)(strides["right ankle 40 % as strong"])
+        figure.savefig(PICTURES / f"gait_limp_{name}.png", dpi=130)
 
 
-def solved(length: float) -> trajopt.Solution:
-    walk = trajopt.solve(gait.build(step_length=length), SOLVER, progress="auto")
+def solved(problem: Any = gait, **parameters: Any) -> trajopt.Solution:
+    """A walk by the solver that it recommends, from the measured start unless another is given."""
+    walk = trajopt.solve(problem.build(**parameters), progress="auto")
     print(walk)
     return walk
+
+
+def headed(length: float) -> str:
+    return f"L = {length:g} m"
 
 
 def report(walk: trajopt.Solution, folder: Path) -> None:
@@ -65,32 +100,107 @@ def centimetres(length: float) -> str:
 
 
 def runs(walks: dict[float, trajopt.Solution]) -> str:
-    """What the solver was asked and what it answered, one column per walk."""
-    lines = {"unknowns": [], "constraint rows": [], "iterations": [], "effort": []}
-    lines |= {"largest violation at nodes": [], "on a 10 times finer grid": [], "where": [], "KKT error": []}
-    for walk in walks.values():
+    """What the solver was asked and what it answered, one column per walk, and the thesis' numbers."""
+    found = {}
+    for length, walk in walks.items():
         checked = walk.verify()
         worst = max(checked.violations, key=lambda each: each.dense_violation)
-        values = (
-            walk.n_variables, walk.n_constraints, walk.iterations, f"{walk.objective:.5f}",
-            f"{checked.max_violation_nodes:.1e}", f"{checked.max_violation_dense:.1e}",
-            f"{worst.name}, {worst.component}", f"{checked.kkt_error:.1e}",
-        )  # fmt: skip
-        for line, value in zip(lines.values(), values, strict=True):
-            line.append(f"{value}" if walk.converged else f"{value} (not converged)")
-    head = " | ".join(f"L = {length:g} m" for length in walks)
-    rows = [f"| {name} | " + " | ".join(line) + " |" for name, line in lines.items()]
-    return "\n".join([f"| | {head} |", "| --- |" + " --- |" * len(walks), *rows])
+        found[headed(length)] = {
+            "unknowns": f"{walk.n_variables}",
+            "constraint rows": f"{walk.n_constraints}",
+            "active ones": f"{active_count(walk)}",
+            "seconds": f"{walk.seconds:.2f} s",
+            "iterations": f"{walk.iterations}" if walk.converged else f"{walk.iterations} (not converged)",
+            "effort": f"{walk.cost_terms['dynamic effort']:.5f}",
+            "largest violation at nodes": f"{checked.max_violation_nodes:.1e}",
+            "on a 10 times finer grid": f"{checked.max_violation_dense:.1e}",
+            "where": f"{worst.name}, {worst.component}",
+            "largest slip of a standing point": f"{1e3 * max(slip(walk).values()):.1f} mm",
+            "KKT error": f"{checked.kkt_error:.1e}",
+        }
+    lines = next(iter(found.values()))
+    return columns(found | {"thesis": dict(zip(lines, THESIS, strict=True))})
 
 
-def side_by_side(found: dict[float, tuple[Criterion, ...]]) -> str:
+def demands() -> str:
+    """Every demand by the name that switches it off, with the first sentence of what it says."""
+    lines = ["| demand | what it asks |", "| --- | --- |"]
+    for name, state in DEMANDS.items():
+        said = (state.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+        lines.append(f"| {name} | {said.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines)
+
+
+def sizes(walk: trajopt.Solution) -> tuple[Criterion, ...]:
+    """Effort, and what may happen between nodes."""
+    excess = walk.verify().max_violation_dense
+    return (
+        Criterion("effort", walk.cost_terms["dynamic effort"], -np.inf, np.inf),
+        Criterion("iterations", walk.iterations, -np.inf, np.inf),
+        Criterion("largest excess between nodes", excess, -np.inf, 0.1, "N m, m, rad"),
+        Criterion("largest slip of a standing point", 1e3 * max(slip(walk).values()), -np.inf, 15.0, "mm"),
+    )
+
+
+def carried(walk: trajopt.Solution) -> dict[str, str]:
+    """What a pack changes; forces in weights of the body alone."""
+    body = whole_body(gait_cycle(walk))
+    peak, lean = body.cycle.reaction("r")[:, 4].max(), inclination(body, "pelvis", "neck").mean()
+    found = {
+        "effort": f"{walk.cost_terms['dynamic effort']:.4f}",
+        "mean total reaction (BW)": f"{body.cycle.person.total_mass / body.cycle.mass:.3f}",
+        "peak vertical reaction of a foot (BW)": f"{peak / body.cycle.weight:.3f}",
+        "mean lean of the trunk (deg)": f"{lean:.1f}",
+    }
+    for name, joint in (("hip", "hip_r_flex"), ("knee", "knee_r_flex"), ("ankle", "ankle_r_dorsi")):
+        found[f"peak {name} force (BW)"] = f"{body.force(joint).max():.3f}"
+    for joint in ("spine1_flex", "spine4_flex"):
+        found[f"largest torque of {joint} (N m)"] = f"{np.abs(body.torque(joint)).max():.1f}"
+    return found
+
+
+def both_sides(walk: trajopt.Solution) -> dict[str, str]:
+    """Right and left leg of a stride."""
+    body = whole_body(gait_cycle(walk))
+    found = {"effort": f"{walk.cost_terms['dynamic effort']:.4f}"}
+    found["iterations"] = f"{walk.iterations}" if walk.converged else f"{walk.iterations} (not converged)"
+
+    def pair(name: str, of: Any) -> None:
+        found[f"{name}, right / left"] = " / ".join(f"{of(side):.2f}" for side in "rl")
+
+    load, cycle = body.cycle.reaction, body.cycle
+    pair("peak vertical reaction (BW)", lambda side: load(side)[:, 4].max() / cycle.weight)
+    pair("propulsive impulse (% BW s)", lambda side: impulse(load(side)[:, 3], cycle) * 100.0)
+    pair("largest plantarflexor torque (N m/kg)",
+         lambda side: -body.torque(f"ankle_{side}_dorsi").min() / cycle.mass)  # fmt: skip
+    pair("largest hip abductor torque (N m/kg)",
+         lambda side: -body.torque(f"hip_{side}_add").min() / cycle.mass)  # fmt: skip
+    pair("knee, largest flexion (deg)", lambda side: cycle.angle(f"knee_{side}_flex").max())
+    return found
+
+
+def impulse(force: np.ndarray, cycle: Any) -> float:
+    """Of the forward part of a force, in body weights times seconds."""
+    return float(np.maximum(force, 0.0).mean() * cycle.duration / cycle.weight)
+
+
+def columns(found: dict[str, dict[str, str]]) -> str:
+    """One column of words per walk."""
+    lines = ["| | " + " | ".join(found) + " |", "| --- |" + " --- |" * len(found)]
+    for name in next(iter(found.values())):
+        lines.append(f"| {name} | " + " | ".join(each[name] for each in found.values()) + " |")
+    return "\n".join(lines)
+
+
+def side_by_side(found: dict[str, tuple[Criterion, ...]]) -> str:
     """One line per criterion, one column per walk; values in bold where they are not what is wanted."""
-    lengths = " | ".join(f"L = {length:g} m" for length in found)
-    lines = [f"| criterion | wanted | {lengths} |", "| --- | --- |" + " --- |" * len(found)]
+    lines = ["| criterion | wanted | " + " | ".join(found) + " |", "| --- | --- |" + " --- |" * len(found)]
     for together in zip(*found.values(), strict=True):
         cells = [f"{each.value:.3g}" if each.met else f"**{each.value:.3g}**" for each in together]
         first = together[0]
-        lines.append(f"| {first.name} | {first.wanted} {first.unit} | " + " | ".join(cells) + " |")
+        bounded = np.isfinite([first.lower, first.upper]).any()
+        wanted = f"{first.wanted} {first.unit}" if bounded else first.unit
+        lines.append(f"| {first.name} | {wanted} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

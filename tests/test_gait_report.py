@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from problems.human.credibility import Criterion
+from problems.human.walking import DEMANDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -20,7 +21,7 @@ def script():
 
 def test_values_that_are_not_met_are_bold(script):
     good, bad = Criterion("peak", 1.0, 0.9, 1.3, "BW"), Criterion("peak", 2.0, 0.9, 1.3, "BW")
-    text = script.side_by_side({0.6: (good,), 0.7: (bad,)})
+    text = script.side_by_side({"L = 0.6 m": (good,), "L = 0.7 m": (bad,)})
     assert text.splitlines()[-1] == "| peak | 0.9 .. 1.3 BW | 1 | **2** |"
     assert "L = 0.6 m | L = 0.7 m" in text
 
@@ -41,16 +42,26 @@ def test_tables_replace_what_stands_in_their_place_alone(script, tmp_path, monke
 
 def test_the_page_has_a_place_for_every_table_and_a_file_for_every_picture(script):
     text = script.PAGE.read_text(encoding="utf-8")
-    assert all(f"<!-- {name} -->" in text for name in ("runs", "criteria", "identities"))
+    tables = ("runs", "criteria", "identities", "demands", "finer", "backpack", "strides")
+    assert all(f"<!-- {name} -->" in text for name in tables)
     pictures = [part.split(")")[0] for part in text.split("](figures/")[1:]]
-    assert len(pictures) == 11 and all((script.PICTURES / name).exists() for name in pictures)
+    assert len(pictures) == 13 and all((script.PICTURES / name).exists() for name in pictures)
+
+
+def test_every_demand_is_told_with_the_equation_it_stems_from(script):
+    lines = script.demands().splitlines()
+    assert len(lines) == 2 + len(DEMANDS) and all(line.count(" | ") >= 1 for line in lines)
+    for number in range(2, 8):
+        assert f"(5.{number})" in script.demands()
 
 
 @pytest.mark.long
 def test_a_walk_is_reported_whole(script, tmp_path):
-    walk = script.solved(0.6)
+    walk = script.solved(step_length=0.6)
     script.report(walk, tmp_path)
     assert {"solution.npz", "gait.gif", "gait_angles.png", "gait.md", "torques.sto"} <= {
         path.name for path in tmp_path.iterdir()
     }
-    assert "| unknowns | 152 |" in script.runs({0.6: walk})
+    assert "| unknowns | 152 | 330 |" in script.runs({0.6: walk})
+    assert "peak hip force" in script.columns({"0 kg": script.carried(walk)})
+    assert "peak vertical reaction (BW), right / left" in script.both_sides(walk)

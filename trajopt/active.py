@@ -52,6 +52,23 @@ def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
     return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
 
 
+def active_count(solution: Solution) -> int:
+    """Rows and bounds of the nonlinear program whose multiplier exceeds their distance from it, both scaled.
+
+    0 for a solution that knows no multipliers of its own program, one on certified arcs for instance.
+    """
+    point = solution.point
+    if point is None or point.row_multipliers is None or solution.certificate is not None:
+        return 0
+    nlp = transcribe(solution.problem)
+    rows = nlp.rows(point.y)
+    distance = np.minimum(np.abs(rows - nlp.row_lower), np.abs(nlp.row_upper - rows))
+    held = int((np.abs(point.row_multipliers) > distance).sum())
+    for bound, multipliers in ((nlp.lower, point.lower_multipliers), (nlp.upper, point.upper_multipliers)):
+        held += int((np.asarray(multipliers) > np.abs(point.y - bound)).sum())
+    return held
+
+
 def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     """Limits that are bounds of unknowns or linear rows: positions and velocities for all t, durations.
 

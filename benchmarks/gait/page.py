@@ -39,6 +39,7 @@ def run(found: Mapping[str, Any]) -> str:
     rows += [
         ("largest violation at nodes", small(found["violation_nodes"]), "tolerance 1e-3"),
         ("on a 10 times finer grid", small(found["violation_dense"]), ""),
+        ("slip of standing feet", f"{1e3 * found['slip']:.1f} mm", ""),
         ("KKT error", small(found["kkt_error"]), ""),
     ]
     split, iterations = found["split"], max(found["iterations"], 1)
@@ -50,10 +51,11 @@ def run(found: Mapping[str, Any]) -> str:
         "The default run",
         f"Barman's thesis beside the default run ({found['status']}): SNOPT on a Xeon E-2186G at 3.8 GHz; "
         "ours is the least of three runs. The thesis' 330 variables contain the frozen joints; ours are what "
-        "symmetry leaves of 228.",
+        f"symmetry leaves of 228. {found['kept']}.",
         table(["", "ours", "thesis"], rows),
-        "Wall seconds of that run. Marshalling is what IPOPT waits for beyond our own functions: copies "
-        "through the interpreter, and its checks.",
+        "Wall seconds of that run, all rounds together. Marshalling is what IPOPT waits for beyond our own "
+        "functions: copies through the interpreter, and its checks; the rest is IPOPT's own and that between "
+        "rounds.",
         table(["part", "in all", "share", "ms per iteration"], parts),
     )
 
@@ -75,7 +77,7 @@ def casadi(found: Mapping[str, Any]) -> str:
         f"built in {seconds(found['building'])}. Seconds per evaluation at a new point, each with what it "
         "needs before (Jacobian: functions too; Hessian: all, for ours):",
         table(["", "ours", "CasADi", "ratio"], rows),
-        "Whole solves with the same IPOPT options:",
+        "Whole solves, all rows from the start, with the same IPOPT options:",
         table(["", "outcome", "iterations", "effort", "in all", "functions", "derivatives"], solves),
     )
 
@@ -121,12 +123,15 @@ def points(found: list[Mapping[str, Any]]) -> str:
     """Effort and seconds over control points and nodes."""
     rows = [
         (varied(row), row["variables"], row["rows"], row["status"], row["iterations"], f"{row['effort']:.6f}",
-         seconds(row["cpu_seconds"]))
+         seconds(row["cpu_seconds"]), small(row["violation"]), f"{1e3 * row['slip']:.1f} mm")
         for row in found
     ]  # fmt: skip
+    columns = ["variables", "rows", "outcome", "iterations", "effort", "CPU seconds"]
     return section(
         "Control points and nodes",
-        table(["", "variables", "rows", "outcome", "iterations", "effort", "CPU seconds"], rows),
+        "Excess is the largest one of all constraints between nodes, in their own units; slip how far a "
+        "standing foot point leaves its place.",
+        table(["", *columns, "excess", "slip"], rows),
         "![Effort and seconds over control points and nodes](figures/gait_points.png)",
     )
 

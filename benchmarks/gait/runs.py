@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,44 @@ import numpy as np
 
 import trajopt
 from problems import gait
+from problems.human.slip import slip
+from trajopt.active import active_count
 
-SOLVER = trajopt.Ipopt(tol=1e-4, options={"mu_strategy": "adaptive"})
-DEFAULTS: dict[str, Any] = {"time_limit": 120.0}
+TIME_LIMIT = 120.0  # s
 REPEATS = 3
 _TIMING = re.compile(r"^\s*([A-Za-z() ]+?)\.+:\s+[\d.]+ \(sys:\s+[\d.]+ wall:\s+([\d.]+)\)", re.MULTILINE)
 
 
-def solved(warm: Any = None, options: dict[str, Any] | None = None, **parameters: Any) -> trajopt.Solution:
-    """A walk with these parameters of the problem, from its own start or from another walk."""
+def solved(logs: list[str] | None = None, **parameters: Any) -> trajopt.Solution:
+    """A walk with these parameters of the problem, by the solver that it recommends."""
     problem = gait.build(**parameters)
-    if warm is not None:
-        problem.guess(warm)
-    solver = replace(SOLVER, **DEFAULTS, options={**SOLVER.options, **(options or {})})
+    solver = recommended(problem)
+    if logs is not None:
+        own = {part.name: getattr(solver.solver, part.name) for part in fields(trajopt.Ipopt)}
+        solver = replace(solver, solver=Logged(**own, logs=logs))
     return trajopt.solve(problem, solver, progress="silent")
+
+
+def recommended(problem: trajopt.Problem) -> trajopt.RowsInRounds:
+    """The solver that the walk recommends, in bounded time."""
+    assert isinstance(problem.solver, trajopt.RowsInRounds)
+    return replace(problem.solver, time_limit=TIME_LIMIT)
+
+
+@dataclass(frozen=True)
+class Logged(trajopt.Ipopt):
+    """IPOPT whose own log is kept, one text for every solve."""
+
+    logs: list[str] = field(default_factory=list)
+
+    def solve(self, nlp: Any, callback: Any = None, start: Any = None) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "ipopt.txt"
+            own = {part.name: getattr(self, part.name) for part in fields(trajopt.Ipopt)}
+            plain = trajopt.Ipopt(**own | {"options": {**self.options, **timing_options(log)}})
+            result = plain.solve(nlp, callback, start)
+            self.logs.append(log.read_text())
+        return result
 
 
 def default_run(**parameters: Any) -> dict[str, Any]:
@@ -34,26 +58,27 @@ def default_run(**parameters: Any) -> dict[str, Any]:
     solved(**parameters)  # compiles
     best, walk, split = np.inf, None, {}
     for _ in range(REPEATS):
-        with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "ipopt.txt"
-            began = time.process_time()
-            walk = solved(options=timing_options(log), **parameters)
-            seconds = time.process_time() - began
-            if seconds < best:
-                best, split = seconds, seconds_by_part(walk, log.read_text())
+        logs: list[str] = []
+        began = time.process_time()
+        walk = solved(logs, **parameters)
+        seconds = time.process_time() - began
+        if seconds < best:
+            best, split = seconds, seconds_by_part(walk, "\n".join(logs))
     assert walk is not None
     report = walk.verify()
     return {
         "status": walk.status.name.lower(),
         "variables": walk.n_variables,
         "rows": walk.n_constraints,
-        "active": active(walk),
+        "active": active_count(walk),
+        "kept": walk.detail.rpartition("; ")[2],
         "iterations": walk.iterations,
         "cpu_seconds": best,
-        "effort": walk.objective,
+        "effort": float(walk.cost_terms["dynamic effort"]),
         "violation_nodes": report.max_violation_nodes,
         "violation_dense": report.max_violation_dense,
         "kkt_error": report.kkt_error,
+        "slip": max(slip(walk).values()),
         "split": split,
     }
 
@@ -68,8 +93,10 @@ def timing_options(log: Path) -> dict[str, Any]:
 
 
 def seconds_by_part(walk: trajopt.Solution, log: str) -> dict[str, float]:
-    """Wall seconds: our functions and derivatives, their way into IPOPT, its linear algebra, and the rest."""
-    told = {name.strip(): float(seconds) for name, seconds in _TIMING.findall(log)}
+    """Wall seconds of all rounds: our functions and derivatives, their way into IPOPT, its algebra, rest."""
+    told: dict[str, float] = {}
+    for name, seconds in _TIMING.findall(log):  # once for each round
+        told[name.strip()] = told.get(name.strip(), 0.0) + float(seconds)
     ours = coarse_split(walk)
     asked, algebra = told["Function Evaluations"], told["PDSystemSolverTotal"]
     marshalling = max(asked - sum(ours.values()), 0.0)
@@ -78,7 +105,7 @@ def seconds_by_part(walk: trajopt.Solution, log: str) -> dict[str, float]:
         **ours,
         "marshalling": marshalling,
         "linear algebra": algebra,
-        "rest of IPOPT": rest,
+        "rest": rest,
     }
 
 
@@ -86,16 +113,3 @@ def coarse_split(walk: trajopt.Solution) -> dict[str, float]:
     """Wall seconds inside our own functions and derivatives."""
     kinds = {"functions": ("objective", "rows"), "derivatives": ("gradient", "jacobian", "hessian")}
     return {part: sum(walk.timings[kind] for kind in of) for part, of in kinds.items()}
-
-
-def active(walk: trajopt.Solution) -> int:
-    """Rows and bounds whose multiplier exceeds their distance from the limit, both scaled."""
-    nlp, point = trajopt.transcribe(walk.problem), walk.point
-    if point is None or point.row_multipliers is None:
-        return 0
-    rows = nlp.rows(point.y)
-    distance = np.minimum(np.abs(rows - nlp.row_lower), np.abs(nlp.row_upper - rows))
-    held = int((np.abs(point.row_multipliers) > distance).sum())
-    for bound, multipliers in ((nlp.lower, point.lower_multipliers), (nlp.upper, point.upper_multipliers)):
-        held += int((np.asarray(multipliers) > np.abs(point.y - bound)).sum())
-    return held

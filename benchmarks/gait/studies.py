@@ -6,8 +6,9 @@ import time
 from typing import Any
 
 import trajopt
-from benchmarks.gait.runs import SOLVER, solved
+from benchmarks.gait.runs import recommended, solved
 from problems import gait
+from problems.human.slip import slip
 
 SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6)  # m/s
 LENGTHS = (0.5, 0.6, 0.7, 0.8)  # m
@@ -18,14 +19,16 @@ STARTS, SPREAD = 10, 0.1
 
 def row(walk: trajopt.Solution, cpu: float) -> dict[str, Any]:
     return {
-        "effort": walk.objective,
-        "per_metre": walk.objective / walk.problem.recipe.parameters["step_length"],  # type: ignore[union-attr]
+        "effort": float(walk.cost_terms["dynamic effort"]),
+        "per_metre": walk.cost_terms["dynamic effort"] / walk.problem.recipe.parameters["step_length"],  # type: ignore[union-attr]
         "iterations": walk.iterations,
         "status": walk.status.name.lower(),
         "converged": walk.converged,
         "variables": walk.n_variables,
         "rows": walk.n_constraints,
         "cpu_seconds": cpu,
+        "violation": walk.verify().max_violation_dense,
+        "slip": max(slip(walk).values()),
     }
 
 
@@ -49,7 +52,8 @@ def control_points() -> list[dict[str, Any]]:
 
 def starts() -> dict[str, Any]:
     """Ten perturbed starts, and the one from standing upright."""
-    table = trajopt.multistart(gait.build(), STARTS, SOLVER, processes=1, spread=SPREAD)
+    problem = gait.build()
+    table = trajopt.multistart(problem, STARTS, recommended(problem), processes=1, spread=SPREAD)
     print(table, flush=True)
     names = ("seed", "status", "converged", "objective", "iterations", "seconds", "error")
     rows = [{name: getattr(start, name) for name in names} for start in table.starts]

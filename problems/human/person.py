@@ -81,6 +81,7 @@ class Person:
     @staticmethod
     def of(parameters: Mapping[str, Any], model: dynamics.RigidBodyModel) -> Person:
         """The person of a recorded problem; where nothing says otherwise, all mass of the model is theirs."""
-        known = {name: float(parameters.get(name, 0.0)) for name in ("backpack", "hand_load")}
-        own = sum(body.mass for body in model.bodies) - sum(known.values())
-        return Person(float(parameters.get("height", TABLE_HEIGHT)), float(own), **known)
+        backpack, hand_load = (float(parameters.get(name, 0.0)) for name in ("backpack", "hand_load"))
+        own = sum(body.mass for body in model.bodies) - backpack - hand_load
+        height = float(parameters.get("height", TABLE_HEIGHT))
+        return Person(height, float(own), backpack=backpack, hand_load=hand_load)
