@@ -310,7 +310,8 @@ class Problem:
             if other.quantity != term.quantity:
                 continue
             for mine, theirs in zip(blocks, known[-len(blocks) :], strict=False):
-                if hasattr(mine, "equals") and not mine.equals(theirs):
+                equals = getattr(mine, "equals", None)
+                if equals is not None and not equals(theirs):
                     raise OptionError(
                         f"two different terms are called '{term.name}': give each a name of its own"
                     )

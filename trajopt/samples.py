@@ -64,11 +64,12 @@ class Samples:
             return np.ones(self.times.size, dtype=bool)
         if over in ("start", "end"):
             return np.arange(self.times.size) == (0 if over == "start" else self.times.size - 1)
-        return _within(self.along, over)
+        first, last = over
+        return _within(self.along, (float(first), float(last)))
 
 
 def _within(s: NDArray, window: tuple[float, float]) -> NDArray[np.bool_]:
-    first, last = map(float, window)
+    first, last = window
     return (s >= first - WINDOW_TOLERANCE) & (s <= last + WINDOW_TOLERANCE)
 
 
