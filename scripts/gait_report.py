@@ -101,7 +101,7 @@ def centimetres(length: float) -> str:
 
 def runs(walks: dict[float, trajopt.Solution]) -> str:
     """What the solver was asked and what it answered, one column per walk, and the thesis' numbers."""
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for length, walk in walks.items():
         checked = walk.verify()
         worst = max(checked.violations, key=lambda each: each.dense_violation)
@@ -119,7 +119,8 @@ def runs(walks: dict[float, trajopt.Solution]) -> str:
             "KKT error": f"{checked.kkt_error:.1e}",
         }
     lines = next(iter(found.values()))
-    return columns(found | {"thesis": dict(zip(lines, THESIS, strict=True))})
+    found["thesis"] = dict(zip(lines, THESIS, strict=True))
+    return columns(found)
 
 
 def demands() -> str:

@@ -106,7 +106,8 @@ def test_starts_that_failed_keep_their_reason():
 @pytest.mark.parametrize("name", ["run", "casadi"])
 def test_tables_have_ours_beside_theirs(name):
     run = RESULT | {
-        "active": 91, "kept": "327 of 1802 rows in 3 rounds", "violation_nodes": 1e-9, "violation_dense": 0.1, "kkt_error": 1e-6,
+        "active": 91, "kept": "327 of 1802 rows in 3 rounds", "kkt_error": 1e-6,
+        "violation_nodes": 1e-9, "violation_dense": 0.1,
         "split": {"functions": 1.0, "linear algebra": 3.0},
     }  # fmt: skip
     solve = {

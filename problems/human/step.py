@@ -59,8 +59,12 @@ class Step:
         for name in ("length", "speed"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
                 raise ProblemError(f"the step's {name} is {getattr(self, name)}: give a positive number")
-        if self.samples < 2:
+        if not isinstance(self.samples, int) or self.samples < 2:
             raise OptionError(f"each standing point is held at {self.samples} times: two is the least")
+        if self.line is not None and not 0.0 <= self.line < np.inf:
+            raise ProblemError(
+                f"the line of each foot is {self.line} m from the middle: give a number from 0"
+            )
         if self.split not in ("time", "ratio", "one place"):
             raise OptionError(f"the split is {self.split!r}: use 'time', 'ratio' or 'one place'")
         if not 0.0 < self.knee_peak < 1.0:

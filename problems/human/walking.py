@@ -18,7 +18,7 @@ from problems.human import ground_reaction as reaction
 from problems.human.model import step_symmetry
 from problems.human.step import FOREFOOT_ALONE, Step
 from problems.human.tables import contact_points
-from trajopt.errors import OptionError, near_matches
+from trajopt.errors import OptionError, ProblemError, near_matches
 from trajopt.use import Neighbours
 
 INSIDE = 1e-6  # of normalised time, leaves an end out of a window
@@ -53,6 +53,16 @@ class Demands:
     knee: tuple[float, float] = (55.0, 65.0)
     strike: float = 0.3
     coupling: float = 0.01
+
+    def __post_init__(self) -> None:
+        tolerances = {"contact tolerance": self.contact, "contact drift": self.drift}
+        for name, value in (tolerances | {"penetration": self.penetration}).items():
+            if not 0.0 <= value < np.inf:
+                raise ProblemError(f"the {name} is {value} m: give a number from 0")
+        if not 0.0 < self.friction < np.inf:
+            raise ProblemError(f"the ground's friction is {self.friction}: give a positive number")
+        if not self.knee[0] <= self.knee[1]:
+            raise ProblemError(f"the swinging knee is bent by {self.knee} degrees: give (least, most)")
 
 
 Demand = Callable[[trajopt.Problem, Step, Demands], None]

@@ -1,0 +1,92 @@
+"""People and what they carry: masses add up, and the whole skeleton carries what the solve knows of."""
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from problems import gait
+from problems.human.cycle import gait_cycle
+from problems.human.identities import identities
+from problems.human.model import ACTIVE, GRAVITY
+from problems.human.person import PACK_CENTRE, PACK_SIZE, Person
+from problems.human.whole_body import whole_body
+from trajopt.errors import OptionError, ProblemError
+
+
+def body(model, name):
+    return next(each for each in model.bodies if each.name == name)
+
+
+def test_a_pack_adds_its_mass_and_the_moments_of_its_box_to_the_upper_thorax():
+    plain, packed = (Person(backpack=mass).skeleton() for mass in (0.0, 15.0))
+    before, after = body(plain, "thorax_upper"), body(packed, "thorax_upper")
+    assert after.mass - before.mass == pytest.approx(15.0)
+    place = 1.75 * np.array(PACK_CENTRE)
+    centre = (before.mass * before.centre_of_mass + 15.0 * place) / after.mass
+    assert np.allclose(after.centre_of_mass, centre)
+    depth, height, width = PACK_SIZE
+    own = 15.0 / 12.0 * np.array([height**2 + width**2, depth**2 + width**2, depth**2 + height**2])
+    apart = place - before.centre_of_mass
+    reduced = before.mass * 15.0 / after.mass
+    expected = before.inertia + np.diag(own) + reduced * (apart @ apart * np.eye(3) - np.outer(apart, apart))
+    assert np.allclose(after.inertia, expected)
+
+
+def test_merged_and_whole_skeletons_carry_the_same_pack():
+    """Gravity on both gives the same base wrench, which knows mass and centre."""
+    person = Person(1.8, 80.0, backpack=12.0, hand_load=3.0)
+    wrenches = []
+    for moving in (ACTIVE, None):
+        model = person.skeleton(moving)
+        zero = np.zeros((1, model.n))
+        wrenches.append(dynamics.base_wrench(model, zero, zero, zero)[0])
+    assert np.allclose(*wrenches, atol=1e-9)
+    assert wrenches[0][4] == pytest.approx(95.0 * GRAVITY)
+
+
+def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
+    """Not optimal after one iteration, but periodic: on average the ground carries body and pack."""
+    step = trajopt.solve(gait.build(backpack=15.0), trajopt.Ipopt(max_iterations=1), progress="silent")
+    cycle = gait_cycle(step, 61)
+    assert cycle.mass == pytest.approx(75.0) and cycle.person.total_mass == pytest.approx(90.0)
+    assert all(each.met for each in identities(step))
+    carried = whole_body(cycle).model
+    assert sum(each.mass for each in carried.bodies) == pytest.approx(90.0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "message"),
+    [
+        ({"backpack": -1.0}, ProblemError, r"the backpack is -1\.0 kg: give a number from 0 to 2 times"),
+        ({"backpack": 200.0}, ProblemError, r"the backpack is 200\.0 kg"),
+        ({"height": -1.0}, ProblemError, r"the height of the person is -1\.0"),
+        ({"mass": 0.0}, ProblemError, r"the mass of the person is 0\.0"),
+        ({"smoothness": -1e-6}, OptionError, "smoothness is -1e-06: give a weight that is not negative"),
+        ({"contact_samples": "few"}, OptionError, "held at few times: two is the least"),
+        ({"contact_samples": 2.5}, OptionError, r"held at 2\.5 times: two is the least"),
+        ({"foot_line": -0.1}, ProblemError, r"the line of each foot is -0\.1 m from the middle"),
+        ({"friction": -0.5}, ProblemError, r"the ground's friction is -0\.5: give a positive number"),
+        ({"penetration": -1e-3}, ProblemError, r"the penetration is -0\.001 m: give a number from 0"),
+        ({"contact_drift": float("inf")}, ProblemError, "the contact drift is inf m"),
+        (
+            {"swing_knee": (70.0, 50.0)},
+            ProblemError,
+            r"the swinging knee is bent by \(70\.0, 50\.0\) degrees",
+        ),
+        ({"heel_off": 0.2}, ProblemError, "the events of the step are foot flat"),
+    ],
+)
+def test_people_and_steps_that_cannot_be_are_refused(parameters, kind, message):
+    with pytest.raises(kind, match=message):
+        gait.build(**parameters)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("parameters", [{"step_length": 2.0}, {"speed": 6.0}])
+def test_a_step_that_nobody_can_take_ends_and_says_where_it_fails(parameters):
+    walk = trajopt.solve(gait.build(**parameters), progress="silent")
+    assert walk.status is trajopt.Status.INFEASIBLE
+    worst = max(walk.verify().violations, key=lambda each: each.node_violation)
+    assert worst.name == "torque limits" and worst.component in walk.joint_names
+    assert 0.0 <= worst.node_time <= walk.duration
