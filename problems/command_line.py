@@ -225,7 +225,7 @@ def sweep(
     from problems.literal import assignment
     from problems.problem_file import build_named
 
-    axes = dict(grid.values_of(text) for text in assignments)
+    axes = grid.axes_of(assignments)
     settings = dict(assignment(text) for text in options)
     method = None  # what every point recommends
     if solver or settings:

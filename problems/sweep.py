@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trajopt.solver import Solver
 
 RESULTS = ("status", "converged", "duration", "objective", "iterations", "seconds", "kkt_error")
-OPENING, CLOSING = "([{", ")]}"
+OPENING, CLOSING, QUOTES = "([{", ")]}", "'\""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Point:
 
 
 def values_of(text: str) -> tuple[str, list[Any]]:
-    """Name and values of "name=1,2,3"; commas inside brackets belong to a value. OptionError otherwise."""
+    """Name and values of "name=1,2,3"; commas in brackets or quotes belong to a value. OptionError otherwise."""
     name, equals, listed = text.partition("=")
     parts = list(_split(listed))
     if not (equals and name.strip().isidentifier() and parts and all(part.strip() for part in parts)):
@@ -66,6 +66,16 @@ def values_of(text: str) -> tuple[str, list[Any]]:
             "'q_end=[1, -1],[1, 0]'"
         )
     return name.strip(), [literal(part.strip()) for part in parts]
+
+
+def axes_of(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of every parameter; OptionError for one that is named twice."""
+    axes: dict[str, list[Any]] = {}
+    for name, values in map(values_of, texts):
+        if name in axes:
+            raise OptionError(f"'{name}' is set twice: give all its values at once, {name}=1,2 for instance")
+        axes[name] = values
+    return axes
 
 
 def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -203,11 +213,13 @@ def _failed(number: int, parameters: Mapping[str, Any], error: BaseException) ->
 
 
 def _split(text: str) -> Iterator[str]:
-    """Parts between commas that stand outside of brackets."""
-    depth, start = 0, 0
+    """Parts between commas that stand outside of brackets and quotes."""
+    depth, start, quote = 0, 0, ""
     for place, letter in enumerate(text):
-        depth += (letter in OPENING) - (letter in CLOSING)
-        if letter == "," and depth == 0:
+        if letter in QUOTES and quote in ("", letter):
+            quote = "" if quote else letter
+        depth += 0 if quote else (letter in OPENING) - (letter in CLOSING)
+        if letter == "," and depth == 0 and not quote:
             yield text[start:place]
             start = place + 1
     yield text[start:]

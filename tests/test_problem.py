@@ -237,3 +237,17 @@ def test_constant_terms_are_refused():
     problem.subject_to(vanishing, upper=4.0)
     with pytest.raises(errors.ProblemError, match="'term:vanishing' depends on no unknown"):
         trajopt.solve(problem)
+
+
+def test_a_second_unknown_of_the_same_name_is_refused():
+    problem = arm(4)
+    problem.parameter("payload", 0.0, 2.0)
+    problem.extra("force")
+    problem.data("wind", [0.0, 1.0], [[0.0], [1.0]])
+    for kind, again in (
+        ("parameter 'payload'", lambda: problem.parameter("payload")),
+        ("extra 'force'", lambda: problem.extra("force")),
+        ("data 'wind'", lambda: problem.data("wind", [0.0, 1.0], [[0.0], [1.0]])),
+    ):
+        with pytest.raises(errors.OptionError, match=f"has {kind} already: give the second one another name"):
+            again()

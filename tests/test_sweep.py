@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import trajopt
 from problems.command_line import main
-from problems.sweep import grid, sweep, values_of
+from problems.sweep import axes_of, grid, sweep, values_of
 from trajopt.errors import OptionError, UnknownNameError
 
 
@@ -35,6 +35,16 @@ def test_commas_inside_brackets_belong_to_a_value():
     for text in ("mass", "mass=", "mass=1,,2", "=1,2", "my mass=1"):
         with pytest.raises(OptionError, match="is no list of values: write NAME=VALUE,VALUE"):
             values_of(text)
+
+
+def test_commas_inside_quotes_belong_to_a_value():
+    assert values_of("without='posture, heel strike',push") == ("without", ["posture, heel strike", "push"])
+
+
+def test_a_parameter_that_is_set_twice_is_refused():
+    assert axes_of(["u=1,2", "mass=3"]) == {"u": [1, 2], "mass": [3]}
+    with pytest.raises(OptionError, match="'u' is set twice: give all its values at once"):
+        axes_of(["u=1", "u=2"])
 
 
 def test_a_sweep_writes_a_table_and_a_solution_of_every_point(tmp_path):

@@ -191,6 +191,7 @@ class Problem:
         self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None
     ) -> terms.Quantity:
         """Add a constant unknown and return it as a term."""
+        _refuse_again(name, "parameter", self.parameters)
         self.parameters[name] = Parameter(name, *unknown("parameter", name, lower, upper, guess, 1))
         return terms.parameter(name)
 
@@ -206,6 +207,7 @@ class Problem:
 
         The bounds hold for all t, as the control points are bounded.
         """
+        _refuse_again(name, "extra", self.extras)
         self.extras[name] = Extra(name, *unknown("extra", name, lower, upper, guess, width))
         return terms.Quantity(f"extra:{name}")
 
@@ -220,6 +222,7 @@ class Problem:
 
         clock "seconds" reads them at t, "progress" at t / T in [0, 1]; beyond its ends it is constant.
         """
+        _refuse_again(name, "data", self.datasets)
         self.datasets[name] = data_of(name, times, values, clock)
         return terms.Quantity(f"data:{name}")
 
@@ -363,6 +366,11 @@ class Problem:
                         f"{name} is {array}: give finite numbers, leave free joints to bounds"
                     )
                 self.subject_to(term, equals=array, over=place, name=name)
+
+
+def _refuse_again(name: str, kind: str, known: dict[str, Any]) -> None:
+    if name in known:
+        raise OptionError(f"the problem has {kind} '{name}' already: give the second one another name")
 
 
 def _any_finite(*arrays: NDArray) -> bool:
