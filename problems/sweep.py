@@ -57,7 +57,7 @@ class Point:
 
 
 def values_of(text: str) -> tuple[str, list[Any]]:
-    """Name and values of "name=1,2,3"; commas in brackets or quotes belong to a value. OptionError otherwise."""
+    """Name and values of "name=1,2,3"; commas in brackets or quotes stay. OptionError otherwise."""
     name, equals, listed = text.partition("=")
     parts = list(_split(listed))
     if not (equals and name.strip().isidentifier() and parts and all(part.strip() for part in parts)):
