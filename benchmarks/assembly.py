@@ -30,7 +30,7 @@ import trajopt
 from problems import catalogue
 
 POINTS, FEW_POINTS = 400, 60
-WHOLE_BODIES = ("gait",)
+WHOLE_BODIES = ("gait", "gait_stride")
 INTERVALS = {"cart_pole": 60}
 SIZES = (20, 40, 80, 160, 320)
 GROWING = ("two_link_rr", "six_axis_arm")

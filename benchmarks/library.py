@@ -31,7 +31,7 @@ REPEATS = 5
 MOST_FOR_SLSQP = 150
 LIMIT = 10.0  # seconds for one solve that is there for comparison
 INTERVALS = {"cart_pole": 60}
-WHOLE_BODIES = ("gait",)
+WHOLE_BODIES = ("gait", "gait_stride")
 REFERENCES = {
     "two_link_rr": 0.3918545395,
     "two_link_pr": 0.85306,

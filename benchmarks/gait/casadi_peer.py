@@ -190,7 +190,7 @@ def solve(program: Program, options: dict[str, Any], limit: float) -> dict[str, 
     return {
         "status": stats["return_status"],
         "iterations": int(stats["iter_count"]),
-        "effort": float(answer["f"]) / nlp.objective_scale,
+        "objective": float(answer["f"]) / nlp.objective_scale,
         "building": built,
         "seconds": time.perf_counter() - began,
         "functions": stats["t_wall_nlp_f"] + stats["t_wall_nlp_g"],
@@ -215,7 +215,7 @@ def compare(limit: float = 400.0) -> dict[str, Any]:
         "agreement": apart,
         "building": built,
         "per_call": per_call,
-        "ours": {"status": ours.status.name.lower(), "iterations": ours.iterations, "effort": ours.objective,
-                 "seconds": ours.seconds, **runs.coarse_split(ours)},
+        "ours": {"status": ours.status.name.lower(), "iterations": ours.iterations,
+                 "objective": ours.objective, "seconds": ours.seconds, **runs.coarse_split(ours)},
         "casadi": solve(program, options, limit),
     }  # fmt: skip

@@ -65,7 +65,7 @@ def casadi(found: Mapping[str, Any]) -> str:
     ours, theirs = found["per_call"]["ours"], found["per_call"]["CasADi"]
     rows = [(k, seconds(ours[k]), seconds(theirs[k]), f"{theirs[k] / ours[k]:.0f}") for k in ours]
     solves = [
-        (name, each["status"], each["iterations"], f"{each['effort']:.6f}", seconds(each["seconds"]),
+        (name, each["status"], each["iterations"], f"{each['objective']:.6f}", seconds(each["seconds"]),
          seconds(each["functions"]), seconds(each["derivatives"]))
         for name, each in (("ours", found["ours"]), ("CasADi", found["casadi"]))
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def casadi(found: Mapping[str, Any]) -> str:
         "needs before (Jacobian: functions too; Hessian: all, for ours):",
         table(["", "ours", "CasADi", "ratio"], rows),
         "Whole solves, all rows from the start, with the same IPOPT options:",
-        table(["", "outcome", "iterations", "effort", "in all", "functions", "derivatives"], solves),
+        table(["", "outcome", "iterations", "objective", "in all", "functions", "derivatives"], solves),
     )
 
 
@@ -91,16 +91,16 @@ def starts(found: Mapping[str, Any]) -> str:
     ]  # fmt: skip
     standing = found["standing"]
     rows.append(
-        ("standing", standing["status"], standing["iterations"], f"{standing['effort']:.6f}",
+        ("standing", standing["status"], standing["iterations"], f"{standing['objective']:.6f}",
          seconds(standing["cpu_seconds"]))
     )  # fmt: skip
     good = [row["objective"] for row in found["perturbed"] if row["converged"]]
-    spread = f" to efforts from {min(good):.5f} to {max(good):.5f}" if good else ""
+    spread = f" to objectives from {min(good):.5f} to {max(good):.5f}" if good else ""
     return section(
         "Perturbed starts",
         f"{len(good)} of {len(found['perturbed'])} converged{spread}. Start 0 is the measured guess; every "
         "other one adds smooth noise of a tenth of each joint's travel. The last starts from standing.",
-        table(["start", "outcome", "iterations", "effort", "seconds"], rows),
+        table(["start", "outcome", "iterations", "objective", "seconds"], rows),
     )
 
 

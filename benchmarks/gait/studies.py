@@ -19,6 +19,7 @@ STARTS, SPREAD = 10, 0.1
 
 def row(walk: trajopt.Solution, cpu: float) -> dict[str, Any]:
     return {
+        "objective": walk.objective,
         "effort": float(walk.cost_terms["dynamic effort"]),
         "per_metre": walk.cost_terms["dynamic effort"] / walk.problem.recipe.parameters["step_length"],  # type: ignore[union-attr]
         "iterations": walk.iterations,
