@@ -107,12 +107,11 @@ def ratio_weight(
     return weight
 
 
-def force(axes: str = "xyz") -> trajopt.terms.ExpressionTerm:
-    """Components of the total ground reaction R, newton."""
+def force(axes: str = "xyz", unit: float = 1.0) -> trajopt.terms.ExpressionTerm:
+    """Components of the total ground reaction R in units of so many newtons."""
     places = [3 + "xyz".index(axis) for axis in axes]
-    return trajopt.terms.ExpressionTerm(
-        lambda node: [node.base_wrench[i] for i in places], f"ground reaction {axes}"
-    )
+    name = f"ground reaction {axes}" + ("" if unit == 1.0 else f" / {unit:.4g} N")
+    return trajopt.terms.ExpressionTerm(lambda node: [node.base_wrench[i] / unit for i in places], name)
 
 
 def friction_margin(coefficient: float, weight: float) -> trajopt.terms.ExpressionTerm:

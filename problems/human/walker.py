@@ -33,6 +33,11 @@ def walker(
     """The problem of these steps; smoothness in s^4 weighs the squared accelerations of joints."""
     if not smoothness >= 0.0:
         raise OptionError(f"smoothness is {smoothness}: give a weight that is not negative, such as 1e-6")
+    if demands.contact == 0.0 and steps[0].samples > intervals + 3:
+        raise OptionError(
+            f"standing points are held exactly at {steps[0].samples} times by curves of {intervals + 3} "
+            "control points: give fewer contact_samples, more intervals or a contact_tolerance"
+        )
     model = person.skeleton(moving)
     problem = trajopt.Problem(model, steps[0].trajectory(intervals, nodes_per_span), name=name)
     walk(problem, steps)

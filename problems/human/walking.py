@@ -224,7 +224,8 @@ def continuous_reaction(problem: trajopt.Problem, step: Step, demands: Demands) 
     axes = "xy" if step.line is None else "xyz"
     name = step.named("ground reaction continuous over the step boundary")
     if step.number + 1 < step.count:
-        problem.subject_to(reaction.force(axes), equals=0.0, over=Neighbours(step.number), name=name)
+        force = reaction.force(axes, step.weight)
+        problem.subject_to(force, equals=0.0, over=Neighbours(step.number), name=name)
     else:
         signs = reaction.MIRRORED[: len(axes)] if step.count == 1 else 1.0
         problem.subject_to_periodic(reaction.force(axes), signs, name=name)
