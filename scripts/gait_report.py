@@ -64,6 +64,7 @@ def main() -> None:
     fill("finer", side_by_side({name: (*sizes(walk), *credibility(walk)) for name, walk in every.items()}))
     packed = {f"{pack:g} kg": solved(step_length=0.7, backpack=pack) for pack in PACKS}
     fill("backpack", columns({name: carried(walk) for name, walk in packed.items()}))
+    plot.snapshots(packed[f"{PACKS[-1]:g} kg"]).savefig(PICTURES / "gait_pack_snapshots.png", dpi=130)
     strides = {name: solved(gait_stride, step_length=0.7, **changes) for name, changes in STRIDES.items()}
     fill("strides", columns({name: both_sides(walk) for name, walk in strides.items()}))
     for name in ("snapshots", "reactions"):

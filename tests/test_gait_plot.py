@@ -1,5 +1,7 @@
 """Figures of a gait cycle: they show what the cycle says, over what was measured."""
 
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from problems import planar_walker
 from problems.human import plot
 from problems.human.cycle import gait_cycle
 from problems.human.measured import measured
-from problems.human.plot.mannequin import places, project
+from problems.human.person import Person
+from problems.human.plot.mannequin import draw_body, pack_corners, places, project
 from problems.human.whole_body import whole_body
 from trajopt.errors import OptionError
 
@@ -66,6 +69,22 @@ def test_the_mannequin_is_as_tall_as_the_person(walk):
     points = places(body, 1, np.zeros(3))
     assert 1.5 < points["face"][1] < 1.75 and points["fingers_r"][1] < points["hand_r"][1]
     assert points["hindfoot_r"][2] > points["hindfoot_l"][2]
+
+
+def test_a_pack_hangs_behind_the_upper_thorax(walk):
+    """An upright walker's pack is as deep and high as its box, behind the back and below the neck."""
+    body = whole_body(gait_cycle(walk, 3))
+    corners, points = pack_corners(body, 0, np.zeros(3)), places(body, 0, np.zeros(3))
+    sides = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+    assert sides == pytest.approx([0.20, 0.45, 0.20, 0.45]) and np.array_equal(corners[0], corners[-1])
+    assert corners[:, 0].max() < points["thorax_upper"][0] and corners[:, 1].max() < points["face"][1]
+    packed = replace(body, cycle=replace(body.cycle, person=Person(backpack=9.0)))
+    counts = []
+    for each in (body, packed):
+        axis = Figure().subplots()
+        draw_body(axis, each, 0, np.zeros(3))
+        counts.append(len(axis.patches))
+    assert counts[1] == counts[0] + 1  # its filled outline
 
 
 def test_the_animation_repeats_and_runs_at_natural_speed(walk, tmp_path):

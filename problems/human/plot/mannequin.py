@@ -17,6 +17,7 @@ from matplotlib.patheffects import withStroke
 import dynamics
 from problems.human.cycle import gait_cycle
 from problems.human.model import TABLE_HEIGHT
+from problems.human.person import PACK_CARRIER, PACK_CENTRE, PACK_SIZE
 from problems.human.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
 from trajopt.errors import OptionError
 from trajopt.plot.style import PALETTE, WIDTH, settings, title
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 OBLIQUE = (0.45, 0.17)  # m to the left and down on the page for a metre to the right of the walker
 RIGHT, LEFT, TRUNK, REACTION = PALETTE[0], PALETTE[1], "#5B6770", PALETTE[2]
+PACK, PACK_EDGE = PALETTE[3], 0.03  # m, width of the rounded edge
 SKIN = 0.01  # m, white rim that sets limbs apart
 FORCE_SCALE = 0.55  # m per body weight
 NEAREST = 10.0  # places limbs between the ground and the arrows
@@ -132,6 +134,8 @@ def draw_body(axis: Axes, body: WholeBody, moment: int, shift: np.ndarray) -> No
     for order, (names, width, side, colour) in enumerate(limbs):
         joints = np.array([points[name.replace("SIDE", side)] for name in names])
         draw_limb(axis, joints, scale * width * size, colour, order)
+    if body.cycle.person.backpack > 0.0:
+        draw_limb(axis, pack_corners(body, moment, shift), scale * PACK_EDGE, PACK, len(limbs))
     draw_head(axis, points["face"], HEAD_RADIUS * body.cycle.height)
     draw_reactions(axis, body, moment, shift)
 
@@ -165,6 +169,14 @@ def places(body: WholeBody, moment: int, shift: np.ndarray) -> dict[str, np.ndar
         upward = poses.rotation[FRAMES.index(frame)][:, 1]
         found[name] = found[frame] + along * body.cycle.height * upward
     return found
+
+
+def pack_corners(body: WholeBody, moment: int, shift: np.ndarray) -> np.ndarray:
+    """The backpack's outline in its plane of symmetry, closed, (5, 3) m."""
+    pose = dynamics.forward_kinematics(body.model, body.q[moment], [PACK_CARRIER])
+    around = 0.5 * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0], [-1, -1, 0]]) * PACK_SIZE
+    corners = body.cycle.height * np.array(PACK_CENTRE) + around
+    return pose.position[0] + corners @ pose.rotation[0].T + shift
 
 
 def draw_reactions(axis: Axes, body: WholeBody, moment: int, shift: np.ndarray) -> None:
