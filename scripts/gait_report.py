@@ -40,6 +40,19 @@ STRIDES: dict[str, dict[str, Any]] = {
 }
 
 
+CHOICES: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "without springs": {"springs": False},
+    "without *posture*": {"without": "posture"},
+    "knee's peak at 0.5 T": {"knee_peak": 0.5},
+    "without smoothness": {"smoothness": 0.0},
+    "without smoothness, 8 points": {"smoothness": 0.0, "intervals": 5},
+    "without smoothness, 8 points, standing": {"smoothness": 0.0, "intervals": 5, "start": "standing"},
+    "split by distances": {"split": "ratio"},
+    "both feet pushed at one place, without *pressure*": {"split": "one place", "without": "pressure"},
+}
+
+
 def main() -> None:
     if sys.argv[1:]:
         for length in map(float, sys.argv[1:]):
@@ -62,6 +75,8 @@ def main() -> None:
                for n in POINTS[:2]}  # fmt: skip
     every = finer | upright
     fill("finer", side_by_side({name: (*sizes(walk), *credibility(walk)) for name, walk in every.items()}))
+    chosen = {name: solved(step_length=0.7, **changes) for name, changes in CHOICES.items()}
+    fill("ablations", shortfalls(chosen))
     packed = {f"{pack:g} kg": solved(step_length=0.7, backpack=pack) for pack in PACKS}
     fill("backpack", columns({name: carried(walk) for name, walk in packed.items()}))
     plot.snapshots(packed[f"{PACKS[-1]:g} kg"]).savefig(PICTURES / "gait_pack_snapshots.png", dpi=130)
@@ -142,6 +157,16 @@ def sizes(walk: trajopt.Solution) -> tuple[Criterion, ...]:
         Criterion("largest excess between nodes", excess, -np.inf, 0.1, "N m, m, rad"),
         Criterion("largest slip of a standing point", 1e3 * max(slip(walk).values()), -np.inf, 15.0, "mm"),
     )
+
+
+def shortfalls(walks: dict[str, trajopt.Solution]) -> str:
+    """Effort, iterations and the criteria that are not met, one line per walk."""
+    lines = ["| | effort | iterations | not met |", "| --- | --- | --- | --- |"]
+    for name, walk in walks.items():
+        short = [f"{each.name} {each.value:.3g}" for each in credibility(walk) if not each.met]
+        effort = f"{walk.cost_terms['dynamic effort']:.4f}"
+        lines.append(f"| {name} | {effort} | {walk.iterations} | {'; '.join(short) or 'nothing'} |")
+    return "\n".join(lines)
 
 
 def carried(walk: trajopt.Solution) -> dict[str, str]:

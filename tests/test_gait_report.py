@@ -42,7 +42,7 @@ def test_tables_replace_what_stands_in_their_place_alone(script, tmp_path, monke
 
 def test_the_page_has_a_place_for_every_table_and_a_file_for_every_picture(script):
     text = script.PAGE.read_text(encoding="utf-8")
-    tables = ("runs", "criteria", "identities", "demands", "finer", "backpack", "strides")
+    tables = ("runs", "criteria", "identities", "demands", "finer", "backpack", "strides", "ablations")
     assert all(f"<!-- {name} -->" in text for name in tables)
     pictures = [part.split(")")[0] for part in text.split("](figures/")[1:]]
     assert len(pictures) == 14 and all((script.PICTURES / name).exists() for name in pictures)
@@ -63,5 +63,6 @@ def test_a_walk_is_reported_whole(script, tmp_path):
         path.name for path in tmp_path.iterdir()
     }
     assert "| unknowns | 152 | 330 |" in script.runs({0.6: walk})
+    assert script.shortfalls({"as it is": walk}).splitlines()[-1].startswith("| as it is | 0.")
     assert "peak hip force" in script.columns({"0 kg": script.carried(walk)})
     assert "peak vertical reaction (BW), right / left" in script.both_sides(walk)
