@@ -8,7 +8,7 @@ import trajopt
 from problems import gait, gait_stride
 from problems.human.cycle import gait_cycle
 from problems.human.identities import identities
-from problems.human.model import other_side, step_symmetry
+from problems.human.model import other_side, skeleton, step_symmetry
 from problems.human.step import Step
 from trajopt.errors import NotFiniteError, ProblemError
 
@@ -122,5 +122,9 @@ def test_a_limp_is_a_cycle_with_its_own_halves():
     assert stride.converged and all(each.met for each in identities(stride))
     cycle = gait_cycle(stride, 101)
     assert cycle.time.size == 101 and cycle.step_length == pytest.approx(0.6)
-    right, left = (np.maximum(cycle.reaction(side)[:, 3], 0.0).mean() for side in "rl")
-    assert right < 0.95 * left  # the weak side propels less
+    # Forces of the two sides differ between local optima; what the weak ankle cannot give does not.
+    t = np.linspace(0.0, stride.duration, 401)
+    names = list(stride.joint_names)
+    right, left = (np.abs(stride.tau(t)[:, names.index(f"ankle_{side}_dorsi")]).max() for side in "rl")
+    strongest = -skeleton().limits.torque_lower[skeleton().joint_names.index("ankle_r_dorsi")]
+    assert right < 0.4 * strongest + 1.0 and left > 0.4 * strongest + 5.0
