@@ -15,7 +15,7 @@ from problems.human.model import ACTIVE
 from problems.human.outputs import draw as draw
 from problems.human.person import Person
 from problems.human.step import Step
-from problems.human.walker import walker
+from problems.human.walker import rounds, walker
 from problems.human.walking import Demands
 from problems.recipe import recipe
 
@@ -76,6 +76,5 @@ def build(
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         smoothness=smoothness, without=without, start=start,
     )  # fmt: skip
-    # Few of the rows are active; the regularisation of indefinite Hessians decays faster than IPOPT's habit.
-    problem.recommend(trajopt.RowsInRounds(trajopt.Ipopt(tol=1e-6, options={"perturb_dec_fact": 0.1})))
+    problem.recommend(rounds())
     return problem

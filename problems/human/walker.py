@@ -14,6 +14,13 @@ from problems.human.walking import DEMANDS, Demands, demand, walk
 from trajopt.errors import OptionError
 
 
+def rounds() -> trajopt.RowsInRounds:
+    """What walks in three dimensions are solved with: few of their rows are active, and the regularisation of
+    their indefinite Hessians decays faster than IPOPT's habit.
+    """
+    return trajopt.RowsInRounds(trajopt.Ipopt(tol=1e-6, options={"perturb_dec_fact": 0.1}))
+
+
 def walker(
     name: str,
     person: Person,
