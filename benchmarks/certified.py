@@ -20,7 +20,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.errors import ProblemError
-from trajopt.switching_time import switching_times
+from trajopt.refinement.shooting import switching_times
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "certified.md"
 TOLERANCE = 1e-6
@@ -158,8 +158,9 @@ def robustness() -> list[str]:
         "",
         "`trajopt solve NAME --checkpoint FILE` writes the best point every five seconds, whole or not at "
         "all, and starts from it when it is there; a checkpoint of another problem (other bounds, other "
-        "values of its functions) is refused. `pytest tests/test_checkpoint.py` kills a solve with SIGKILL, "
-        "starts it again, and finds the same optimum.",
+        "values of its functions) is refused. `pytest "
+        "tests/trajopt_tests/solvers/test_checkpoint.py` kills a solve with SIGKILL, starts it again, and "
+        "finds the same optimum.",
         "",
         "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
         "it, the finest spline so far is certified with nodes added where limits are overstepped; where even "

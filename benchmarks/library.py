@@ -25,7 +25,7 @@ from typing import Any
 import trajopt
 from problems import catalogue
 from problems.recipe import defaults_of
-from trajopt.report import time_split
+from trajopt.report.page import time_split
 
 REPEATS = 5
 MOST_FOR_SLSQP = 150

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import trajopt
 from problems import catalogue
-from trajopt.excess import largest_excesses
-from trajopt.solution import Solution
+from trajopt.solution.solution import Solution
+from trajopt.solution.violation import largest_excesses
 
 REPEATS = 5
 SOLVERS = {

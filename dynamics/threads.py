@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import LANES
 from dynamics.errors import DynamicsError, ShapeError
+from dynamics.kernels.node_batch import LANES
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 
 def in_threads(

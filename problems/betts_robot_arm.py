@@ -19,8 +19,9 @@ import numpy as np
 
 import trajopt
 from problems.recipe import recipe
-from trajopt.block import Array, Block
-from trajopt.expression import trace
+from trajopt.arrays import Array
+from trajopt.graph.block import Block
+from trajopt.graph.expression import trace
 
 JOINTS = ("extension", "azimuth", "elevation")
 PUBLISHED_DURATION = 9.14093620

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.problem import Problem
+from trajopt.problem.problem import Problem
 
 
 def names() -> tuple[str, ...]:

@@ -10,12 +10,12 @@ mirrored step this stride repeats as long as both sides are equal.
 from __future__ import annotations
 
 import trajopt
-from problems.human.model import ACTIVE
-from problems.human.outputs import draw as draw
-from problems.human.person import Person
-from problems.human.step import Step
-from problems.human.walker import rounds, walker
-from problems.human.walking import Demands
+from problems.human.assessment.outputs import draw as draw
+from problems.human.body.model import ACTIVE
+from problems.human.body.person import Person
+from problems.human.gait.gait_problem import rounds, walker
+from problems.human.gait.step import Step
+from problems.human.gait.step_constraints import Demands
 from problems.recipe import recipe
 from trajopt.errors import ProblemError
 

@@ -10,12 +10,12 @@ reaction follows from the motion, is shared by the feet in double support and re
 from __future__ import annotations
 
 import trajopt
-from problems.human.model import SAGITTAL
-from problems.human.outputs import draw as draw
-from problems.human.person import Person
-from problems.human.step import Step
-from problems.human.walker import walker
-from problems.human.walking import Demands
+from problems.human.assessment.outputs import draw as draw
+from problems.human.body.model import SAGITTAL
+from problems.human.body.person import Person
+from problems.human.gait.gait_problem import walker
+from problems.human.gait.step import Step
+from problems.human.gait.step_constraints import Demands
 from problems.recipe import recipe
 
 DEMANDS = (

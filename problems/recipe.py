@@ -19,7 +19,7 @@ from trajopt.errors import (
     UnknownNameError,
     near_matches,
 )
-from trajopt.problem import Problem, Recipe
+from trajopt.problem.problem import Problem, Recipe
 
 
 def recipe(build: Callable[..., Any], name: str | None = None) -> Callable[..., Problem]:

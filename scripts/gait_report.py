@@ -16,14 +16,14 @@ import numpy as np
 import trajopt
 from problems import gait, gait_stride
 from problems.human import plot
-from problems.human.credibility import Criterion, credibility
-from problems.human.cycle import gait_cycle
-from problems.human.identities import identities
-from problems.human.outputs import FIGURES, draw
-from problems.human.slip import slip
-from problems.human.walking import DEMANDS
-from problems.human.whole_body import inclination, whole_body
-from trajopt.active import active_count
+from problems.human.assessment.criteria import Criterion, credibility
+from problems.human.assessment.identities import identities
+from problems.human.assessment.outputs import FIGURES, draw
+from problems.human.assessment.slip import slip
+from problems.human.assessment.whole_body import inclination, whole_body
+from problems.human.gait.cycle import gait_cycle
+from problems.human.gait.step_constraints import DEMANDS
+from trajopt.report.active_constraints import active_count
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "gait.md"

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from trajopt.derivative_check import check_problem
 from trajopt.errors import OptionError, ShapeError
-from trajopt.problem import Problem
-from trajopt.solution import Solution
-from trajopt.solver import Solver
-from trajopt.transcription import transcribe
+from trajopt.problem.problem import Problem
+from trajopt.solution.solution import Solution
+from trajopt.solvers.solver import Solver
+from trajopt.transcription.derivative_check import check_problem
+from trajopt.transcription.transcribe import transcribe
 
 if TYPE_CHECKING:
-    from trajopt.certified import Certified
-    from trajopt.refinement import Refined
+    from trajopt.refinement.certified import Certified
+    from trajopt.refinement.knots import Refined
 
 
 def solve(
@@ -69,7 +69,7 @@ def _watching(progress: str | Callable[..., Any]) -> Iterator[Callable[..., Any]
     elif progress == "silent":
         yield None
     else:
-        from trajopt.progress import Progress
+        from trajopt.solvers.progress import Progress
 
         with Progress(progress) as display:  # type: ignore[arg-type]
             yield display
@@ -79,6 +79,6 @@ def default_solver(problem: Problem) -> Solver:
     """What the problem recommends, or IPOPT with its defaults."""
     if problem.solver is not None:
         return problem.solver
-    from trajopt.ipopt import Ipopt
+    from trajopt.solvers.ipopt import Ipopt
 
     return Ipopt()

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.dynamics.measurement import in_turns
 from benchmarks.papers.models import THESIS_ROTOR
 from dynamics import RigidBodyModel
-from dynamics.batch import batch
+from dynamics.kernels.node_batch import batch
 from dynamics.papers.autotree import autotree
 
 SIZES = (5, 7, 10, 14, 20, 28, 40, 56)  # no powers of two, at which rows of a result share cache sets

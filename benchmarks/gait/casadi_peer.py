@@ -19,7 +19,7 @@ import trajopt
 from benchmarks.gait import runs
 from benchmarks.gait.symbolic_body import SymbolicBody
 from problems import gait
-from trajopt.trajectory import Trajectory
+from trajopt.splines.trajectory import Trajectory
 
 TOLERANCE = 1e-4  # of both solves, whose rows are all there from the start
 AGREEMENT = 1e-6  # between both programs' scaled objective, rows and derivatives
@@ -48,10 +48,10 @@ class Node:
 
     def value(self, term: Any) -> Any:
         """A term as a column of symbols."""
-        if isinstance(term, trajopt.terms.ExpressionTerm):
+        if isinstance(term, trajopt.ExpressionTerm):
             returned = term.function(self)
             return casadi.vertcat(*returned) if isinstance(returned, list | tuple) else casadi.SX(returned)
-        if isinstance(term, trajopt.terms.Squared):
+        if isinstance(term, trajopt.terms.arithmetic.Squared):
             return self.value(term.base) ** 2
         family, _, of = term.quantity.partition(":")
         return getattr(self, family)(of) if of else getattr(self, family)

@@ -13,8 +13,8 @@ import numpy as np
 
 import trajopt
 from problems import gait
-from problems.human.slip import slip
-from trajopt.active import active_count
+from problems.human.assessment.slip import slip
+from trajopt.report.active_constraints import active_count
 
 TIME_LIMIT = 120.0  # s
 REPEATS = 3

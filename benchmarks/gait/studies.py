@@ -8,7 +8,7 @@ from typing import Any
 import trajopt
 from benchmarks.gait.runs import recommended, solved
 from problems import gait
-from problems.human.slip import slip
+from problems.human.assessment.slip import slip
 
 SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6)  # m/s
 LENGTHS = (0.5, 0.6, 0.7, 0.8)  # m

@@ -13,7 +13,7 @@ from benchmarks.papers.page import seconds, section, small, table
 from benchmarks.papers.production import kernel_time
 from benchmarks.papers.timing import time_of
 from dynamics import RigidBodyModel
-from dynamics.joint import Rotor
+from dynamics.model.joint import Rotor
 from dynamics.papers.autotree import autotree
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.gauss_principle import gauss_accelerations

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import Batch, batch_with
-from dynamics.inertia import body_factor, body_inertia, factor_times, increase_slots
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.inertia import body_factor, body_inertia, factor_times, increase_slots
+from dynamics.kernels.node_batch import Batch, batch_with
+from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
+from dynamics.kernels.simd import gather, load, same, scatter, store, width
+from dynamics.kernels.spatial_algebra import (
     add,
     add6,
     add_scaled6,
@@ -44,12 +47,9 @@ from dynamics.lanes import (
     workspace,
     zero3,
 )
-from dynamics.packed import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
-from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.vector import gather, load, same, scatter, store, width
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 # I_A = [[J, H], [H', M]], then p_A: summed over groups into the parent
 J_A, H_A, M_A, P_A = MOVED, MOVED + 6, MOVED + 15, MOVED + 21
@@ -189,8 +189,8 @@ def forward_dynamics(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
 
 def solve_mass_matrix(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
     """The same accelerations by solving with M."""
-    from dynamics.crba import crba
-    from dynamics.rnea import rnea
+    from dynamics.algorithms.crba import crba
+    from dynamics.algorithms.rnea import rnea
 
     q, v, tau = nodes.arrays[:3]
     external = nodes.arrays[3].reshape(nodes.nodes, -1, 6) if len(nodes.arrays) > 3 else None

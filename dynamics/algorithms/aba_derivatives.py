@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.aba import forward_dynamics
-from dynamics.batch import Batch, batch_with
-from dynamics.rnea_derivatives import inverse_dynamics_partials
+from dynamics.algorithms.aba import forward_dynamics
+from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials
+from dynamics.kernels.node_batch import Batch, batch_with
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import batch
-from dynamics.inertia import (
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.inertia import (
     body_factor,
     body_inertia,
     factor_times,
@@ -24,14 +24,14 @@ from dynamics.inertia import (
     store_factor,
     store_inertia,
 )
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import dot, dot6, load6, put
-from dynamics.packed import COORDINATE, PARENT
-from dynamics.sweep import AXIS, POSED, clear_pose, place
-from dynamics.vector import gather, same, width
+from dynamics.kernels.node_batch import batch
+from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
+from dynamics.kernels.packed_model import COORDINATE, PARENT
+from dynamics.kernels.simd import gather, same, width
+from dynamics.kernels.spatial_algebra import dot, dot6, load6, put
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 INERTIA, FACTOR = POSED, POSED + 10  # I, summed over the subtree, and B[I, S]
 SLOTS = POSED + 22

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynamics.batch import batch
 from dynamics.errors import DynamicsError
-from dynamics.inertia import (
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.inertia import (
     body_factor,
     body_inertia,
     clear_entries,
@@ -27,8 +27,11 @@ from dynamics.inertia import (
     store_factor,
     store_inertia,
 )
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.node_batch import batch
+from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT
+from dynamics.kernels.simd import gather, width
+from dynamics.kernels.spatial_algebra import (
     add,
     add6,
     cross,
@@ -42,12 +45,9 @@ from dynamics.lanes import (
     sub,
     workspace,
 )
-from dynamics.packed import ARMATURE, COORDINATE, PARENT
-from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.vector import gather, width
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 INERTIA, FACTOR, SKEW = MOVED, MOVED + 10, MOVED + 22  # summed over subtrees
 SLOTS = MOVED + 37

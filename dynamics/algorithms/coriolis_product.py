@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import Batch, batch
-from dynamics.inertia import (
+from dynamics.kernels.compile import kernel
+from dynamics.kernels.inertia import (
     body_factor,
     body_inertia,
     factor_times,
@@ -20,8 +20,11 @@ from dynamics.inertia import (
     increase_slots,
     inertia_times,
 )
-from dynamics.kernel import kernel
-from dynamics.lanes import (
+from dynamics.kernels.node_batch import Batch, batch
+from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.kernels.packed_model import COORDINATE, PARENT
+from dynamics.kernels.simd import gather, load, scatter, store, width
+from dynamics.kernels.spatial_algebra import (
     add6,
     add_scaled6,
     dot,
@@ -34,12 +37,9 @@ from dynamics.lanes import (
     workspace,
     zero3,
 )
-from dynamics.packed import COORDINATE, PARENT
-from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.vector import gather, load, scatter, store, width
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 TWIST, TWIST_RATE = MOVED, MOVED + 6  # W, Z
 FORCE, CARRIED, MOMENT = MOVED + 12, MOVED + 18, MOVED + 24  # sums of I Z + B W, I W, B' W

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import batch
-from dynamics.inertia import (
+from dynamics.kernels.compile import kernel
+from dynamics.kernels.inertia import (
     body_inertia,
     clear_entries,
     increase_slots,
@@ -15,14 +15,14 @@ from dynamics.inertia import (
     load_inertia,
     store_inertia,
 )
-from dynamics.kernel import kernel
-from dynamics.lanes import dot6, load6, put, workspace
-from dynamics.packed import ARMATURE, COORDINATE, PARENT
-from dynamics.sweep import AXIS, POSED, clear_pose, place
-from dynamics.vector import gather, width
+from dynamics.kernels.node_batch import batch
+from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT
+from dynamics.kernels.simd import gather, width
+from dynamics.kernels.spatial_algebra import dot6, load6, put, workspace
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 INERTIA = POSED  # summed over the subtree
 SLOTS = POSED + 10

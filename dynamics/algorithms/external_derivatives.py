@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import batch
-from dynamics.load_derivatives import load_partials
-from dynamics.rnea_derivatives import stacked_rows
+from dynamics.algorithms.external_wrench_derivatives import load_partials
+from dynamics.algorithms.rnea_derivatives import stacked_rows
+from dynamics.kernels.node_batch import batch
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

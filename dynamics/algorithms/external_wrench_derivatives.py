@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.outward_sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
+from dynamics.kernels.packed_model import BASIS, COORDINATE, PARENT
+from dynamics.kernels.pose import body_axes, rotated_frame, world_motion
+from dynamics.kernels.simd import gather, width
+from dynamics.kernels.spatial_algebra import (
     add6,
     add_scaled6,
     constant_frame,
@@ -29,14 +33,10 @@ from dynamics.lanes import (
     workspace,
     zero3,
 )
-from dynamics.packed import BASIS, COORDINATE, PARENT
-from dynamics.pose import body_axes, rotated_frame, world_motion
-from dynamics.sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
-from dynamics.vector import gather, width
 
 if TYPE_CHECKING:
-    from dynamics.batch import Batch
-    from dynamics.packed import PackedModel
+    from dynamics.kernels.node_batch import Batch
+    from dynamics.kernels.packed_model import PackedModel
 
 TWIST = POSED  # L
 SLOTS = POSED + 6

@@ -11,9 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import Batch, batch, batch_with
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.node_batch import Batch, batch, batch_with
+from dynamics.kernels.packed_model import (
+    ARMATURE,
+    COORDINATE,
+    INERTIA,
+    LINK,
+    MASS,
+    MOMENT,
+    PARENT,
+    POSITION,
+    PRISMATIC,
+    RATIO,
+)
+from dynamics.kernels.pose import ground_frame, link_axes, local_force, local_pose, rotated_frame
+from dynamics.kernels.simd import gather, load, scatter, store, width
+from dynamics.kernels.spatial_algebra import (
     add,
     constant3,
     constant_symmetric,
@@ -35,23 +49,9 @@ from dynamics.lanes import (
     workspace,
     zero3,
 )
-from dynamics.packed import (
-    ARMATURE,
-    COORDINATE,
-    INERTIA,
-    LINK,
-    MASS,
-    MOMENT,
-    PARENT,
-    POSITION,
-    PRISMATIC,
-    RATIO,
-)
-from dynamics.pose import ground_frame, link_axes, local_force, local_pose, rotated_frame
-from dynamics.vector import gather, load, scatter, store, width
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 # slots of a body in the workspace
 FRAME, ORIGIN, OMEGA, ALPHA, ACCELERATION, MOMENT_OF_FORCE, FORCE, WORLD_FRAME, WORLD_ORIGIN = (

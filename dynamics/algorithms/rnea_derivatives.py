@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import Batch
-from dynamics.inertia import (
+from dynamics.algorithms.rnea import motion_batch
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.inertia import (
     AHEAD,
     clear,
     factor_times,
@@ -26,8 +27,25 @@ from dynamics.inertia import (
     load_factor,
     load_inertia,
 )
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.node_batch import Batch
+from dynamics.kernels.outward_sweep import (
+    AXIS,
+    AXIS_RATE,
+    AXIS_RATE_2,
+    FACTOR,
+    FORCE,
+    FRAME,
+    INERTIA,
+    ORIGIN,
+    SUMS,
+    SWEPT,
+    clear_ground,
+    sweep_body,
+)
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, LINK, PARENT
+from dynamics.kernels.pose import link_axes, local_force
+from dynamics.kernels.simd import gather, load, scatter, store, width
+from dynamics.kernels.spatial_algebra import (
     add6,
     add_scaled6,
     cross_force,
@@ -45,28 +63,10 @@ from dynamics.lanes import (
     sub6,
     workspace,
 )
-from dynamics.packed import ARMATURE, COORDINATE, LINK, PARENT
-from dynamics.pose import link_axes, local_force
-from dynamics.rnea import motion_batch
-from dynamics.sweep import (
-    AXIS,
-    AXIS_RATE,
-    AXIS_RATE_2,
-    FACTOR,
-    FORCE,
-    FRAME,
-    INERTIA,
-    ORIGIN,
-    SUMS,
-    SWEPT,
-    clear_ground,
-    sweep_body,
-)
-from dynamics.vector import gather, load, scatter, store, width
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
-    from dynamics.packed import PackedModel
+    from dynamics.kernels.packed_model import PackedModel
+    from dynamics.model.model import RigidBodyModel
 
 EXTERNAL = SWEPT  # sum of the external wrenches over the subtree
 SLOTS = SWEPT + 6

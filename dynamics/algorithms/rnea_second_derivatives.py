@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import Batch
-from dynamics.inertia import (
+from dynamics.algorithms.rnea import motion_batch
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.inertia import (
     body_factor,
     clear_entries,
     factor_times,
@@ -25,8 +26,25 @@ from dynamics.inertia import (
     load_inertia,
     store_factor,
 )
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.node_batch import Batch
+from dynamics.kernels.outward_sweep import (
+    AXIS,
+    AXIS_RATE,
+    AXIS_RATE_2,
+    FACTOR,
+    FORCE,
+    FRAME,
+    INERTIA,
+    ORIGIN,
+    SUMS,
+    SWEPT,
+    clear_ground,
+    sweep_body,
+)
+from dynamics.kernels.packed_model import COORDINATE, LINK, PARENT
+from dynamics.kernels.pose import body_axes, world_motion
+from dynamics.kernels.simd import gather, width
+from dynamics.kernels.spatial_algebra import (
     add,
     add6,
     add_scaled6,
@@ -47,27 +65,9 @@ from dynamics.lanes import (
     workspace,
     zero3,
 )
-from dynamics.packed import COORDINATE, LINK, PARENT
-from dynamics.pose import body_axes, world_motion
-from dynamics.rnea import motion_batch
-from dynamics.sweep import (
-    AXIS,
-    AXIS_RATE,
-    AXIS_RATE_2,
-    FACTOR,
-    FORCE,
-    FRAME,
-    INERTIA,
-    ORIGIN,
-    SUMS,
-    SWEPT,
-    clear_ground,
-    sweep_body,
-)
-from dynamics.vector import gather, width
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 # summed over subtrees, as the sums of the sweep
 ADJOINT_FACTOR, ADJOINT_MOMENT = (

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.batch import Batch, batch_with, nodes_first
+from dynamics.algorithms.external_wrench_derivatives import load_curvature, load_partials
+from dynamics.algorithms.rnea import inverse_dynamics
+from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials, stacked_rows
+from dynamics.algorithms.rnea_second_derivatives import contracted_second
 from dynamics.errors import UnknownNameError
-from dynamics.load_derivatives import load_curvature, load_partials
-from dynamics.rnea import inverse_dynamics
-from dynamics.rnea_derivatives import inverse_dynamics_partials, stacked_rows
-from dynamics.rnea_second_derivatives import contracted_second
+from dynamics.kernels.node_batch import Batch, batch_with, nodes_first
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 MOTION = ("q", "v", "a")
 SECOND = (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))  # the planes of `contracted_second`

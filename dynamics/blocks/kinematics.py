@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.batch import Batch, batch, batch_with, nodes_first
 from dynamics.errors import UnknownNameError
-from dynamics.frames import WIDTH_OF, FrameRequests, frame_curvature, frame_requests, frame_values
-from dynamics.momentum import (
+from dynamics.kernels.node_batch import Batch, batch, batch_with, nodes_first
+from dynamics.quantities.frames import WIDTH_OF, FrameRequests, frame_curvature, frame_requests, frame_values
+from dynamics.quantities.momentum import (
     CENTRE_ROW,
     KINETIC_ROW,
     MOMENTUM_ROW,
@@ -22,8 +22,8 @@ from dynamics.momentum import (
 )
 
 if TYPE_CHECKING:
-    from dynamics.body import Frame
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.body import Frame
+    from dynamics.model.model import RigidBodyModel
 
 OF_MASSES = {
     "centre_of_mass": slice(CENTRE_ROW, CENTRE_ROW + 3),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 INVERSE_DYNAMICS = ("tau", "base_wrench", "wrench")
 
@@ -16,9 +16,9 @@ def block(model: RigidBodyModel, outputs: tuple[str, ...], loads: tuple[str, ...
     Inverse dynamics: "tau", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of links.
     """
     if any(name.partition(":")[0] in INVERSE_DYNAMICS for name in outputs) or loads:
-        from dynamics.inverse_dynamics_block import InverseDynamicsBlock
+        from dynamics.blocks.inverse_dynamics import InverseDynamicsBlock
 
         return InverseDynamicsBlock(model, outputs, loads)
-    from dynamics.kinematics_block import KinematicsBlock
+    from dynamics.blocks.kinematics import KinematicsBlock
 
     return KinematicsBlock(model, outputs)

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from dynamics.body import Body, Frame
 from dynamics.errors import DegreesWarning, DhError
-from dynamics.joint import Joint, JointLimits, Rotor, checked_rotor
-from dynamics.model import RigidBodyModel
-from dynamics.rotation import about_x, about_z
-from dynamics.validation import finite_array, finite_number, rotation_matrix
+from dynamics.model.body import Body, Frame
+from dynamics.model.joint import Joint, JointLimits, Rotor, checked_rotor
+from dynamics.model.model import RigidBodyModel
+from dynamics.model.rotation import about_x, about_z
+from dynamics.model.validation import finite_array, finite_number, rotation_matrix
 
 GROUND = "ground"
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynamics.errors import UrdfError
-from dynamics.matter import Matter
-from dynamics.model import RigidBodyModel
-from dynamics.urdf_elements import UrdfJoint, link_matter, required, urdf_joint
-from dynamics.urdf_transmission import gears
-from dynamics.urdf_tree import Assembly
-from dynamics.xml_source import xml_root
+from dynamics.formats.urdf_elements import UrdfJoint, link_matter, required, urdf_joint
+from dynamics.formats.urdf_transmission import gears
+from dynamics.formats.urdf_tree import Assembly
+from dynamics.formats.xml_source import xml_root
+from dynamics.model.matter import Matter
+from dynamics.model.model import RigidBodyModel
 
 
 def load_urdf(

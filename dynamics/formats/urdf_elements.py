@@ -10,10 +10,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from dynamics.errors import DegreesWarning, UrdfError
-from dynamics.joint import JointLimits
-from dynamics.matter import IDENTITY, NOTHING, Matter, Pose
-from dynamics.rotation import roll_pitch_yaw
-from dynamics.validation import checked_mass
+from dynamics.model.joint import JointLimits
+from dynamics.model.matter import IDENTITY, NOTHING, Matter, Pose
+from dynamics.model.rotation import roll_pitch_yaw
+from dynamics.model.validation import checked_mass
 
 JOINT_KINDS = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 
-from dynamics.body import Body, Frame
 from dynamics.errors import InertiaError, InertiaWarning, UrdfError
-from dynamics.joint import Joint
-from dynamics.matter import NOTHING, Matter, Pose
-from dynamics.validation import inertia_matrix, nearest_inertia
+from dynamics.model.body import Body, Frame
+from dynamics.model.joint import Joint
+from dynamics.model.matter import NOTHING, Matter, Pose
+from dynamics.model.validation import inertia_matrix, nearest_inertia
 
 
 @dataclass(frozen=True, eq=False)

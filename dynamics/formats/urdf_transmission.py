@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from dynamics.errors import UrdfError
-from dynamics.joint import Rotor
-from dynamics.matter import Pose
-from dynamics.urdf_elements import UrdfJoint, parsed, required
+from dynamics.formats.urdf_elements import UrdfJoint, parsed, required
+from dynamics.model.joint import Rotor
+from dynamics.model.matter import Pose
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from typing import Literal
 
 import numpy as np
 
-from dynamics.body import Body, Frame
 from dynamics.errors import UrdfError
-from dynamics.joint import Joint
-from dynamics.matter import IDENTITY, Matter
-from dynamics.urdf_elements import UrdfJoint
-from dynamics.urdf_parts import Parts, Place
-from dynamics.urdf_transmission import Gear, rotor_of
-from dynamics.validation import unit_vector
+from dynamics.formats.urdf_elements import UrdfJoint
+from dynamics.formats.urdf_parts import Parts, Place
+from dynamics.formats.urdf_transmission import Gear, rotor_of
+from dynamics.model.body import Body, Frame
+from dynamics.model.joint import Joint
+from dynamics.model.matter import IDENTITY, Matter
+from dynamics.model.validation import unit_vector
 
 Axes = tuple[tuple[str, Literal["revolute", "prismatic"], np.ndarray], ...]
 X, Y, Z = np.eye(3)

@@ -6,7 +6,7 @@ contract-only fast math: a * b + c may become one rounding, while NaN and infini
 nogil: blocks of nodes may run in several threads;
 error_model="numpy": division by zero gives infinity, not a branch to an exception in an inner loop.
 
-The cache folder's name carries a digest of every source in this package: numba notices an edit of the file
+The cache folder's name carries a digest of every source of `dynamics`: numba notices an edit of the file
 that holds a kernel, not an edit of the lane functions that were compiled into it.
 """
 
@@ -80,10 +80,11 @@ def temporary_folder() -> Path | None:
 
 
 def source_digest() -> str:
-    """Twelve hexadecimal digits that change with any edit of any source in this package."""
+    """Twelve hexadecimal digits that change with any edit of any source of `dynamics`, in any folder."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode())
+    package = Path(__file__).parents[1]
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 

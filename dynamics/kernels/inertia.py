@@ -8,8 +8,10 @@ u, (n, p) = I u its momentum. As a 6 x 6 matrix it is B[I, u] = [[(Jdot - n^)/2,
 
 from __future__ import annotations
 
-from dynamics.kernel import lane
-from dynamics.lanes import (
+from dynamics.kernels.compile import lane
+from dynamics.kernels.packed_model import INERTIA, MASS, MOMENT
+from dynamics.kernels.simd import load, same, store
+from dynamics.kernels.spatial_algebra import (
     add,
     add_scaled,
     constant3,
@@ -27,8 +29,6 @@ from dynamics.lanes import (
     sub,
     symmetric_times,
 )
-from dynamics.packed import INERTIA, MASS, MOMENT
-from dynamics.vector import load, same, store
 
 AHEAD = 8  # blocks
 

@@ -15,7 +15,7 @@ import numpy as np
 from dynamics.errors import ShapeError
 
 if TYPE_CHECKING:
-    from dynamics.packed import PackedModel
+    from dynamics.kernels.packed_model import PackedModel
 
 FLOAT = np.dtype(np.float64)
 CACHE_LINE = 64  # bytes

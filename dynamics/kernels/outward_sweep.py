@@ -6,7 +6,8 @@ what the ground carries is the sum at body 0.
 
 from __future__ import annotations
 
-from dynamics.inertia import (
+from dynamics.kernels.compile import lane
+from dynamics.kernels.inertia import (
     body_factor,
     body_inertia,
     clear,
@@ -15,8 +16,9 @@ from dynamics.inertia import (
     store_factor,
     store_inertia,
 )
-from dynamics.kernel import lane
-from dynamics.lanes import (
+from dynamics.kernels.packed_model import PARENT, POSITION
+from dynamics.kernels.pose import ground_frame, joint_axis, world_pose
+from dynamics.kernels.spatial_algebra import (
     add6,
     add_scaled6,
     constant3,
@@ -29,8 +31,6 @@ from dynamics.lanes import (
     store6,
     store_frame,
 )
-from dynamics.packed import PARENT, POSITION
-from dynamics.pose import ground_frame, joint_axis, world_pose
 
 # slots of a body in the workspace, in three stages; kernels add their own after the last stage they need
 AXIS, FRAME, ORIGIN, POSED = 0, 6, 15, 18  # S

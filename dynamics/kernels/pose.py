@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dynamics.kernel import lane
-from dynamics.lanes import (
+from dynamics.kernels.compile import lane
+from dynamics.kernels.packed_model import BASIS, OFFSET, POSITION, PRISMATIC, RATIO, ROTATION
+from dynamics.kernels.sincos import sincos
+from dynamics.kernels.spatial_algebra import (
     add,
     add_scaled,
     constant3,
@@ -16,8 +18,6 @@ from dynamics.lanes import (
     sub,
     zero3,
 )
-from dynamics.packed import BASIS, OFFSET, POSITION, PRISMATIC, RATIO, ROTATION
-from dynamics.sincos import sincos
 
 
 @lane

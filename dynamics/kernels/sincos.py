@@ -11,7 +11,7 @@ import cmath
 
 from numba.extending import overload
 
-from dynamics.vector import lanes_type, nearest
+from dynamics.kernels.simd import lanes_type, nearest
 
 QUARTER_TURNS_PER_RADIAN = 0.6366197723675814
 # pi / 2 in three parts; the first two leave room for an exact product with up to 2^28 quarter turns.

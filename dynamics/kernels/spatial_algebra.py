@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.kernel import lane
-from dynamics.vector import gather, load, same, scatter, store, width
+from dynamics.kernels.compile import lane
+from dynamics.kernels.simd import gather, load, same, scatter, store, width
 
 # --- vectors ------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynamics.errors import ModelError
-from dynamics.joint import Joint
-from dynamics.validation import (
+from dynamics.model.joint import Joint
+from dynamics.model.validation import (
     checked_mass,
     checked_name,
     checked_reference,

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dynamics.errors import DegreesWarning, JointError
-from dynamics.validation import (
+from dynamics.model.validation import (
     checked_mass,
     checked_name,
     checked_reference,

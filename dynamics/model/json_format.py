@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamics.body import Body, Frame
 from dynamics.errors import JsonError
-from dynamics.joint import Joint, JointLimits, Rotor
-from dynamics.model import RigidBodyModel
+from dynamics.model.body import Body, Frame
+from dynamics.model.joint import Joint, JointLimits, Rotor
+from dynamics.model.model import RigidBodyModel
 
 FORMAT = "rigid-body model"
 VERSION = 1

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynamics.errors import InertiaError
-from dynamics.joint import Joint
-from dynamics.rotation import about_axis
+from dynamics.model.joint import Joint
+from dynamics.model.rotation import about_axis
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 # A point mass on its own axis leaves (1e-16 m)^2; the lightest finger of a large robot has 1e-9 of the
 # largest entry.

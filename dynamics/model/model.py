@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynamics.body import Body, Frame
 from dynamics.errors import JointError, ModelError, UnknownNameError
-from dynamics.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
-from dynamics.validation import finite_array
+from dynamics.model.body import Body, Frame
+from dynamics.model.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
+from dynamics.model.validation import finite_array
 
 ROTOR_MODES = ("exact", "armature", "none")
 
@@ -71,7 +71,7 @@ class RigidBodyModel:
         for array in (self.parent, self.coordinate):  # computing them is their check
             array.flags.writeable = False
         self._check_limits()
-        from dynamics.mass_check import check_mass_matrix
+        from dynamics.model.mass_check import check_mass_matrix
 
         check_mass_matrix(self)
 
@@ -178,7 +178,7 @@ class RigidBodyModel:
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        from dynamics.model_table import model_table
+        from dynamics.model.table import model_table
 
         return model_table(self)
 
@@ -187,14 +187,14 @@ class RigidBodyModel:
 
     def to_json(self) -> str:
         """The model as JSON text; `from_json` gives the same floats back, bit for bit."""
-        from dynamics.model_json import model_to_json
+        from dynamics.model.json_format import model_to_json
 
         return model_to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> RigidBodyModel:
         """The model saved by `to_json`; JsonError when the text is none, ModelError when it cannot exist."""
-        from dynamics.model_json import model_from_json
+        from dynamics.model.json_format import model_from_json
 
         return model_from_json(text)
 
@@ -203,25 +203,25 @@ class RigidBodyModel:
     @cached_property
     def packed(self) -> Any:
         """The few flat arrays that kernels read, made once per model."""
-        from dynamics.packed import pack
+        from dynamics.kernels.packed_model import pack
 
         return pack(self)
 
     def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
         """The block with these outputs and exact derivatives that trajectory optimization evaluates."""
-        from dynamics.blocks import block
+        from dynamics.blocks.model_block import block
 
         return block(self, tuple(outputs), tuple(loads))
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """a = M(q)^-1 (tau - bias(q, v)), (..., n): `aba` without external wrenches."""
-        from dynamics.aba import aba
+        from dynamics.algorithms.aba import aba
 
         return aba(self, q, v, tau)
 
     def skeleton(self, q: np.ndarray) -> np.ndarray:
         """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
-        from dynamics.kinematics import skeleton
+        from dynamics.quantities.kinematics import skeleton
 
         return skeleton(self, q)
 

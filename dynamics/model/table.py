@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dynamics.body import Body
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.body import Body
+    from dynamics.model.model import RigidBodyModel
 
 HEADER = ("q", "joint", "kind", "link", "on", "mass", "centre of mass", "limits", "rate", "torque", "gear")
 UNITS = ("", "", "", "", "", "kg", "m", "rad, m", "1/s", "N m, N", "")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dynamics.body import Body, Frame
 from dynamics.errors import TreeError
+from dynamics.model.body import Body, Frame
 
 
 def check_unique(names: Iterable[str], what: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynamics.errors import ShapeError
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.linkage import Link, Linkage, linkage_of
 
 

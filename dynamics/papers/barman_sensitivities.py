@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.barman import (
     Forces,
     InnerForces,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.linkage import Linkage, as_linkage
 from dynamics.papers.spatial import BodyFactor, body_factor, motion_cross
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.coriolis_algorithm import velocity_pass
 from dynamics.papers.linkage import Linkage, as_linkage
 from dynamics.papers.spatial import BodyFactor

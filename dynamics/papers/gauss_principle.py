@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.errors import InertiaError
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.geared_joint import BodyState, geared_joints, joint_states
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.joint_motion import Screw
 from dynamics.papers.linkage import Link, linkage_of
 from dynamics.papers.spatial import motion_cross, transform

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.joint_motion import JointMotion, Screw
 from dynamics.papers.spatial import spatial_inertia, transform
 

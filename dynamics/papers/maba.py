@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.geared_joint import geared_joints, joint_states
 
 

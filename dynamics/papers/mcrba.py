@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.body_jacobians import body_jacobians
 from dynamics.papers.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.linkage import linkage_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.mcrba import gravity_forces
 from dynamics.papers.safeea import christoffel_symbols_serial

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.linkage import linkage_of
 from dynamics.papers.serial_chain import SerialChain, serial_chain
 

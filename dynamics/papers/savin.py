@@ -15,7 +15,7 @@ import numpy as np
 from dynamics.papers.linkage import Linkage, linkage_of
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.errors import ShapeError, TreeError
-from dynamics.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel
 from dynamics.papers.linkage import linkage_of
 from dynamics.papers.spatial import hat
 

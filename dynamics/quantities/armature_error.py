@@ -14,7 +14,7 @@ import numpy as np
 from dynamics.errors import ShapeError
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 SAMPLES = 201
 
@@ -51,7 +51,7 @@ def armature_error(model: RigidBodyModel, trajectory: Any) -> ArmatureError:
     trajectory : (q, v, a), arrays (samples, n), or anything with q(t), v(t), a(t) and a duration in seconds
     Raises ShapeError for anything else. Source: Echeandia (2020), tables 4.3 to 4.5.
     """
-    from dynamics.rnea import rnea
+    from dynamics.algorithms.rnea import rnea
 
     q, v, a = _samples(trajectory)
     exact = rnea(model.with_rotors("exact"), q, v, a)

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.outward_sweep import AXIS, FRAME, MOVED, ORIGIN, VELOCITY, clear_pose, move, place
+from dynamics.kernels.packed_model import BASIS, COORDINATE, PARENT
+from dynamics.kernels.pose import rotated_frame
+from dynamics.kernels.simd import gather, width
+from dynamics.kernels.spatial_algebra import (
     add,
     constant3,
     constant_frame,
@@ -33,15 +37,11 @@ from dynamics.lanes import (
     workspace,
     zero3,
 )
-from dynamics.packed import BASIS, COORDINATE, PARENT
-from dynamics.pose import rotated_frame
-from dynamics.sweep import AXIS, FRAME, MOVED, ORIGIN, VELOCITY, clear_pose, move, place
-from dynamics.vector import gather, width
 
 if TYPE_CHECKING:
-    from dynamics.batch import Batch
-    from dynamics.body import Frame
-    from dynamics.model import RigidBodyModel
+    from dynamics.kernels.node_batch import Batch
+    from dynamics.model.body import Frame
+    from dynamics.model.model import RigidBodyModel
 
 # columns of `requests`: the body, then the first row of each output, -1 = not wanted
 BODY, POSITION_ROW, ORIENTATION_ROW, VELOCITY_ROW = 0, 1, 2, 3

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import batch
 from dynamics.errors import DynamicsError, ShapeError
+from dynamics.kernels.node_batch import batch
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.batch import Batch, batch
-from dynamics.frames import frame_requests, frame_values
-from dynamics.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
+from dynamics.kernels.node_batch import Batch, batch
+from dynamics.quantities.frames import frame_requests, frame_values
+from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
 
 if TYPE_CHECKING:
-    from dynamics.model import RigidBodyModel
+    from dynamics.model.model import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

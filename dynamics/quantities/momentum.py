@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.inertia import body_inertia, increase_slots, inertia_times, load_inertia, store_inertia
-from dynamics.kernel import kernel, lane
-from dynamics.lanes import (
+from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.inertia import body_inertia, increase_slots, inertia_times, load_inertia, store_inertia
+from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, POSITION
+from dynamics.kernels.simd import gather, load, same, scatter, width
+from dynamics.kernels.spatial_algebra import (
     add6,
     constant3,
     cross,
@@ -37,13 +40,10 @@ from dynamics.lanes import (
     sub6,
     workspace,
 )
-from dynamics.packed import ARMATURE, COORDINATE, PARENT, POSITION
-from dynamics.sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.vector import gather, load, same, scatter, width
 
 if TYPE_CHECKING:
-    from dynamics.batch import Batch
-    from dynamics.model import RigidBodyModel
+    from dynamics.kernels.node_batch import Batch
+    from dynamics.model.model import RigidBodyModel
 
 INERTIA, MOMENTUM = MOVED, MOVED + 10  # summed over subtrees
 SLOTS = MOVED + 16

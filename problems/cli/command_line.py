@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
-    from trajopt.verify import Report
+    from trajopt.solution.solution import Solution
+    from trajopt.verification.verify import Report
 
 CONVERGED, NOT_CONVERGED, MISUSE = 0, 1, 2
 FIGURES = ("torques", "joint_forces", "joints", "motion")
@@ -98,7 +98,7 @@ def list_problems(name: str | None) -> None:
         for known, description in catalogue.descriptions().items():
             click.echo(f"{known:<{width}}  {description}")
         return
-    from problems.problem_file import imported, is_problem_file
+    from problems.cli.problem_file import imported, is_problem_file
     from problems.recipe import defaults_of
 
     module = imported(Path(name)) if is_problem_file(name) else catalogue.module(name)
@@ -156,9 +156,9 @@ def solve(
 ) -> None:
     """Solve a problem and write solution.npz and summary.json."""
     import trajopt
-    from problems.literal import assignment
-    from problems.problem_file import build_named
-    from problems.summary import summary, write_json, write_text
+    from problems.cli.literal import assignment
+    from problems.cli.problem_file import build_named
+    from problems.cli.summary import summary, write_json, write_text
 
     refine = None if certify is None else trajopt.Certified(tol=certify)
     question = build_named(problem, dict(assignment(text) for text in assignments))
@@ -221,9 +221,9 @@ def sweep(
     cold: bool,
 ) -> None:
     """Solve a problem for all combinations of parameters and write table.csv and one solution for each."""
-    from problems import sweep as grid
-    from problems.literal import assignment
-    from problems.problem_file import build_named
+    from problems.cli import sweep as grid
+    from problems.cli.literal import assignment
+    from problems.cli.problem_file import build_named
 
     axes = grid.axes_of(assignments)
     settings = dict(assignment(text) for text in options)
@@ -304,7 +304,7 @@ def adjusted(solver: Any, options: dict[str, Any]) -> Any:
 def loaded(file: Path, problem: str | None) -> Solution:
     """A saved solution, with the user's problem built again where its file is named."""
     import trajopt
-    from problems.problem_file import build_named, is_problem_file
+    from problems.cli.problem_file import build_named, is_problem_file
     from trajopt.errors import SolutionFileError
 
     solution = trajopt.Solution.load(file)
@@ -357,7 +357,7 @@ def conclude(solution: Solution, report: Report) -> None:
     else:
         lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
     if not solution.converged and solution.certificate is None:
-        from trajopt.diagnosis import repeated_equations
+        from trajopt.verification.diagnosis import repeated_equations
 
         lines += repeated_equations(solution)
     click.echo("\n".join(lines), err=True)

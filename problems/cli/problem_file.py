@@ -14,7 +14,7 @@ from dynamics.errors import DynamicsError
 from problems import catalogue
 from problems.recipe import recipe
 from trajopt.errors import ProblemError, TrajoptError
-from trajopt.problem import Problem
+from trajopt.problem.problem import Problem
 
 
 def is_problem_file(name_or_path: str) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trajopt.whole_file import whole_file
+from trajopt.atomic_file import whole_file
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
-    from trajopt.verify import Report
+    from trajopt.solution.solution import Solution
+    from trajopt.verification.verify import Report
 
 
 def summary(solution: Solution, report: Report | None) -> dict[str, Any]:

@@ -16,15 +16,15 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from problems.literal import literal
-from problems.problem_file import build_named
-from problems.summary import finite, words, write_text
+from problems.cli.literal import literal
+from problems.cli.problem_file import build_named
+from problems.cli.summary import finite, words, write_text
 from trajopt.errors import OptionError, TrajoptError, UnknownNameError
-from trajopt.solver import Status
+from trajopt.solvers.solver import Status
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
-    from trajopt.solver import Solver
+    from trajopt.solution.solution import Solution
+    from trajopt.solvers.solver import Solver
 
 RESULTS = ("status", "converged", "duration", "objective", "iterations", "seconds", "kkt_error")
 OPENING, CLOSING, QUOTES = "([{", ")]}", "'\""
@@ -101,7 +101,7 @@ def sweep(
     problem or parameter that does not exist, OptionError for a wrong number of processes, before anything is
     solved; what a point raises stands in its row.
     """
-    from trajopt.multistart import Packed
+    from trajopt.studies.multistart import Packed
 
     points = list(enumerate(grid(axes)))
     parts = _parts(points, processes)

@@ -7,7 +7,8 @@ import dynamics
 import trajopt
 from problems import hop
 from trajopt import errors
-from trajopt.use import Neighbours, selected_nodes, selection
+from trajopt.splines.node_sets import Neighbours, selected_nodes
+from trajopt.transcription.row_groups import selection
 
 G = hop.GRAVITY
 MASS = hop.WEIGHT / G

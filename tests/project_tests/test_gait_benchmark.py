@@ -10,7 +10,7 @@ from benchmarks.gait.figures import points_figure, sweep_figure
 from benchmarks.gait.runs import coarse_split, seconds_by_part
 from benchmarks.gait.symbolic_body import SymbolicBody
 from problems import planar_walker
-from problems.human.model import skeleton
+from problems.human.body.model import skeleton
 
 RESULT = {
     "objective": 0.11, "effort": 0.1, "per_metre": 0.2,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from problems.human.credibility import Criterion
-from problems.human.walking import DEMANDS
+from problems.human.assessment.criteria import Criterion
+from problems.human.gait.step_constraints import DEMANDS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

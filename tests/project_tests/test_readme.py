@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -44,7 +44,7 @@ def test_the_test_command_is_the_one_that_ci_runs():
 
 
 def test_the_commands_shown_are_commands_that_exist():
-    from problems.command_line import main
+    from problems.cli.command_line import main
 
     shown = {
         line.split()[1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import trajopt
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 def test_a_problem_is_solved_kept_and_drawn(tmp_path, capsys):

@@ -134,7 +134,7 @@ class CubicTerm:
         return (CubicSpringBlock(),)
 
     def __pow__(self, exponent):
-        from trajopt.terms import squared
+        from trajopt.terms.arithmetic import squared
 
         return squared(self, exponent)
 
@@ -156,7 +156,7 @@ class TwoLinkArm:
     def block(self, outputs, loads=()):
         import casadi
 
-        from trajopt.expression import trace
+        from trajopt.graph.expression import trace
 
         whole, lever, outer = self._coefficients()
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trajopt.block import Array, Block, Pairs, Values
-from trajopt.graph import Graph
+from trajopt.arrays import Array
+from trajopt.graph.block import Block, Pairs, Values
+from trajopt.graph.graph import Graph
 
 
 class Link(NamedTuple):

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.block import Array, Pairs, Values
+from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.graph.block import Pairs, Values
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.block import Array, Pairs, Values
+from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError, TrajoptError
-from trajopt.quantity_names import term_of
+from trajopt.graph.block import Pairs, Values
+from trajopt.graph.names import term_of
 
 
 class NodeSymbols:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trajopt.block import Block, Square, SquareTimesDuration, TimesDuration
-from trajopt.graph import Graph
-from trajopt.layout import CLOCK_LEAVES
+from trajopt.graph.block import Block
+from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
+from trajopt.graph.graph import Graph
+from trajopt.graph.leaves import CLOCK_LEAVES
 
 
 def fused(graph: Graph, used: Iterable[str]) -> Graph:
@@ -25,7 +26,7 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
         if len(cluster) == 1:
             blocks += cluster
         elif any(hasattr(block, "is_traced") for block in cluster):
-            from trajopt.expression import joined
+            from trajopt.graph.expression import joined
 
             blocks.append(joined(cluster, graph.width, wanted))
         else:

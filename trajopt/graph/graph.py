@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from trajopt.block import Array, Block, Pairs, Values
+from trajopt.arrays import Array
 from trajopt.errors import GraphCycleError, UnknownNameError
+from trajopt.graph.block import Block, Pairs, Values
 
 
 class Graph:

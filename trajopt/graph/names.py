@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.block import Block
-from trajopt.layout import SPLINE_LEAVES
+from trajopt.graph.block import Block
+from trajopt.graph.leaves import SPLINE_LEAVES
 
 _PREFIX = "term:"
 _INTEGRAND = " dt"

@@ -10,27 +10,27 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-# exported name -> module that defines it
+# exported name -> module of trajopt that defines it
 _HOME = {
-    "effort": "efforts",
-    "power": "efforts",
-    "mechanical_work": "efforts",
-    "energy": "efforts",
-    "smoothness": "efforts",
-    "distance_to_data": "tracking",
-    "position_error": "tracking",
-    "orientation_error": "tracking",
-    "frame_at": "tracking",
-    "force_norm": "joint_forces",
-    "moment_norm": "joint_forces",
-    "sphere_clearance": "clearance",
-    "capsule_clearance": "clearance",
-    "self_clearance": "clearance",
-    "manipulability": "manipulability",
-    "limit_torque_rate": "torque_rates",
-    "symmetric": "symmetry",
-    "weighted": "weights",
-    "pareto_front": "weights",
+    "effort": "library.efforts",
+    "power": "library.efforts",
+    "mechanical_work": "library.efforts",
+    "energy": "library.efforts",
+    "smoothness": "library.efforts",
+    "distance_to_data": "library.tracking",
+    "position_error": "library.tracking",
+    "orientation_error": "library.tracking",
+    "frame_at": "library.tracking",
+    "force_norm": "library.joint_forces",
+    "moment_norm": "library.joint_forces",
+    "sphere_clearance": "library.clearance",
+    "capsule_clearance": "library.clearance",
+    "self_clearance": "library.clearance",
+    "manipulability": "library.manipulability",
+    "limit_torque_rate": "library.torque_rates",
+    "symmetric": "library.symmetry",
+    "weighted": "library.weights",
+    "pareto_front": "studies.pareto",
 }
 
 __all__ = list(_HOME)
@@ -39,7 +39,7 @@ __all__ = list(_HOME)
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'trajopt.library' has no attribute {name!r}")
-    return getattr(import_module(f"trajopt.library.{_HOME[name]}"), name)
+    return getattr(import_module(f"trajopt.{_HOME[name]}"), name)
 
 
 class _Package(ModuleType):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.errors import OptionError
 from trajopt.library.tracking import _vector
-from trajopt.terms import ExpressionTerm
+from trajopt.terms.term import ExpressionTerm
 
 ROUNDING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
 

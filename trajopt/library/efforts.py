@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt import terms
 from trajopt.errors import OptionError
-from trajopt.terms import ExpressionTerm
+from trajopt.terms import term as terms
+from trajopt.terms.term import ExpressionTerm
 
 
 def effort(limits: ArrayLike) -> Any:

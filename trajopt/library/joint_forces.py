@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trajopt.errors import OptionError
-from trajopt.terms import ExpressionTerm
+from trajopt.terms.term import ExpressionTerm
 
 
 def force_norm(joint: str, rounding: float = 1e-3) -> ExpressionTerm:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.block import Array, Dynamics, Pairs, Values
-from trajopt.block_term import BlockTerm, block_term
+from trajopt.arrays import Array
+from trajopt.graph.block import Dynamics, Pairs, Values
+from trajopt.terms.block_term import BlockTerm, block_term
 
 ROUNDING = 1e-8  # relative: two ways to the same slope agree to better than this
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt import terms
 from trajopt.errors import UnknownNameError
+from trajopt.terms import term as terms
 
 
 def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] = ()) -> None:

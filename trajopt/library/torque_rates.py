@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.terms import ExpressionTerm
-from trajopt.use import Neighbours
+from trajopt.splines.node_sets import Neighbours
+from trajopt.terms.term import ExpressionTerm
 
 
 def limit_torque_rate(problem: Any, rate: Any) -> None:

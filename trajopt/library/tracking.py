@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.errors import ShapeError
-from trajopt.terms import ExpressionTerm, Quantity, position
+from trajopt.terms.term import ExpressionTerm, Quantity, position
 
 
 def distance_to_data(quantity: Any, data: Quantity) -> Any:

@@ -15,7 +15,7 @@ from trajopt.errors import SolutionFileError, UnknownNameError, near_matches
 from trajopt.plot.style import LIMIT_COLOUR, line_of, panels, settings, times, title
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a torque counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches

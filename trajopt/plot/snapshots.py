@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trajopt.errors import OptionError
-from trajopt.plane import checked_segments, plane
 from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, settings, title
+from trajopt.solution.skeleton_view import checked_segments, plane
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 PATH_SAMPLES = 300
 MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 #: Okabe and Ito, Color Universal Design (2008), the darkest first; their yellow is too pale for a line.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from trajopt.block import Block
 from trajopt.errors import ProblemError, ShapeError
+from trajopt.graph.block import Block
 
 PARTS = {
     "n": "the number of coordinates",

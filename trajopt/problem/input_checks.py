@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
-from trajopt.statements import Over
-from trajopt.use import ArcNodes, Neighbours
+from trajopt.problem.statements import Over
+from trajopt.splines.node_sets import ArcNodes, Neighbours
 
 
 def numbers(value: Any, what: str) -> NDArray[np.float64]:

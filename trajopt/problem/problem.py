@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt import terms
-from trajopt.block import Block, Dynamics
-from trajopt.bounds import bound_of, checked_over, numbers, unknown
-from trajopt.data import Data, DataBlock, data_of
 from trajopt.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
@@ -20,14 +16,18 @@ from trajopt.errors import (
     UnknownNameError,
     near_matches,
 )
-from trajopt.layout import CLOCK_LEAVES, SPLINE_LEAVES
-from trajopt.own_dynamics import check_dynamics
-from trajopt.quantity_names import FIXED_NAMES, JOINT_QUANTITIES, bare, names_of_term, term_of
-from trajopt.statements import Constraint, Cost, Extra, Over, Parameter, Periodicity, Recipe
-from trajopt.trajectory import Trajectory
+from trajopt.graph.block import Block, Dynamics
+from trajopt.graph.data import Data, DataBlock, data_of
+from trajopt.graph.leaves import CLOCK_LEAVES, SPLINE_LEAVES
+from trajopt.graph.names import FIXED_NAMES, JOINT_QUANTITIES, bare, names_of_term, term_of
+from trajopt.problem.dynamics_check import check_dynamics
+from trajopt.problem.input_checks import bound_of, checked_over, numbers, unknown
+from trajopt.problem.statements import Constraint, Cost, Extra, Over, Parameter, Periodicity, Recipe
+from trajopt.splines.trajectory import Trajectory
+from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solver import Solver
+    from trajopt.solvers.solver import Solver
 
 
 @dataclass(eq=False)
@@ -233,7 +233,7 @@ class Problem:
         curves behind the joints'.
         """
         if hasattr(q, "curve"):
-            from trajopt.warm_start import guess_from
+            from trajopt.problem.guess import guess_from
 
             guess_from(self, q)
             return

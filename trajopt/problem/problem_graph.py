@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trajopt.block import Block, Renamed, TimesDuration
 from trajopt.errors import GraphCycleError
-from trajopt.graph import Graph
-from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
-from trajopt.own_dynamics import block_of
-from trajopt.problem import Problem
-from trajopt.quantity_names import term_of
-from trajopt.terms import INVERSE_DYNAMICS
+from trajopt.graph.block import Block
+from trajopt.graph.elementary import Renamed, TimesDuration
+from trajopt.graph.graph import Graph
+from trajopt.graph.leaves import CLOCK_LEAVES, parameter_leaf, spline_leaves
+from trajopt.graph.names import term_of
+from trajopt.problem.dynamics_check import block_of
+from trajopt.problem.problem import Problem
+from trajopt.terms.term import INVERSE_DYNAMICS
 
 LOADED = ("tau", "wrench")  # what a load changes
 LOAD = "load:"  # the inputs of a dynamics block that carry loads

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.use import ArcNodes, Neighbours
+from trajopt.splines.node_sets import ArcNodes, Neighbours
 
 # "path", "start", "end", a window of normalised time, the nodes of an arc, or pairs of neighbours
 Over = str | tuple[float, float] | ArcNodes | Neighbours

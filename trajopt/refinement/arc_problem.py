@@ -24,17 +24,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt import terms
-from trajopt.bspline import SplineBasis
-from trajopt.detection import limit_order
-from trajopt.excess import path_limits_of
-from trajopt.problem import Constraint, Problem
-from trajopt.switching import Saturation, Structure
-from trajopt.trajectory import Arc, Trajectory
-from trajopt.use import ArcNodes
+from trajopt.problem.problem import Constraint, Problem
+from trajopt.refinement.structure_detection import limit_order
+from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.solution.violation import path_limits_of
+from trajopt.splines.basis import SplineBasis
+from trajopt.splines.node_sets import ArcNodes
+from trajopt.splines.trajectory import Arc, Trajectory
+from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 SHORTEST_ARC = 1e-4  # of the whole duration, lower bound of an arc while its structure is being tested
 SETTLING_WEIGHT, SETTLING = 1e-2, "settling of joints that the optimum leaves free"

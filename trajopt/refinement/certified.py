@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.budget import SAME_MOTION, Budget, Stopped
-from trajopt.certificate import Certificate
 from trajopt.errors import OptionError
-from trajopt.excess import largest_excesses, local_maxima, path_limits
-from trajopt.refinement import moved
-from trajopt.slowing import slowed
-from trajopt.solution import Solution
-from trajopt.solver import Callback, Solver, check_positive
-from trajopt.structure_search import HIGHEST_DEGREE, Search, solved
-from trajopt.trajectory import Trajectory
+from trajopt.refinement.knots import moved
+from trajopt.refinement.structure_search import HIGHEST_DEGREE, Search, solved
+from trajopt.refinement.time_scaling import slowed
+from trajopt.solution.certificate import Certificate
+from trajopt.solution.solution import Solution
+from trajopt.solution.violation import largest_excesses, local_maxima, path_limits
+from trajopt.solvers.solver import Callback, Solver, check_positive
+from trajopt.solvers.time_budget import SAME_MOTION, Budget, Stopped
+from trajopt.splines.trajectory import Trajectory
 
 __all__ = ["Certificate", "Certified"]
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.bspline import SplineBasis
 from trajopt.errors import OptionError, ShapeError
-from trajopt.excess import path_limits
-from trajopt.problem import Constraint, Problem
-from trajopt.trajectory import Arc, Trajectory
+from trajopt.problem.problem import Constraint, Problem
+from trajopt.solution.violation import path_limits
+from trajopt.splines.basis import SplineBasis
+from trajopt.splines.trajectory import Arc, Trajectory
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
-    from trajopt.solver import NLP, Callback, Result, Solver, WarmStart
+    from trajopt.solution.solution import Solution
+    from trajopt.solvers.solver import NLP, Callback, Result, Solver, WarmStart
 
 SAMPLES_PER_SPAN = 16
 MARKED = 0.1  # of the largest indicator: spans above it are split
@@ -56,7 +56,7 @@ class Refined:
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """The last solution that converged; its knots are where they were needed."""
-        from trajopt.structure_search import solved
+        from trajopt.refinement.structure_search import solved
 
         best = solution
         for _ in range(self.rounds):
@@ -133,7 +133,7 @@ def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:
 
 def moved(solution: Solution, trajectory: Trajectory) -> Problem:
     """A solution's problem on another trajectory of as many arcs, started from the solution's motion."""
-    from trajopt.arcs import with_trajectory
+    from trajopt.refinement.arc_problem import with_trajectory
 
     problem = with_trajectory(solution.problem, trajectory)
     problem.parameters = dict(problem.parameters)  # the copy's own: their guesses change

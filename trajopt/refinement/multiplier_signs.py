@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arcs import AT_START, HELD, gauss_weights, of_arc
-from trajopt.correction import Contradiction
-from trajopt.detection import limit_order
-from trajopt.excess import path_limits_of
-from trajopt.problem import Constraint, Problem
-from trajopt.switching import Saturation, Structure
+from trajopt.problem.problem import Constraint, Problem
+from trajopt.refinement.arc_problem import AT_START, HELD, gauss_weights, of_arc
+from trajopt.refinement.structure_correction import Contradiction
+from trajopt.refinement.structure_detection import limit_order
+from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.solution.violation import path_limits_of
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 
 @dataclass(frozen=True)

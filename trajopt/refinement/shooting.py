@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.errors import ProblemError
-from trajopt.excess import path_limits
-from trajopt.switching import Structure
+from trajopt.solution.switching_structure import Structure
+from trajopt.solution.violation import path_limits
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-13
 STEP = 1e-6  # of a duration, for central differences of the end state

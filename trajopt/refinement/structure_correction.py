@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arcs import free_arcs, gauss_points
-from trajopt.detection import limit_order
-from trajopt.excess import Excess, path_limits
-from trajopt.switching import Saturation, Structure
+from trajopt.refinement.arc_problem import free_arcs, gauss_points
+from trajopt.refinement.structure_detection import limit_order
+from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.solution.violation import Excess, path_limits
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 COLLAPSED = 1e-3  # of the whole duration: an arc shorter than this was no switching interval
 ACTIVE = 1e-5  # of the objective: a multiplier of a slack limit above this holds the optimum back

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.excess import path_limits
-from trajopt.problem import Constraint, Problem
-from trajopt.quantities import graph_of
-from trajopt.switching import Run, Saturation, Structure
+from trajopt.problem.problem import Constraint, Problem
+from trajopt.problem.problem_graph import graph_of
+from trajopt.solution.switching_structure import Run, Saturation, Structure
+from trajopt.solution.violation import path_limits
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 FLOOR = 1e-3  # of the objective: multipliers below SIGNIFICANT times this hold nothing back
 SIGNIFICANT = 1e-5  # of the largest multiplier; an interior-point solve leaves 1e-9 where a limit is slack

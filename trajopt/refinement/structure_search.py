@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.arcs import ArcSettings, arc_problem, is_free, read_back
-from trajopt.budget import NEAR_BOUNDS, NEAR_START, Budget
-from trajopt.certificate import Certificate, signs_of
-from trajopt.correction import (
+from trajopt.errors import TrajoptError
+from trajopt.problem.problem import Problem
+from trajopt.refinement.arc_problem import ArcSettings, arc_problem, is_free, read_back
+from trajopt.refinement.knots import doubled, halved_where_it_pays, indicator
+from trajopt.refinement.multiplier_signs import held_signs
+from trajopt.refinement.structure_correction import (
     COLLAPSED,
     CONTRADICTED,
     SETTLED,
@@ -34,18 +36,16 @@ from trajopt.correction import (
     without_collapsed,
     without_idle,
 )
-from trajopt.detection import SAME_RUN, Reading, detect, is_regular
-from trajopt.errors import TrajoptError
-from trajopt.excess import Excess, largest_excesses, path_limits, relative_excesses
-from trajopt.holding import held_signs
-from trajopt.problem import Problem
-from trajopt.refinement import doubled, halved_where_it_pays, indicator
-from trajopt.solution import Solution
-from trajopt.solver import Solver, Status
-from trajopt.switching import Structure
+from trajopt.refinement.structure_detection import SAME_RUN, Reading, detect, is_regular
+from trajopt.solution.certificate import Certificate, signs_of
+from trajopt.solution.solution import Solution
+from trajopt.solution.switching_structure import Structure
+from trajopt.solution.violation import Excess, largest_excesses, path_limits, relative_excesses
+from trajopt.solvers.solver import Solver, Status
+from trajopt.solvers.time_budget import NEAR_BOUNDS, NEAR_START, Budget
 
 if TYPE_CHECKING:
-    from trajopt.certified import Certified
+    from trajopt.refinement.certified import Certified
 
 HIGHEST_DEGREE = 16  # beyond it the monomials behind the basis lose more digits than the degree gains
 UNCONFIRMED = 1e-2  # of the range between limits: a larger excess means a wrong structure, not a low degree
@@ -82,7 +82,7 @@ MOST_WASTED = 800  # in all: beyond them knots are still refined, but no more st
 
 def solved(problem: Problem, solver: Solver) -> Solution:
     """Transcribe and solve."""
-    from trajopt.transcription import transcribe
+    from trajopt.transcription.transcribe import transcribe
 
     nlp = transcribe(problem)
     return Solution.of(problem, nlp, solver.solve(nlp))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.excess import Excess, largest_excesses, path_limits, relative_excesses
+from trajopt.solution.violation import Excess, largest_excesses, path_limits, relative_excesses
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 MOST = 0.02  # of the duration: more asks for another motion, not for a slower one
 ATTEMPTS = 10

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.diagnosis import Labels
-from trajopt.transcription import transcribe
-from trajopt.use import Neighbours, selected_nodes
+from trajopt.splines.node_sets import Neighbours, selected_nodes
+from trajopt.transcription.transcribe import transcribe
+from trajopt.verification.diagnosis import Labels
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 ACTIVE = 1e-6  # of the largest multiplier of the constraint: what counts as holding the optimum back
 MATTERS = 1e-6  # of the objective: what giving way by all of its limit must bring for a constraint to count

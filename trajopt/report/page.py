@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.active import ActiveConstraint, active_constraints, labels_of, matters, times_of_rows
-from trajopt.chart import COLOURS, line_chart, motion_chart
-from trajopt.plane import checked_segments, plane
-from trajopt.terms import Quantity
+from trajopt.report.active_constraints import (
+    ActiveConstraint,
+    active_constraints,
+    labels_of,
+    matters,
+    times_of_rows,
+)
+from trajopt.report.svg_chart import COLOURS, line_chart, motion_chart
+from trajopt.solution.skeleton_view import checked_segments, plane
+from trajopt.terms.term import Quantity
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 __all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]
 

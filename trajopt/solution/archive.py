@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.bspline import SplineBasis
-from trajopt.curve import Curve
+from trajopt.atomic_file import unreadable, whole_file
 from trajopt.errors import SolutionFileError
-from trajopt.problem import Problem
-from trajopt.solver import Status, WarmStart
-from trajopt.statements import Recipe
-from trajopt.whole_file import unreadable, whole_file
+from trajopt.problem.problem import Problem
+from trajopt.problem.statements import Recipe
+from trajopt.solvers.solver import Status, WarmStart
+from trajopt.splines.basis import SplineBasis
+from trajopt.splines.curve import Curve
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 FORMAT = "trajopt solution"
 VERSION = 1
@@ -56,7 +56,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
     """Read what `save` wrote; see `Solution.load`."""
-    from trajopt.certificate_record import restored
+    from trajopt.solution.certificate_json import restored
 
     arrays = _arrays(path)
     try:
@@ -86,8 +86,8 @@ def _solution(
     header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], problem: Problem | None
 ) -> Solution:
     """The solution of a file's header and arrays, without its certificate."""
-    from trajopt.kkt import KKT
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
+    from trajopt.solvers.kkt import KKT
 
     bases = tuple(
         SplineBasis.clamped(arrays[f"breakpoints_{i}"], degree, arrays[f"multiplicities_{i}"])
@@ -154,7 +154,7 @@ def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def _header(solution: Solution) -> dict[str, Any]:
-    from trajopt.certificate_record import record
+    from trajopt.solution.certificate_json import record
 
     recipe = solution.recipe
     return {

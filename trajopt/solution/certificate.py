@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.detection import limit_order
-from trajopt.excess import Excess, path_limits
-from trajopt.switching import Saturation, Structure
+from trajopt.refinement.structure_detection import limit_order
+from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.solution.violation import Excess, path_limits
 
 if TYPE_CHECKING:
-    from trajopt.arcs import ArcSettings
-    from trajopt.correction import Contradiction
-    from trajopt.simulation import Simulation
-    from trajopt.solution import Solution
+    from trajopt.refinement.arc_problem import ArcSettings
+    from trajopt.refinement.structure_correction import Contradiction
+    from trajopt.solution.simulation import Simulation
+    from trajopt.solution.solution import Solution
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Certificate:
     @cached_property
     def simulation(self) -> Simulation | None:
         """Forward simulation of the torques, integrated when it is first asked for."""
-        from trajopt.simulation import simulate
+        from trajopt.solution.simulation import simulate
 
         return None if self.motion is None else simulate(self.motion)
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from trajopt.arcs import ArcSettings
-from trajopt.certificate import Certificate, Signs
-from trajopt.excess import Excess
-from trajopt.switching import Saturation, Structure
+from trajopt.refinement.arc_problem import ArcSettings
+from trajopt.solution.certificate import Certificate, Signs
+from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.solution.violation import Excess
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 
 def record(certificate: Certificate) -> dict[str, Any]:

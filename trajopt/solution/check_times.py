@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.statements import Over
-from trajopt.use import WINDOW_TOLERANCE, ArcNodes, Neighbours
+from trajopt.problem.statements import Over
+from trajopt.splines.node_sets import WINDOW_TOLERANCE, ArcNodes, Neighbours
 
 if TYPE_CHECKING:
-    from trajopt.curve import Curve
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
+    from trajopt.splines.curve import Curve
 
 REFINEMENT = 10  # dense points per interval between nodes
 SIDE = 1e-12  # of the duration: how far before a border its left side is looked at

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt import terms
-from trajopt.block import Array
+from trajopt.arrays import Array
+from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 SETTLED = 1e-12  # change of the end states, in rad or rad/s and relative, at which steps are short enough
 MOST_STEPS = 64  # per span

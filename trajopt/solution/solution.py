@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt import terms
-from trajopt.block import Values
-from trajopt.bspline import HIGHEST_DERIVATIVE
-from trajopt.curve import Curve
-from trajopt.graph import Graph
-from trajopt.layout import CLOCK_LEAVES, parameter_leaf, spline_leaves
-from trajopt.problem import Problem
-from trajopt.quantities import graph_of
-from trajopt.solver import Result, Status, WarmStart
-from trajopt.statements import Recipe
+from trajopt.graph.block import Values
+from trajopt.graph.graph import Graph
+from trajopt.graph.leaves import CLOCK_LEAVES, parameter_leaf, spline_leaves
+from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.statements import Recipe
+from trajopt.solvers.solver import Result, Status, WarmStart
+from trajopt.splines.basis import HIGHEST_DERIVATIVE
+from trajopt.splines.curve import Curve
+from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.certified import Certificate
-    from trajopt.diagnosis import Diagnosis
-    from trajopt.kkt import KKT
-    from trajopt.nlp import NLP
-    from trajopt.verify import Report
+    from trajopt.refinement.certified import Certificate
+    from trajopt.solvers.kkt import KKT
+    from trajopt.transcription.nlp import NLP
+    from trajopt.verification.diagnosis import Diagnosis
+    from trajopt.verification.verify import Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Solution:
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:
         """Read a solver's result back through the elimination and the scaling."""
-        from trajopt.kkt import kkt_residuals
+        from trajopt.solvers.kkt import kkt_residuals
 
         x = nlp.elimination.expand(result.y)
         layout, curves = nlp.projection.layout, nlp.projection.curves
@@ -166,7 +166,7 @@ class Solution:
         """The problem that was solved; rebuilt from its recipe where this solution was read from a file."""
         if self.known_problem is not None:
             return self.known_problem
-        from trajopt.archive import rebuilt_problem
+        from trajopt.solution.archive import rebuilt_problem
 
         return rebuilt_problem(self)
 
@@ -177,19 +177,19 @@ class Solution:
 
     def verify(self) -> Report:
         """Check the answer by means that the solver never saw; the report prints itself."""
-        from trajopt.verify import verify
+        from trajopt.verification.verify import verify
 
         return verify(self)
 
     def diagnose(self) -> Diagnosis:
         """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""
-        from trajopt.diagnosis import diagnose
+        from trajopt.verification.diagnosis import diagnose
 
         return diagnose(self.problem, solution=self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive import save
+        from trajopt.solution.archive import save
 
         save(self, path)
 
@@ -199,7 +199,7 @@ class Solution:
 
         Raises SolutionFileError for a file that is unreadable, foreign or of another problem.
         """
-        from trajopt.archive import load
+        from trajopt.solution.archive import load
 
         return load(path, problem)
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem import Constraint, Problem
+from trajopt.problem.problem import Constraint, Problem
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 SAMPLES_PER_INTERVAL = 8  # between neighbouring nodes
 HULL = 1e-9  # in units of the limit: by how much control points may leave it through rounding

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.atomic_file import unreadable, whole_file
 from trajopt.errors import OptionError, SolutionFileError
-from trajopt.problem import Problem
-from trajopt.solver import NLP as SolverNLP
-from trajopt.solver import Callback, Iteration, Result, Solver, WarmStart
-from trajopt.whole_file import unreadable, whole_file
+from trajopt.problem.problem import Problem
+from trajopt.solvers.solver import NLP as SolverNLP
+from trajopt.solvers.solver import Callback, Iteration, Result, Solver, WarmStart
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 FORMAT = "trajopt checkpoint"
 AGREEMENT = 1e-9  # relative, of bounds and values; machines differ by rounding, problems by more

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.errors import OptionError
-from trajopt.ipopt_options import OptionTable
-from trajopt.monitor import Monitor
-from trajopt.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
+from trajopt.solvers.ipopt_options import OptionTable
+from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
 
 __all__ = ["Ipopt"]
 

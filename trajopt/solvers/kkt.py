@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.monitor import violation
-from trajopt.solver import NLP, Result, WarmStart
+from trajopt.solvers.monitor import violation
+from trajopt.solvers.solver import NLP, Result, WarmStart
 
 __all__ = ["KKT", "ActiveSet", "active_set", "kkt_residuals", "lagrangian_gradient", "least_squares_kkt"]
 

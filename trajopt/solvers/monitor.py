@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solver import NLP, Callback, Iteration, Result, Status, WarmStart
+from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
 
 __all__ = ["Monitor", "Refusal", "violation"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.kkt import active_set
-from trajopt.solver import NLP, WarmStart
+from trajopt.solvers.kkt import active_set
+from trajopt.solvers.solver import NLP, WarmStart
 
 __all__ = ["dense_jacobian", "least_squares_multipliers"]
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import IO, Any, Literal
 
 from trajopt.errors import OptionError
-from trajopt.solver import Iteration
+from trajopt.solvers.solver import Iteration
 
 __all__ = ["Progress"]
 

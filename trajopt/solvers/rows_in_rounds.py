@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import OptionError
-from trajopt.solver import NLP, Callback, Iteration, Result, Solver, Status, WarmStart, check_positive
+from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, Status, WarmStart, check_positive
 
 __all__ = ["RowsInRounds"]
 
@@ -107,7 +107,7 @@ class _Kept:
 
 
 def _ipopt() -> Solver:
-    from trajopt.ipopt import Ipopt
+    from trajopt.solvers.ipopt import Ipopt
 
     return Ipopt()
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.kkt import kkt_residuals
-from trajopt.monitor import Monitor, Refusal
-from trajopt.multipliers import dense_jacobian, least_squares_multipliers
-from trajopt.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
 
 __all__ = ["Slsqp"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from trajopt.ipopt import Ipopt
-from trajopt.solver import NLP, Callback, Result, Solver, Status, WarmStart
+from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 
 # Arcs, and splines with a few knots more, start near their answer: IPOPT's own values push them off it (8
 # iterations for 16 on three links, 25 for more than 100 on six axes). How far unknowns, durations above all,

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.bspline import SplineBasis
 from trajopt.errors import ShapeError
+from trajopt.splines.basis import SplineBasis
 
 OUTSIDE_TOLERANCE = 1e-9  # of the duration; a time this far outside is taken for the end
 

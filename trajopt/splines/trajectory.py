@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.bspline import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.errors import ShapeError
+from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
 

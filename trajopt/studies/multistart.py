@@ -17,9 +17,9 @@ from typing import Any, cast
 import numpy as np
 
 from trajopt.errors import OptionError
-from trajopt.problem import Problem, Recipe
-from trajopt.solution import Solution
-from trajopt.solver import Solver
+from trajopt.problem.problem import Problem, Recipe
+from trajopt.solution.solution import Solution
+from trajopt.solvers.solver import Solver
 
 HARMONICS = 4
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
@@ -141,7 +141,7 @@ def _one(
 
 def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
     """Move the problem's guess: sines that vanish at both ends, and a duration from half to twice as long."""
-    from trajopt.transcription import transcribe
+    from trajopt.transcription.transcribe import transcribe
 
     nlp = transcribe(problem)
     x, layout = nlp.elimination.expand(nlp.start), nlp.projection.layout
@@ -214,7 +214,7 @@ class _FromRecipe:
     parameters: tuple[tuple[str, Any], ...]
 
     def __call__(self) -> Problem:
-        from trajopt.archive import built
+        from trajopt.solution.archive import built
 
         return built(Recipe(self.problem, dict(self.parameters)))
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.block import Array, Block, Pairs, Values
+from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
+from trajopt.graph.block import Block, Pairs, Values
+from trajopt.graph.elementary import Square
 
 
 class Arithmetic:
@@ -18,7 +20,6 @@ class Arithmetic:
     __array_ufunc__ = None  # NumPy numbers leave the multiplication to the term
 
     def __pow__(self, exponent: int) -> Any:
-        from trajopt.terms import squared
 
         return squared(self, exponent)
 
@@ -131,3 +132,36 @@ def _spelled(factor: float | tuple[float, ...]) -> str:
     if isinstance(factor, tuple):
         return f"({', '.join(f'{value:g}' for value in factor)}) "
     return "" if factor == 1.0 else f"{factor:g} "
+
+
+@dataclass(frozen=True)
+class Squared(Arithmetic):
+    """The squares of a term's components."""
+
+    base: Any
+
+    @property
+    def name(self) -> str:
+        return f"{self.base.name} squared"
+
+    @property
+    def quantity(self) -> str:
+        return f"({self.base.quantity})^2"
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        inner = self.base.blocks(width_of)
+        offered: dict[str, int] = {}
+        for block in inner:
+            offered.update(block.outputs)
+        source = self.base.quantity
+        width = offered[source] if source in offered else width_of(source)
+        return (*inner, Square(source, width, self.quantity))
+
+
+def squared(base: Any, exponent: int) -> Squared:
+    """Terms know the power 2; anything else is written inside an expression term."""
+    if exponent != 2:
+        raise OptionError(
+            f"a term was raised to the power {exponent!r}: only 2 is built in, write others inside @term"
+        )
+    return Squared(base)

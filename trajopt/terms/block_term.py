@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arithmetic import Arithmetic
-from trajopt.block import Array, Block, Pairs, Values
+from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.quantity_names import term_of
+from trajopt.graph.block import Block, Pairs, Values
+from trajopt.graph.names import term_of
+from trajopt.terms.arithmetic import Arithmetic
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, overload
 
-from trajopt.arithmetic import Arithmetic
-from trajopt.block import Block, Square
+from trajopt.graph.block import Block
+from trajopt.terms.arithmetic import Arithmetic
 
 
 class Term(Protocol):
@@ -41,30 +41,6 @@ class Quantity(Arithmetic):
 
 
 @dataclass(frozen=True)
-class Squared(Arithmetic):
-    """The squares of a term's components."""
-
-    base: Any
-
-    @property
-    def name(self) -> str:
-        return f"{self.base.name} squared"
-
-    @property
-    def quantity(self) -> str:
-        return f"({self.base.quantity})^2"
-
-    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        inner = self.base.blocks(width_of)
-        offered: dict[str, int] = {}
-        for block in inner:
-            offered.update(block.outputs)
-        source = self.base.quantity
-        width = offered[source] if source in offered else width_of(source)
-        return (*inner, Square(source, width, self.quantity))
-
-
-@dataclass(frozen=True)
 class ExpressionTerm(Arithmetic):
     """A user's function of node quantities, traced once into CasADi; see `trajopt.term`.
 
@@ -80,7 +56,7 @@ class ExpressionTerm(Arithmetic):
         return f"term:{self.name}"
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        from trajopt.expression import trace
+        from trajopt.graph.expression import trace
 
         return (trace(self.function, self.quantity, width_of),)
 
@@ -104,17 +80,6 @@ def term(function: Callable[[Any], Any] | None = None, *, components: Sequence[s
 
 def _name_of(function: Callable[[Any], Any]) -> str:
     return getattr(function, "__name__", "term")
-
-
-def squared(base: Any, exponent: int) -> Squared:
-    """Terms know the power 2; anything else is written inside an expression term."""
-    from trajopt.errors import OptionError
-
-    if exponent != 2:
-        raise OptionError(
-            f"a term was raised to the power {exponent!r}: only 2 is built in, write others inside @term"
-        )
-    return Squared(base)
 
 
 def wrench(joint: str) -> Quantity:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from trajopt.errors import InfeasibleBoundsError
-from trajopt.nlp import NLP
-from trajopt.use import RowGroup
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.row_groups import RowGroup
 
 TOLERANCE = 1e-8  # relative to the size of the limit and the value
 

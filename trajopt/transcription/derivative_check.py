@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.block import Array, Block
+from trajopt.arrays import Array
 from trajopt.errors import DerivativeError, EvaluationError, ShapeError
-from trajopt.quantity_names import entry, term_of
+from trajopt.graph.block import Block
+from trajopt.graph.names import entry, term_of
 
 if TYPE_CHECKING:
-    from trajopt.graph import Graph
-    from trajopt.problem import Problem
+    from trajopt.graph.graph import Graph
+    from trajopt.problem.problem import Problem
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
 COMPLEX_STEP = 1e-30
@@ -42,9 +43,9 @@ def check_problem(problem: Problem) -> None:
     guess or depends on more than its node, DerivativeError for a partial or a curvature that differs from the
     slope of the values.
     """
-    from trajopt.guess import first_guess
-    from trajopt.projection import Projection
-    from trajopt.quantities import graph_of
+    from trajopt.problem.problem_graph import graph_of
+    from trajopt.transcription.initial_point import first_guess
+    from trajopt.transcription.spline_map import Projection
 
     several = [use.term for use in (*problem.costs, *problem.constraints, *problem.periodicities)]
     graph = graph_of(problem, several)
@@ -112,7 +113,7 @@ def check_block(
 
 
 def _is_tested(block: Block) -> bool:
-    from trajopt.block import Renamed, Square, TimesDuration
+    from trajopt.graph.elementary import Renamed, Square, TimesDuration
 
     return isinstance(block, (Square, Renamed, TimesDuration)) or getattr(
         block, "derivatives_are_tested", False

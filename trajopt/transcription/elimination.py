@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from trajopt.block import Array
+from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError
 
 RANK_TOLERANCE = 1e-10  # of rows that are scaled to a largest entry of one

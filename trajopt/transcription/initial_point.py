@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.block import Array
+from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, ShapeError
-from trajopt.problem import Problem
-from trajopt.projection import Projection
+from trajopt.problem.problem import Problem
+from trajopt.transcription.spline_map import Projection
 
 if TYPE_CHECKING:
-    from trajopt.nlp import NLP
+    from trajopt.transcription.nlp import NLP
 
 DURATIONS_TRIED = np.geomspace(0.05, 50.0, 31)  # seconds; robots and people move within these
 FALLBACK_DURATION = 1.0

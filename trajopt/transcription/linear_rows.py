@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
-from trajopt.block import Array
-from trajopt.layout import SPLINE_LEAVES, extra_leaf
-from trajopt.problem import Problem
-from trajopt.projection import Projection
-from trajopt.statements import Constraint
-from trajopt.use import ArcNodes, selected_nodes
+from trajopt.arrays import Array
+from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
+from trajopt.problem.problem import Problem
+from trajopt.problem.statements import Constraint
+from trajopt.splines.node_sets import ArcNodes, selected_nodes
+from trajopt.transcription.spline_map import Projection
 
 
 @dataclass

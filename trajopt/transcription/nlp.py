@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from trajopt.assembly import EntryMap
-from trajopt.block import Array, Pairs, Values
-from trajopt.chain import Chain
-from trajopt.curvature_map import CurvatureMap
-from trajopt.elimination import Elimination
+from trajopt.arrays import Array
 from trajopt.errors import EvaluationError
-from trajopt.graph import Graph
-from trajopt.leaf_map import LeafMap
-from trajopt.projection import Projection
-from trajopt.use import Objective, RowGroup
+from trajopt.graph.block import Pairs, Values
+from trajopt.graph.chain_rule import Chain
+from trajopt.graph.graph import Graph
+from trajopt.transcription.derivatives.hessian import CurvatureMap
+from trajopt.transcription.derivatives.jacobian import LeafMap
+from trajopt.transcription.derivatives.sparse_entries import EntryMap
+from trajopt.transcription.elimination import Elimination
+from trajopt.transcription.row_groups import Objective, RowGroup
+from trajopt.transcription.spline_map import Projection
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +163,7 @@ class NLP:
 
     def culprit(self, y: Array) -> str:
         """Which term, node and joint is not finite at y; nothing when all is."""
-        from trajopt.finiteness import culprit
+        from trajopt.transcription.nonfinite import culprit
 
         return culprit(self, y)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.block import Array
-from trajopt.quantity_names import entry, term_of
+from trajopt.arrays import Array
+from trajopt.graph.names import entry, term_of
 
 if TYPE_CHECKING:
-    from trajopt.nlp import NLP
+    from trajopt.transcription.nlp import NLP
 
 
 def culprit(nlp: NLP, y: Array) -> str:

@@ -14,9 +14,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trajopt.block import Array, Values
-from trajopt.layout import layout_of, parameter_leaf, spline_leaves
-from trajopt.trajectory import Trajectory
+from trajopt.arrays import Array
+from trajopt.graph.block import Values
+from trajopt.graph.leaves import parameter_leaf, spline_leaves
+from trajopt.splines.trajectory import Trajectory
+from trajopt.transcription.unknowns import layout_of
 
 
 class Projection:

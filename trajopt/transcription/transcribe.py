@@ -8,29 +8,29 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from trajopt.assembly import EntryMap, hessian_map, jacobian_map
-from trajopt.block import Array
-from trajopt.chain import Chain
-from trajopt.curvature_map import CurvatureMap
-from trajopt.elimination import Elimination, eliminate
+from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError, InfeasibleBoundsError, ProblemError
-from trajopt.fixed_rows import without_fixed_rows
-from trajopt.fusion import fused
-from trajopt.graph import Graph
-from trajopt.guess import first_guess, guessed_duration
-from trajopt.leaf_map import LeafMap
-from trajopt.linear import (
+from trajopt.graph.chain_rule import Chain
+from trajopt.graph.fusion import fused
+from trajopt.graph.graph import Graph
+from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import graph_of, integrand_of
+from trajopt.transcription.constant_rows import without_fixed_rows
+from trajopt.transcription.derivatives.hessian import CurvatureMap
+from trajopt.transcription.derivatives.jacobian import LeafMap
+from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map
+from trajopt.transcription.elimination import Elimination, eliminate
+from trajopt.transcription.initial_point import first_guess, guessed_duration
+from trajopt.transcription.linear_rows import (
     continuity_equalities,
     linear_equalities,
     periodic_equalities,
     variable_bounds,
     velocity_hull_rows,
 )
-from trajopt.nlp import NLP, LinearBlock
-from trajopt.problem import Problem
-from trajopt.projection import Projection
-from trajopt.quantities import graph_of, integrand_of
-from trajopt.use import Objective, RowGroup, difference, quadrature, selection
+from trajopt.transcription.nlp import NLP, LinearBlock
+from trajopt.transcription.row_groups import Objective, RowGroup, difference, quadrature, selection
+from trajopt.transcription.spline_map import Projection
 
 BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
 

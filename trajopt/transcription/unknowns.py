@@ -7,39 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.block import Array
-from trajopt.trajectory import Trajectory
-
-SPLINE_LEAVES = ("q", "v", "a", "jerk")
-CLOCK_LEAVES = ("t", "duration", "arc_duration")
-
-
-@dataclass(frozen=True)
-class SplineLeaf:
-    """A leaf that is the derivative of this order of some of the curves of a trajectory."""
-
-    order: int
-    curves: slice
-
-
-def extra_leaf(name: str) -> str:
-    """The leaf that carries an extra curve, a contact force for instance."""
-    return f"extra:{name}"
-
-
-def spline_leaves(n: int, extras: Mapping[str, int]) -> dict[str, SplineLeaf]:
-    """Joint positions and their derivatives, then the values of extra curves (name -> width)."""
-    leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
-    cursor = n
-    for name, width in extras.items():
-        leaves[extra_leaf(name)] = SplineLeaf(0, slice(cursor, cursor + width))
-        cursor += width
-    return leaves
-
-
-def parameter_leaf(name: str) -> str:
-    """The leaf that carries a constant unknown."""
-    return f"parameter:{name}"
+from trajopt.arrays import Array
+from trajopt.splines.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.elimination import combined
-from trajopt.nlp import NLP
+from trajopt.transcription.elimination import combined
+from trajopt.transcription.nlp import NLP
 
 RANK = 1e-8  # of the length of a row: less than that left over means that it depends on others
 MOST_ENTRIES = 9_000_000  # of a dense Jacobian; larger ones are not looked at
@@ -46,7 +46,7 @@ class Dependence:
 
 def dependent_equations(nlp: NLP, y: NDArray) -> tuple[Dependence, ...]:
     """Equality rows that depend on earlier ones at y, in order."""
-    from trajopt.multipliers import dense_jacobian
+    from trajopt.solvers.multipliers import dense_jacobian
 
     rows = np.flatnonzero(nlp.row_lower == nlp.row_upper)
     if rows.size == 0 or nlp.row_count * nlp.variable_count > MOST_ENTRIES:

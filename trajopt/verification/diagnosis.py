@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.dependence import sentences
-from trajopt.elastic import Elastic, one_slack_for
-from trajopt.guess import first_guess
-from trajopt.nlp import NLP
-from trajopt.problem import Problem
-from trajopt.solver import Solver
+from trajopt.problem.problem import Problem
+from trajopt.solvers.solver import Solver
+from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.nlp import NLP
+from trajopt.verification.dependent_equations import sentences
+from trajopt.verification.elastic import Elastic, one_slack_for
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that deserves a word
@@ -128,7 +128,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
     """
     from trajopt.solve import default_solver
-    from trajopt.transcription import transcribe
+    from trajopt.transcription.transcribe import transcribe
 
     solver = solver or default_solver(problem)
     nlp = transcribe(problem)
@@ -163,7 +163,7 @@ def repeated_equations(solution: Solution) -> list[str]:
 
     Each as a sentence that names constraint, component and time; at most eight.
     """
-    from trajopt.transcription import transcribe
+    from trajopt.transcription.transcribe import transcribe
 
     nlp = transcribe(solution.problem)
     y = unknowns_of(solution.problem, nlp, solution)
@@ -239,7 +239,7 @@ class Labels:
         self._keys = [f"{a}|{b}" for a, b in zip(self.limits, self.components, strict=True)]
 
     def _add_bounds(self, problem: Problem, nlp: NLP) -> None:
-        from trajopt.linear import variable_bounds
+        from trajopt.transcription.linear_rows import variable_bounds
 
         names = variable_bounds(problem, nlp.projection)[2]
         hull = [c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q"]

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.nlp import NLP
-from trajopt.solver import WarmStart
+from trajopt.solvers.solver import WarmStart
+from trajopt.transcription.nlp import NLP
 
 SHORTEST = 1e-3  # of a duration's lower bound: as far as the elastic problem may shorten it
 HIGHEST_START = 1e-2  # slack beyond the violation at the start, so that it lies inside

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trajopt.kkt import KKT, kkt_residuals, least_squares_kkt
-from trajopt.problem import Problem
-from trajopt.trajectory import Trajectory
+from trajopt.problem.problem import Problem
+from trajopt.solvers.kkt import KKT, kkt_residuals, least_squares_kkt
+from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 
 def recomputed_kkt(solution: Solution) -> KKT | None:
@@ -23,7 +23,7 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
     None where that program cannot be known: limits were tightened, the motion was slowed, or the refined
     problem is no longer the one that was asked.
     """
-    from trajopt.transcription import transcribe
+    from trajopt.transcription.transcribe import transcribe
 
     point = solution.point
     if point is None or point.row_multipliers is None:
@@ -46,8 +46,8 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
 
 def _refined_problem(solution: Solution) -> Problem | None:
     """The problem whose program a certified solution solves, from the one that was asked."""
-    from trajopt.arcs import arc_problem
-    from trajopt.refinement import moved
+    from trajopt.refinement.arc_problem import arc_problem
+    from trajopt.refinement.knots import moved
 
     certificate, asked = solution.certificate, solution.problem
     assert certificate is not None

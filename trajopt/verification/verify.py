@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.kkt import KKT
-from trajopt.problem import Problem
-from trajopt.recomputation import recomputed_kkt
-from trajopt.samples import samples
-from trajopt.simulation import USEFUL_GROWTH, Simulation, simulate
-from trajopt.statements import Constraint
-from trajopt.use import Neighbours
+from trajopt.problem.problem import Problem
+from trajopt.problem.statements import Constraint
+from trajopt.solution.check_times import samples
+from trajopt.solution.simulation import USEFUL_GROWTH, Simulation, simulate
+from trajopt.solvers.kkt import KKT
+from trajopt.splines.node_sets import Neighbours
+from trajopt.verification.recomputed_kkt import recomputed_kkt
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 HELD, OPTIMAL = 1e-6, 1e-5  # what a report calls met: violations relative to their limit, KKT error
 LOADED = "forward dynamics does not know the loads"

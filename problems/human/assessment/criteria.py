@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from problems.human.cycle import gait_cycle
-from problems.human.measured import WINTER, measured
-from problems.human.whole_body import (
+from problems.human.assessment.measured import WINTER, measured
+from problems.human.assessment.whole_body import (
     LOADED,
     WholeBody,
     centre_of_pressure,
@@ -19,9 +18,10 @@ from problems.human.whole_body import (
     thigh_inclination,
     whole_body,
 )
+from problems.human.gait.cycle import gait_cycle
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from problems.human.cycle import gait_cycle
-from problems.human.tables import freedoms
-from problems.human.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
+from problems.human.assessment.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
+from problems.human.body.tables import freedoms
+from problems.human.gait.cycle import gait_cycle
 from trajopt.errors import ProblemError
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 DIGITS = ".12g"
 JOINTS = ("hip", "knee", "ankle")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import trajopt
-from problems.human import free_body
-from problems.human.credibility import Criterion
-from problems.human.cycle import gait_cycle, other_end
-from problems.human.model import GLOBAL
-from problems.human.whole_body import whole_body
+from problems.human.assessment import free_body
+from problems.human.assessment.criteria import Criterion
+from problems.human.assessment.whole_body import whole_body
+from problems.human.body.model import GLOBAL
+from problems.human.gait.cycle import gait_cycle, other_end
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 GAUSS_POINTS = 12  # per span; momentum is smooth there, and twelve leave rounding errors alone
 

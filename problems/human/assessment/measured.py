@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from problems.human.tables import rows, vector
+from problems.human.body.tables import rows, vector
 from trajopt.errors import UnknownNameError, near_matches
 
 PERCENT = "percent_gait_cycle"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 FIGURES = ("angles", "torques", "reactions", "forces", "snapshots")
 
@@ -14,9 +14,9 @@ FIGURES = ("angles", "torques", "reactions", "forces", "snapshots")
 def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     """Write figures of the gait cycle, an animation, exports and tables of criteria; names of the files."""
     from problems.human import plot
-    from problems.human.credibility import credibility, table
-    from problems.human.exports import export
-    from problems.human.identities import identities
+    from problems.human.assessment.criteria import credibility, table
+    from problems.human.assessment.exports import export
+    from problems.human.assessment.identities import identities
 
     names = [f"gait_{name}.{ending}" for name in FIGURES]
     for figure, name in zip(FIGURES, names, strict=True):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.samples import samples
+from trajopt.solution.check_times import samples
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 STAYS = " stays"  # ends the names of the bands around places, see `walking.foot_placement`
 

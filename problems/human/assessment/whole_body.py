@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import dynamics
-from problems.human.cycle import UNLOADED, Cycle
-from problems.human.ground_reaction import zero_moment_point
+from problems.human.gait.cycle import UNLOADED, Cycle
+from problems.human.gait.ground_reaction import zero_moment_point
 
 LOADED = 0.05  # of body weight: below it a centre of pressure means little
 

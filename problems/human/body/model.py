@@ -8,8 +8,8 @@ from types import MappingProxyType
 import numpy as np
 
 import dynamics
-from dynamics.matter import NOTHING, Matter, Pose
-from problems.human.tables import contact_points, freedoms, segments
+from dynamics.model.matter import NOTHING, Matter, Pose
+from problems.human.body.tables import contact_points, freedoms, segments
 from trajopt.errors import ProblemError, near_matches
 
 TABLE_HEIGHT, TABLE_MASS = 1.75, 75.0  # m, kg: the person of the inertia table

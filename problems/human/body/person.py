@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from dynamics.matter import Matter
-from problems.human.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
+from dynamics.model.matter import Matter
+from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
 from trajopt.errors import ProblemError
 
 # Our own choices. The pack is a box of even density behind the upper thorax, its centre in parts of H from

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from problems.human.ground_reaction import MIRRORED
-from problems.human.model import other_side, step_symmetry
-from problems.human.person import Person
+from problems.human.body.model import other_side, step_symmetry
+from problems.human.body.person import Person
+from problems.human.gait.ground_reaction import MIRRORED
 from trajopt.errors import ProblemError, UnknownNameError, near_matches
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 REPEATS = 1e-6  # rad and m, how closely the end of a step has to meet its beginning
 UNLOADED = 1e-9  # of body weight

@@ -10,7 +10,7 @@ import numpy as np
 
 import dynamics
 import trajopt
-from problems.human.model import GLOBAL
+from problems.human.body.model import GLOBAL
 
 # Joint: stiffness in N m/rad and the angle in degrees at which muscles and ligaments rest. Our own choices,
 # of the size of passive stiffness in the middle of the range; without them a forearm may hang anywhere, as
@@ -25,7 +25,7 @@ def effort(
     model: dynamics.RigidBodyModel,
     springs: bool = True,
     stiffer: Mapping[str, float] = MappingProxyType({}),
-) -> trajopt.terms.ExpressionTerm:
+) -> trajopt.ExpressionTerm:
     """Sum over joints of (muscle torque / largest torque)^2, the dynamic effort of Barman's thesis (5.1).
 
     Muscles supply tau + k (q - q_0) where springs take their part, tau without them. `stiffer` adds stiffness
@@ -44,13 +44,13 @@ def effort(
             ((node.tau[i] + k * (node.q[i] - rest)) / strength) ** 2 for i, strength, k, rest in powered
         )
 
-    return trajopt.terms.ExpressionTerm(cost, "dynamic effort")
+    return trajopt.ExpressionTerm(cost, "dynamic effort")
 
 
-def unrest(model: dynamics.RigidBodyModel) -> trajopt.terms.ExpressionTerm:
+def unrest(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
     """Sum of the squared accelerations of powered joints, rad^2/s^4: makes flat optima single."""
     powered = [i for i, name in enumerate(model.joint_names) if name not in GLOBAL]
-    return trajopt.terms.ExpressionTerm(lambda node: sum(node.a[i] ** 2 for i in powered), "unrest")
+    return trajopt.ExpressionTerm(lambda node: sum(node.a[i] ** 2 for i in powered), "unrest")
 
 
 def spring(joint: str) -> tuple[float, float]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import trajopt
-from problems.human.effort import effort, unrest
-from problems.human.person import Person
-from problems.human.starts import guess
-from problems.human.step import Step
-from problems.human.walking import DEMANDS, Demands, demand, walk
+from problems.human.body.person import Person
+from problems.human.gait.effort import effort, unrest
+from problems.human.gait.initial_guess import guess
+from problems.human.gait.step import Step
+from problems.human.gait.step_constraints import DEMANDS, Demands, demand, walk
 from trajopt.errors import OptionError
 
 

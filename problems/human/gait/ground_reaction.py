@@ -31,7 +31,7 @@ import numpy as np
 import trajopt
 
 if TYPE_CHECKING:
-    from problems.human.step import Step
+    from problems.human.gait.step import Step
 
 MIRRORED = (1.0, 1.0, -1.0)  # a force seen from the other side of the sagittal plane
 
@@ -63,7 +63,7 @@ class Split:
         return shift
 
 
-def on_foot(side: str, steps: Sequence[Step]) -> trajopt.terms.ExpressionTerm:
+def on_foot(side: str, steps: Sequence[Step]) -> trajopt.ExpressionTerm:
     """The wrench on the foot of a side, (6,): it leads some steps and trails in the others.
 
     Where one step ends and the next begins, both give a foot the same share if the split is by time.
@@ -77,7 +77,7 @@ def on_foot(side: str, steps: Sequence[Step]) -> trajopt.terms.ExpressionTerm:
             total = [now * part + (1.0 - now) * later for part, later in zip(share, total, strict=True)]
         return total
 
-    return trajopt.terms.ExpressionTerm(wrench, f"reaction on foot {side}")
+    return trajopt.ExpressionTerm(wrench, f"reaction on foot {side}")
 
 
 def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], Any]:
@@ -107,21 +107,21 @@ def ratio_weight(
     return weight
 
 
-def force(axes: str = "xyz", unit: float = 1.0) -> trajopt.terms.ExpressionTerm:
+def force(axes: str = "xyz", unit: float = 1.0) -> trajopt.ExpressionTerm:
     """Components of the total ground reaction R in units of so many newtons."""
     places = [3 + "xyz".index(axis) for axis in axes]
     name = f"ground reaction {axes}" + ("" if unit == 1.0 else f" / {unit:.4g} N")
-    return trajopt.terms.ExpressionTerm(lambda node: [node.base_wrench[i] / unit for i in places], name)
+    return trajopt.ExpressionTerm(lambda node: [node.base_wrench[i] / unit for i in places], name)
 
 
-def friction_margin(coefficient: float, weight: float) -> trajopt.terms.ExpressionTerm:
+def friction_margin(coefficient: float, weight: float) -> trajopt.ExpressionTerm:
     """(mu^2 R_y^2 - R_x^2 - R_z^2) / weight^2: positive inside the cone."""
 
     def margin(node: Any) -> Any:
         x, y, z = (node.base_wrench[i] / weight for i in (3, 4, 5))
         return coefficient**2 * y**2 - x**2 - z**2
 
-    return trajopt.terms.ExpressionTerm(margin, "friction cone")
+    return trajopt.ExpressionTerm(margin, "friction cone")
 
 
 def sides(corners: np.ndarray, lateral: bool = True) -> np.ndarray:
@@ -135,7 +135,7 @@ def sides(corners: np.ndarray, lateral: bool = True) -> np.ndarray:
 
 def support_margin(
     sides: np.ndarray, weight: float, name: str, shift: Callable[[Any], tuple[Any, Any]] | None = None
-) -> trajopt.terms.ExpressionTerm:
+) -> trajopt.ExpressionTerm:
     """R_y / weight times the distances of the zero-moment point from `sides`, metres, positive inside.
 
     Multiplied by R_y, a side is linear in the base wrench. shift(node) leads to another point, (x, z) m.
@@ -149,10 +149,10 @@ def support_margin(
             x, z = x + dx * y, z + dz * y
         return [-(float(a) * x + float(b) * z + float(c) * y) for a, b, c in sides]
 
-    return trajopt.terms.ExpressionTerm(margin, name)
+    return trajopt.ExpressionTerm(margin, name)
 
 
-def free_moment_margin(largest: float, weight: float) -> trajopt.terms.ExpressionTerm:
+def free_moment_margin(largest: float, weight: float) -> trajopt.ExpressionTerm:
     """(largest R_y -+ M_O . R) / weight, N m: positive while the moment about the vertical is bounded.
 
     At the zero-moment point only M_y = M_O . R / R_y is left of the moment.
@@ -163,7 +163,7 @@ def free_moment_margin(largest: float, weight: float) -> trajopt.terms.Expressio
         up = largest * node.base_wrench[4] / weight
         return [up - along, up + along]
 
-    return trajopt.terms.ExpressionTerm(margin, "free moment")
+    return trajopt.ExpressionTerm(margin, "free moment")
 
 
 def zero_moment_point(base_wrench: np.ndarray) -> np.ndarray:

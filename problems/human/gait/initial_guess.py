@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import trajopt
-from problems.human.model import TABLE_HEIGHT, standing, step_symmetry
-from problems.human.step import Step
-from problems.human.tables import guessed_control_points
+from problems.human.body.model import TABLE_HEIGHT, standing, step_symmetry
+from problems.human.body.tables import guessed_control_points
+from problems.human.gait.step import Step
 from trajopt.errors import OptionError
 
 Curve = Callable[[np.ndarray], np.ndarray]  # parts of a step (K,) -> postures (K, n)

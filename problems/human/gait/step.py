@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 import trajopt
-from problems.human.ground_reaction import Split, ratio_weight, time_weight
-from problems.human.model import GRAVITY, other_side
-from problems.human.tables import contact_points
+from problems.human.body.model import GRAVITY, other_side
+from problems.human.body.tables import contact_points
+from problems.human.gait.ground_reaction import Split, ratio_weight, time_weight
 from trajopt.errors import OptionError, ProblemError
 
 NODES_APART = 1e-6  # of normalised time: closer ones are the same

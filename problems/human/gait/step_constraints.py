@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from problems.human import ground_reaction as reaction
-from problems.human.model import step_symmetry
-from problems.human.step import FOREFOOT_ALONE, Step
-from problems.human.tables import contact_points
+from problems.human.body.model import step_symmetry
+from problems.human.body.tables import contact_points
+from problems.human.gait import ground_reaction as reaction
+from problems.human.gait.step import FOREFOOT_ALONE, Step
 from trajopt.errors import OptionError, ProblemError, near_matches
-from trajopt.use import Neighbours
+from trajopt.splines.node_sets import Neighbours
 
 INSIDE = 1e-6  # of normalised time, leaves an end out of a window
 LEAST_PUSH = 0.1  # of body weight, the ground's least vertical reaction
@@ -272,17 +272,17 @@ def _bounded(
     problem.subject_to(trajopt.q, lower, upper, over=over, name=name, hold=hold)
 
 
-def _both_swing(name: str, shoulder: str, wrist: str, hip: str, ankle: str) -> trajopt.terms.ExpressionTerm:
+def _both_swing(name: str, shoulder: str, wrist: str, hip: str, ankle: str) -> trajopt.ExpressionTerm:
     def product(node: Any) -> Any:
         arm = node.position(wrist)[0] - node.position(shoulder)[0]
         return arm * (node.position(ankle)[0] - node.position(hip)[0])
 
-    return trajopt.terms.ExpressionTerm(product, name)
+    return trajopt.ExpressionTerm(product, name)
 
 
-def _apart(name: str, one: str, other: str, distance: float) -> trajopt.terms.ExpressionTerm:
+def _apart(name: str, one: str, other: str, distance: float) -> trajopt.ExpressionTerm:
     def gap(node: Any) -> Any:
         between = node.position(one) - node.position(other)
         return sum(between[i] ** 2 for i in range(3)) - distance**2
 
-    return trajopt.terms.ExpressionTerm(gap, name)
+    return trajopt.ExpressionTerm(gap, name)

@@ -10,14 +10,14 @@ from matplotlib.animation import PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from problems.human.cycle import gait_cycle
+from problems.human.assessment.whole_body import WholeBody, whole_body
+from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.mannequin import LEFT, RIGHT, draw_body, draw_ground, extent, stage
-from problems.human.whole_body import WholeBody, whole_body
 from trajopt.errors import OptionError
 from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 SIZE = (3.6, 4.3)  # inches
 STRIP = 0.17  # of the height, the curves below the walker

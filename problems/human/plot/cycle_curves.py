@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from problems.human.credibility import agreement
-from problems.human.cycle import Cycle, gait_cycle
-from problems.human.measured import TRIAL, WINTER, Measured, measured
-from problems.human.whole_body import (
+from problems.human.assessment.criteria import agreement
+from problems.human.assessment.measured import TRIAL, WINTER, Measured, measured
+from problems.human.assessment.whole_body import (
     LOADED,
     WholeBody,
     centre_of_pressure,
@@ -22,10 +21,11 @@ from problems.human.whole_body import (
     thigh_inclination,
     whole_body,
 )
+from problems.human.gait.cycle import Cycle, gait_cycle
 from trajopt.plot.style import PALETTE, panels, settings, title
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 PREDICTED = PALETTE[0]
 LOOKS = {WINTER: (PALETTE[5], "-"), TRIAL: (PALETTE[2], (0, (5, 1.5)))}

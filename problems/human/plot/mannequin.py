@@ -15,15 +15,15 @@ from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 
 import dynamics
-from problems.human.cycle import gait_cycle
-from problems.human.model import TABLE_HEIGHT
-from problems.human.person import PACK_CARRIER, PACK_CENTRE, PACK_SIZE
-from problems.human.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
+from problems.human.assessment.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
+from problems.human.body.model import TABLE_HEIGHT
+from problems.human.body.person import PACK_CARRIER, PACK_CENTRE, PACK_SIZE
+from problems.human.gait.cycle import gait_cycle
 from trajopt.errors import OptionError
 from trajopt.plot.style import PALETTE, WIDTH, settings, title
 
 if TYPE_CHECKING:
-    from trajopt.solution import Solution
+    from trajopt.solution.solution import Solution
 
 OBLIQUE = (0.45, 0.17)  # m to the left and down on the page for a metre to the right of the walker
 RIGHT, LEFT, TRUNK, REACTION = PALETTE[0], PALETTE[1], "#5B6770", PALETTE[2]

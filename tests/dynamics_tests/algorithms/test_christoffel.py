@@ -103,7 +103,7 @@ def test_another_robot_compiles_nothing():
     import sys
 
     # dynamics.christoffel is the module's name, not an attribute of the package.
-    from dynamics.christoffel import christoffel_symbols
+    from dynamics.algorithms.christoffel import christoffel_symbols
 
     kernel = sys.modules[christoffel_symbols.__module__]._christoffel_symbols
     for seed in range(4):

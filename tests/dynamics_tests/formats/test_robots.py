@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import dynamics
-from dynamics.mass_check import mass_matrix
+from dynamics.model.mass_check import mass_matrix
 
 pinocchio = pytest.importorskip("pinocchio")
-ROBOTS = sorted((Path(__file__).parent / "robots").glob("*.urdf"))
+ROBOTS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"))
 IDS = [path.stem for path in ROBOTS]
 
 

@@ -8,10 +8,10 @@ import pytest
 from urdf_text import INERTIAL, joint, link, one_joint, robot, transmission
 
 from dynamics import load_urdf
-from dynamics.mass_check import mass_matrix
-from dynamics.rotation import roll_pitch_yaw
+from dynamics.model.mass_check import mass_matrix
+from dynamics.model.rotation import roll_pitch_yaw
 
-ROBOTS = Path(__file__).parent / "robots"
+ROBOTS = Path(__file__).parents[2] / "support" / "robots"
 
 
 def test_a_joint_carries_its_limits_damping_friction_and_frame():

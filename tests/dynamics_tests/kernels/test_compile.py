@@ -6,14 +6,14 @@ import sys
 import pytest
 from numba.core import config
 
-from dynamics import kernel
-from dynamics.sincos import sincos
+from dynamics.kernels import compile as kernel
+from dynamics.kernels.sincos import sincos
 
 
 def fresh(**environment):
     """Run a small piece of the dynamics in a new process; its printed words."""
     code = (
-        "import dynamics, numba, sys; from dynamics.kernel import cache_folder;"
+        "import dynamics, numba, sys; from dynamics.kernels.compile import cache_folder;"
         "from numba.core import config; before = config.CACHE_DIR;"
         "model = dynamics.RigidBodyModel((dynamics.Body('b', dynamics.Joint('j', 'prismatic'), mass=2.0),));"
         "force = dynamics.momentum(model, [0.0], [1.0])[5];"

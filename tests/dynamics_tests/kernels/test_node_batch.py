@@ -83,8 +83,8 @@ def test_names_and_options_that_do_not_exist_are_refused():
 
 
 def test_every_robot_runs_through_the_same_compiled_code():
-    from dynamics.rnea import _rnea
-    from dynamics.rnea_derivatives import _rnea_derivatives
+    from dynamics.algorithms.rnea import _rnea
+    from dynamics.algorithms.rnea_derivatives import _rnea_derivatives
 
     for seed in (0, 1, 2):
         model = random_tree(seed, rotors=seed == 2)

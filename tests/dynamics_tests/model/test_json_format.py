@@ -20,7 +20,7 @@ from dynamics import (
     load_urdf,
 )
 
-ROBOTS = sorted((Path(__file__).parent / "robots").glob("*.urdf"))
+ROBOTS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"))
 
 
 def awkward_model():

@@ -22,7 +22,7 @@ from dynamics import (
     TreeError,
     UnknownNameError,
 )
-from dynamics.mass_check import mass_matrix
+from dynamics.model.mass_check import mass_matrix
 
 ROD = np.diag([0.001, 0.02, 0.02])
 

@@ -10,7 +10,7 @@ from paper_models import GEARED, PARENTS, STEP, largest, random_chain, random_mo
 
 import dynamics
 from dynamics import ShapeError, TreeError
-from dynamics.mass_check import mass_matrix
+from dynamics.model.mass_check import mass_matrix
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.christoffel_algorithm import christoffel_algorithm
 from dynamics.papers.coordinate_change import changed_matrices, changed_symbols

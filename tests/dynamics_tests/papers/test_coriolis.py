@@ -15,7 +15,7 @@ from paper_models import (
 )
 
 from dynamics import TreeError
-from dynamics.mass_check import mass_matrix
+from dynamics.model.mass_check import mass_matrix
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.body_jacobians import matrices_of_jacobians
 from dynamics.papers.centre_of_mass_coordinates import centroidal_matrices

@@ -11,7 +11,7 @@ import pytest
 from paper_models import GEARED, largest, random_model, random_rotor, state
 
 from dynamics import Body, InertiaError, Joint, RigidBodyModel, TreeError, UnknownNameError
-from dynamics.joint import Rotor
+from dynamics.model.joint import Rotor
 from dynamics.papers.autotree import autotree
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.coriolis_algorithm import coriolis_algorithm

@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from problems.command_line import main
+from problems.cli.command_line import main
 
 
 def run(*arguments):
@@ -36,7 +36,7 @@ def test_an_impossible_tolerance_is_misuse(tmp_path):
 
 
 def test_a_certificate_that_does_not_hold_is_exit_status_one(tmp_path, monkeypatch):
-    from trajopt.certificate import Certificate
+    from trajopt.solution.certificate import Certificate
 
     monkeypatch.setattr(Certificate, "holds", False)
     done = run("solve", "sliding_mass", "--certify", "1e-6", "--out", str(tmp_path))

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 import trajopt
-from problems.command_line import main
-from problems.literal import assignment, literal
-from problems.summary import finite, words, write_json
+from problems.cli.command_line import main
+from problems.cli.literal import assignment, literal
+from problems.cli.summary import finite, words, write_json
 from trajopt.errors import OptionError
 
 KEYS = [
@@ -322,7 +322,7 @@ def test_summaries_hold_only_what_strict_json_has(tmp_path):
     ],
 )
 def test_a_problem_file_that_fails_or_exits_is_a_problem_error_that_names_the_line(tmp_path, text, message):
-    from problems.problem_file import build_file
+    from problems.cli.problem_file import build_file
     from trajopt.errors import ProblemError
 
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 import trajopt
-from problems.command_line import main
-from problems.sweep import axes_of, grid, sweep, values_of
+from problems.cli.command_line import main
+from problems.cli.sweep import axes_of, grid, sweep, values_of
 from trajopt.errors import OptionError, UnknownNameError
 
 

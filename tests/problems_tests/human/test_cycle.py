@@ -11,12 +11,13 @@ import pytest
 import dynamics
 import trajopt
 from problems import gait, planar_walker, two_link_rr
-from problems.human import free_body, tables
-from problems.human.credibility import credibility, table
-from problems.human.cycle import gait_cycle, mirrored_load
-from problems.human.identities import identities
-from problems.human.measured import measured, quantities
-from problems.human.whole_body import centre_of_pressure, sole, thigh_inclination, whole_body
+from problems.human.assessment import free_body
+from problems.human.assessment.criteria import credibility, table
+from problems.human.assessment.identities import identities
+from problems.human.assessment.measured import measured, quantities
+from problems.human.assessment.whole_body import centre_of_pressure, sole, thigh_inclination, whole_body
+from problems.human.body import tables
+from problems.human.gait.cycle import gait_cycle, mirrored_load
 from trajopt.errors import ProblemError, UnknownNameError
 
 WEIGHT = 75.0 * 9.81

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from test_planar_walker import slopes
+from taylor_slopes import slopes
 
 import trajopt
 from problems import gait
-from problems.human.effort import SPRINGS, effort, spring
-from problems.human.model import ACTIVE, GLOBAL, skeleton, step_symmetry
-from problems.human.step import Step
-from problems.human.walking import DEMANDS
+from problems.human.body.model import ACTIVE, GLOBAL, skeleton, step_symmetry
+from problems.human.gait.effort import SPRINGS, effort, spring
+from problems.human.gait.step import Step
+from problems.human.gait.step_constraints import DEMANDS
 from trajopt.errors import OptionError, ProblemError
 
 WEIGHT = 75.0 * 9.81

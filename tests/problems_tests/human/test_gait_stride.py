@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from test_planar_walker import slopes
+from taylor_slopes import slopes
 
 import trajopt
 from problems import gait, gait_stride
-from problems.human.cycle import gait_cycle
-from problems.human.identities import identities
-from problems.human.model import other_side, skeleton, step_symmetry
-from problems.human.step import Step
+from problems.human.assessment.identities import identities
+from problems.human.body.model import other_side, skeleton, step_symmetry
+from problems.human.gait.cycle import gait_cycle
+from problems.human.gait.step import Step
 from trajopt.errors import NotFiniteError, ProblemError
 
 STEP = Step(0.6, 1.2, 1.75, 75.0)

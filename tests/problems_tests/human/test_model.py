@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dynamics
-from problems.human import tables
-from problems.human.model import ACTIVE, GLOBAL, SAGITTAL, other_side, skeleton, standing, step_symmetry
+from problems.human.body import tables
+from problems.human.body.model import ACTIVE, GLOBAL, SAGITTAL, other_side, skeleton, standing, step_symmetry
 from trajopt.errors import ProblemError
 
 RNG = np.random.default_rng(55)

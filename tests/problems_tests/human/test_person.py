@@ -6,11 +6,11 @@ import pytest
 import dynamics
 import trajopt
 from problems import gait
-from problems.human.cycle import gait_cycle
-from problems.human.identities import identities
-from problems.human.model import ACTIVE, GRAVITY
-from problems.human.person import PACK_CENTRE, PACK_SIZE, Person
-from problems.human.whole_body import whole_body
+from problems.human.assessment.identities import identities
+from problems.human.assessment.whole_body import whole_body
+from problems.human.body.model import ACTIVE, GRAVITY
+from problems.human.body.person import PACK_CENTRE, PACK_SIZE, Person
+from problems.human.gait.cycle import gait_cycle
 from trajopt.errors import OptionError, ProblemError
 
 

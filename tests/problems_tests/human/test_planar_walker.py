@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import sparse
+from taylor_slopes import slopes
 
 import dynamics
 import trajopt
 from problems import planar_walker
-from problems.human import ground_reaction
-from problems.human.model import standing, step_symmetry
-from problems.human.step import Step
+from problems.human.body.model import standing, step_symmetry
+from problems.human.gait import ground_reaction
+from problems.human.gait.step import Step
 from trajopt.errors import OptionError, ProblemError
 
 WEIGHT = 75.0 * 9.81
@@ -115,26 +115,6 @@ def test_derivatives_of_torques_and_reactions_are_exact():
     direction, multipliers = direction[: nlp.variable_count], multipliers[: nlp.row_count]
     first, second = slopes(nlp, y, direction, multipliers)
     assert first == pytest.approx(2.0, abs=0.05) and second == pytest.approx(2.0, abs=0.05)
-
-
-def slopes(nlp, y, direction, multipliers):
-    """Orders at which first-order expansions of the Lagrangian and of its gradient fail."""
-
-    def lagrangian(x):
-        return nlp.objective(x) + multipliers @ nlp.rows(x)
-
-    def gradient(x):
-        total = nlp.gradient(x).copy()
-        np.add.at(total, nlp.jacobian_columns, nlp.jacobian(x) * multipliers[nlp.jacobian_rows])
-        return total
-
-    value, slope, entries = lagrangian(y), gradient(y), nlp.hessian(y, multipliers, 1.0)
-    lower = sparse.coo_array((entries, (nlp.hessian_rows, nlp.hessian_columns)), shape=(y.size, y.size))
-    bend = lower @ direction + lower.T @ direction - lower.diagonal() * direction
-    steps = 2.0 ** -np.arange(8, 12)
-    first = [abs(lagrangian(y + h * direction) - value - h * slope @ direction) for h in steps]
-    second = [np.linalg.norm(gradient(y + h * direction) - slope - h * bend) for h in steps]
-    return tuple(np.polyfit(np.log(steps), np.log(errors), 1)[0] for errors in (first, second))
 
 
 def test_the_search_can_start_from_standing():

@@ -11,11 +11,11 @@ from PIL import Image
 import trajopt
 from problems import planar_walker
 from problems.human import plot
-from problems.human.cycle import gait_cycle
-from problems.human.measured import measured
-from problems.human.person import Person
+from problems.human.assessment.measured import measured
+from problems.human.assessment.whole_body import whole_body
+from problems.human.body.person import Person
+from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.mannequin import draw_body, pack_corners, places, project
-from problems.human.whole_body import whole_body
 from trajopt.errors import OptionError
 
 CURVES = ("angles", "torques", "reactions", "forces")

@@ -6,9 +6,9 @@ from hand_written import PointMasses
 
 import trajopt
 from problems import catalogue
-from trajopt.block import SquareTimesDuration
-from trajopt.chain import Chain
-from trajopt.fusion import fused
+from trajopt.graph.chain_rule import Chain
+from trajopt.graph.elementary import SquareTimesDuration
+from trajopt.graph.fusion import fused
 
 
 def derivatives(graph, nlp, z, by_name):
@@ -67,13 +67,13 @@ def test_a_block_that_meets_several_clusters_joins_all_of_them():
         "a": lambda node: node.a[0] ** 2,
     }
     for name, look in looks.items():
-        problem.subject_to(trajopt.terms.ExpressionTerm(look, name), upper=9.0)
+        problem.subject_to(trajopt.ExpressionTerm(look, name), upper=9.0)
     for first, second in (("q", "v"), ("v", "a"), ("q", "a")):
-        both = trajopt.terms.ExpressionTerm(
+        both = trajopt.ExpressionTerm(
             lambda node, first=first, second=second: getattr(node, first)[0] * getattr(node, second)[1],
             f"{first} and {second}",
         )
         problem.subject_to(both, upper=9.0)
-    problem.minimize(trajopt.terms.ExpressionTerm(lambda node: node.q[0] ** 2 + node.a[1] ** 2, "cost"))
+    problem.minimize(trajopt.ExpressionTerm(lambda node: node.q[0] ** 2 + node.a[1] ** 2, "cost"))
     nlp = trajopt.transcribe(problem)
     assert sum(hasattr(block, "expressions") for block in nlp.chain.graph.blocks) == 1

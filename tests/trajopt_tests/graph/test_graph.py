@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from trajopt.block import Square, TimesDuration
 from trajopt.errors import GraphCycleError, UnknownNameError
-from trajopt.graph import Graph
+from trajopt.graph.elementary import Square, TimesDuration
+from trajopt.graph.graph import Graph
 
 
 def test_blocks_run_in_the_order_of_use_whatever_order_they_come_in():

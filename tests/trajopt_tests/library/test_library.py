@@ -8,7 +8,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt import errors, library
-from trajopt.derivative_check import check_problem
+from trajopt.transcription.derivative_check import check_problem
 
 
 def masses(n=1, duration=1.0, intervals=8, degree=3, **limits):

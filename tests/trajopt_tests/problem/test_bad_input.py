@@ -15,7 +15,7 @@ def arm():
 
 
 def term_named(name, function):
-    return trajopt.terms.ExpressionTerm(function, name)
+    return trajopt.ExpressionTerm(function, name)
 
 
 @pytest.mark.parametrize(
@@ -168,9 +168,7 @@ def test_a_term_that_turns_nan_on_the_way_is_named_and_nothing_else_is_said(recw
 
 def test_two_terms_of_one_name_are_refused_unless_they_are_the_same():
     problem = arm()
-    first, same, other = (
-        trajopt.terms.ExpressionTerm(lambda node, i=i: node.q[i], "place") for i in (0, 0, 1)
-    )
+    first, same, other = (trajopt.ExpressionTerm(lambda node, i=i: node.q[i], "place") for i in (0, 0, 1))
     problem.subject_to(first, upper=1.0)
     problem.subject_to(same, lower=-1.0)
     with pytest.raises(errors.OptionError, match="two different terms are called 'place'"):

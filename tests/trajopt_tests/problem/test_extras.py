@@ -7,7 +7,7 @@ from scipy import sparse
 
 import trajopt
 from trajopt import errors
-from trajopt.multistart import perturb
+from trajopt.studies.multistart import perturb
 
 
 @trajopt.term

@@ -6,13 +6,13 @@ from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.arcs import arc_problem
-from trajopt.budget import Budget
-from trajopt.detection import detect
-from trajopt.excess import largest_excesses
-from trajopt.slowing import slowed
-from trajopt.structure_search import Attempt, Search
-from trajopt.switching import Saturation, Structure
+from trajopt.refinement.arc_problem import arc_problem
+from trajopt.refinement.structure_detection import detect
+from trajopt.refinement.structure_search import Attempt, Search
+from trajopt.refinement.time_scaling import slowed
+from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.solution.violation import largest_excesses
+from trajopt.solvers.time_budget import Budget
 
 TWO_LINK_OPTIMUM = 0.3918545395  # seconds, known to its last digit
 TWO_LINK_SWITCHES = [0.045709, 0.195927, 0.235300]
@@ -283,7 +283,7 @@ def test_a_limit_that_going_slower_does_not_ease_is_not_met_by_it():
 def test_an_interrupt_ends_the_refinement_and_keeps_the_motion(monkeypatch):
     from dataclasses import replace
 
-    from trajopt.solver import Status
+    from trajopt.solvers.solver import Status
 
     class Interrupted(trajopt.Ipopt):
         def solve(self, nlp, callback=None, start=None):

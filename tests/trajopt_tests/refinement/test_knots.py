@@ -6,8 +6,8 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.refinement import Refined, doubled, indicator, split, with_breakpoints
-from trajopt.structure_search import solved
+from trajopt.refinement.knots import Refined, doubled, indicator, split, with_breakpoints
+from trajopt.refinement.structure_search import solved
 
 OPTIMUM = 0.3918545395
 

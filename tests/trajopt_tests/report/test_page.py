@@ -7,8 +7,8 @@ import pytest
 
 import problems
 import trajopt
-from trajopt import report
-from trajopt.chart import line_chart, ticks
+from trajopt.report import page as report
+from trajopt.report.svg_chart import line_chart, ticks
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_charts_have_round_ticks_and_gaps():
 def test_the_command_writes_the_report_where_it_is_asked_to(tmp_path):
     from click.testing import CliRunner
 
-    from problems.command_line import main
+    from problems.cli.command_line import main
 
     arguments = ["solve", "double_integrator", "--report", "--out", str(tmp_path)]
     answer = CliRunner().invoke(main, arguments, catch_exceptions=False)

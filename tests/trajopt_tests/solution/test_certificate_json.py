@@ -8,12 +8,12 @@ from hand_written import PointMasses, two_link_minimum_time
 
 import problems
 import trajopt
-from trajopt.arcs import ArcSettings, arc_problem
-from trajopt.holding import held_signs
-from trajopt.kkt import least_squares_kkt
-from trajopt.recomputation import recomputed_kkt
-from trajopt.structure_search import solved
-from trajopt.switching import Saturation, Structure
+from trajopt.refinement.arc_problem import ArcSettings, arc_problem
+from trajopt.refinement.multiplier_signs import held_signs
+from trajopt.refinement.structure_search import solved
+from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.solvers.kkt import least_squares_kkt
+from trajopt.verification.recomputed_kkt import recomputed_kkt
 
 
 @pytest.mark.parametrize(

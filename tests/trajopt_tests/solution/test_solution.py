@@ -62,7 +62,7 @@ def test_a_wrong_motion_is_caught_by_the_simulation(solution):
     """Torques of a heavier arm do not move this one along the same curve."""
     from dataclasses import replace
 
-    from trajopt.simulation import simulate
+    from trajopt.solution.simulation import simulate
 
     problem = two_link_minimum_time(10)
     problem.dynamics.forward_dynamics = lambda q, v, tau: (
@@ -196,8 +196,8 @@ def test_a_solution_is_not_checked_against_a_problem_without_its_constraints(sol
 def test_a_recipe_that_no_installed_library_knows_is_told(solution, tmp_path, monkeypatch):
     from dataclasses import replace
 
-    from trajopt import archive
-    from trajopt.statements import Recipe
+    from trajopt.problem.statements import Recipe
+    from trajopt.solution import archive
 
     replace(solution, recipe=Recipe("lost", {})).save(tmp_path / "x.npz")
     monkeypatch.setattr(archive, "entry_points", lambda group: ())

@@ -15,14 +15,14 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.checkpoint import Checkpointed, read, solve_with_checkpoints
+from trajopt.solvers.checkpoint import Checkpointed, read, solve_with_checkpoints
 
 SLOW_SOLVE = """
     import sys, time
     sys.path.insert(0, {tests!r})
     import trajopt
     from hand_written import two_link_minimum_time
-    from trajopt.checkpoint import Checkpointed
+    from trajopt.solvers.checkpoint import Checkpointed
     solver = Checkpointed(trajopt.Ipopt(), {path!r}, every=0.0)
     trajopt.solve(two_link_minimum_time(20), solver, progress=lambda iteration: time.sleep(0.1))
 """
@@ -30,7 +30,8 @@ SLOW_SOLVE = """
 
 def test_a_killed_solve_resumes_to_the_same_optimum(tmp_path):
     path = tmp_path / "solve.ckpt"
-    script = textwrap.dedent(SLOW_SOLVE).format(tests=str(Path(__file__).parent), path=str(path))
+    support = Path(__file__).parents[2] / "support"
+    script = textwrap.dedent(SLOW_SOLVE).format(tests=str(support), path=str(path))
     process = subprocess.Popen([sys.executable, "-c", script])
     deadline = time.monotonic() + 60.0
     while not path.exists() and time.monotonic() < deadline:

@@ -24,10 +24,10 @@ from small_nlps import (
 )
 
 from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
-from trajopt.ipopt import _STATUSES, Ipopt, _cyipopt, _option_table
-from trajopt.ipopt_options import OptionTable
-from trajopt.kkt import kkt_residuals
-from trajopt.solver import Status, WarmStart
+from trajopt.solvers.ipopt import _STATUSES, Ipopt, _cyipopt, _option_table
+from trajopt.solvers.ipopt_options import OptionTable
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.solver import Status, WarmStart
 
 FUNCTIONS = ("objective", "gradient", "rows", "jacobian", "hessian")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from small_nlps import INF, equality_quadratic, quadratic_with_rows
 
-from trajopt.kkt import active_set, kkt_residuals, lagrangian_gradient
-from trajopt.solver import WarmStart
+from trajopt.solvers.kkt import active_set, kkt_residuals, lagrangian_gradient
+from trajopt.solvers.solver import WarmStart
 
 
 def cornered():

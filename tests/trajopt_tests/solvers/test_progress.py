@@ -8,9 +8,9 @@ import pytest
 from small_nlps import hs071, rosenbrock
 
 from trajopt.errors import OptionError
-from trajopt.ipopt import Ipopt
-from trajopt.progress import Progress
-from trajopt.solver import Iteration
+from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.progress import Progress
+from trajopt.solvers.solver import Iteration
 
 
 def iteration(number):

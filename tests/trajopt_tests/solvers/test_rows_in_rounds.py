@@ -10,7 +10,7 @@ from small_nlps import hs071, infeasible, quadratic_with_rows
 import trajopt
 from trajopt import Ipopt, RowsInRounds, Slsqp, Status
 from trajopt.errors import OptionError
-from trajopt.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
 
 
 def polygon(sides=60):

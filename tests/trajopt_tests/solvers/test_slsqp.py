@@ -20,11 +20,11 @@ from small_nlps import (
 )
 
 from trajopt.errors import EvaluationError, OptionError
-from trajopt.ipopt import Ipopt
-from trajopt.kkt import kkt_residuals
-from trajopt.multipliers import dense_jacobian, least_squares_multipliers
-from trajopt.slsqp import _STATUSES, Slsqp
-from trajopt.solver import Status, WarmStart
+from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.slsqp import _STATUSES, Slsqp
+from trajopt.solvers.solver import Status, WarmStart
 
 FUNCTIONS = ("objective", "gradient", "rows", "jacobian")
 

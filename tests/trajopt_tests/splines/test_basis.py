@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from trajopt.bspline import SplineBasis
 from trajopt.errors import ShapeError
+from trajopt.splines.basis import SplineBasis
 
 
 def naive_basis(knots, degree, i, s):

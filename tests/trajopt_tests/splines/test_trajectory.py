@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from trajopt import Arc, SplineBasis, Trajectory
-from trajopt.curve import Curve
 from trajopt.errors import OptionError, ShapeError
-from trajopt.trajectory import gauss_lobatto
-from trajopt.use import quadrature, selected_nodes
+from trajopt.splines.curve import Curve
+from trajopt.splines.node_sets import selected_nodes
+from trajopt.splines.trajectory import gauss_lobatto
+from trajopt.transcription.row_groups import quadrature
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 7])

@@ -6,7 +6,7 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.multistart import multistart
+from trajopt.studies.multistart import multistart
 
 
 def small():

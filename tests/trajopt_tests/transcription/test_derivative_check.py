@@ -8,8 +8,8 @@ from hand_written import CubicSpringBlock, PointMasses, two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.monitor import Monitor, Refusal
-from trajopt.solver import Status
+from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.solver import Status
 
 
 class Work:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from trajopt.elimination import eliminate
 from trajopt.errors import DegreesOfFreedomError
+from trajopt.transcription.elimination import eliminate
 
 NONE = np.zeros(0, dtype=int)
 

@@ -7,8 +7,8 @@ from hand_written import PointMasses, two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.diagnosis import diagnose, repeated_equations
-from trajopt.elastic import Elastic
+from trajopt.verification.diagnosis import diagnose, repeated_equations
+from trajopt.verification.elastic import Elastic
 
 
 def mass_in_time(longest, speed=np.inf):
@@ -122,7 +122,7 @@ def test_equations_that_contradict_each_other_are_told_apart_from_those_that_rep
 def test_a_pose_of_the_tool_beside_joints_that_fix_it_is_left_out_or_refused():
     def reach(x):
         problem = two_link_minimum_time(6)
-        problem.subject_to(trajopt.terms.ExpressionTerm(tip, "tool"), equals=x, over="end")
+        problem.subject_to(trajopt.ExpressionTerm(tip, "tool"), equals=x, over="end")
         return trajopt.transcribe(problem)
 
     def tip(node):
@@ -143,7 +143,7 @@ def test_a_row_that_is_fixed_at_nan_is_refused():
 
     problem = two_link_minimum_time(6)
     problem.guess(np.ones((2, 2)))  # finite here, but the boundary value of q[0] is 0
-    problem.subject_to(trajopt.terms.ExpressionTerm(root, "root"), lower=0.0, over="start")
+    problem.subject_to(trajopt.ExpressionTerm(root, "root"), lower=0.0, over="start")
     with pytest.raises(errors.InfeasibleBoundsError, match="'root' is nan at t = 0 s"):
         trajopt.transcribe(problem)
 

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Set
 
 import numpy as np
 
-from trajopt.assembly import Entries, joined, product_entries
-from trajopt.block import Array, Pairs
-from trajopt.chain import increase
-from trajopt.leaf_map import CurveGroup, LeafMap, LeafPoint
-from trajopt.span_groups import SpanGroups
+from trajopt.arrays import Array
+from trajopt.graph.block import Pairs
+from trajopt.graph.chain_rule import increase
+from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
+from trajopt.transcription.derivatives.span_groups import SpanGroups
+from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
 
 SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from trajopt.assembly import Entries, expand
-from trajopt.block import Array, Values
-from trajopt.elimination import Elimination
-from trajopt.projection import Projection
+from trajopt.arrays import Array
+from trajopt.graph.block import Values
+from trajopt.transcription.derivatives.sparse_entries import Entries, expand
+from trajopt.transcription.elimination import Elimination
+from trajopt.transcription.spline_map import Projection
 
 OWN = "arc_duration"  # the leaf that is T
 HIGHEST_POWER = 6  # of 1/T: two jerks in one product

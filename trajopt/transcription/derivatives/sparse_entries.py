@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from trajopt.block import Array
+from trajopt.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""Files and tables that describe robots: URDF and Denavit-Hartenberg rows."""

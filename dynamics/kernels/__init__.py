@@ -1,0 +1,1 @@
+"""The alphabet of the compiled loops: SIMD lanes, spatial algebra, poses, packed models, batches of nodes."""

@@ -1,0 +1,1 @@
+"""What follows from a state: frames, momenta, energies, springs and friction."""

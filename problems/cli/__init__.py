@@ -1,0 +1,1 @@
+"""The command `trajopt`: solve, verify, plot and sweep problems by name or from a file."""

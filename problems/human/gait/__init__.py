@@ -1,0 +1,1 @@
+"""Walking as an optimization problem: steps, ground reactions, costs, constraints, initial guesses."""

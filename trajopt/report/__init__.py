@@ -1,0 +1,6 @@
+"""The report of a solution: one self-contained HTML page."""
+
+from trajopt.report.active_constraints import ActiveConstraint, active_constraints
+from trajopt.report.page import html, time_split
+
+__all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]

@@ -1,0 +1,1 @@
+"""The answer as values: the motion, its multipliers, its certificate, its file."""

@@ -1,0 +1,1 @@
+"""Many solves: multiple starts, Pareto fronts, inverse kinematics."""

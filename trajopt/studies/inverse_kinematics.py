@@ -1,0 +1,63 @@
+"""Poses that reach given positions and orientations: damped least squares from a start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.errors import ShapeError
+from trajopt.graph.block import Dynamics
+
+
+def inverse_kinematics(
+    dynamics: Dynamics,
+    targets: Mapping[str, ArrayLike],
+    q: ArrayLike,
+    tolerance: float = 1e-10,
+    iterations: int = 200,
+) -> NDArray[np.float64]:
+    """A pose (n,) whose kinematic quantities are nearest the targets, by damped least squares from q.
+
+        minimize sum of |quantity(q) - target|^2   subject to   q_lower <= q <= q_upper
+
+    targets : "position:tool" -> (3,) m, "orientation:tool" -> (9,) row by row, "centre_of_mass" -> (3,), ...
+    Out of reach, the nearest pose is returned: compare where it matters. Nakamura and Hanafusa, 1986.
+    """
+    from scipy.optimize import least_squares
+
+    names = list(targets)
+    wanted = np.concatenate([np.ravel(np.asarray(targets[name], dtype=float)) for name in names])
+    block = dynamics.block(names)
+    start = np.asarray(q, dtype=float)
+    if start.shape != (dynamics.n,):
+        raise ShapeError(f"q has shape {start.shape} but the dynamics has n = {dynamics.n} joints")
+    sizes = sum(block.outputs[name] for name in names)
+    if wanted.size != sizes:
+        raise ShapeError(f"the targets have {wanted.size} numbers but {', '.join(names)} have {sizes}")
+
+    def at(pose: NDArray) -> dict[str, NDArray]:
+        return {"q": pose[None], "v": np.zeros((1, start.size))}
+
+    def residual(pose: NDArray) -> NDArray:
+        values = block.value(at(pose))
+        return np.concatenate([values[name][0] for name in names]) - wanted
+
+    def slope(pose: NDArray) -> NDArray:
+        parts = block.partials(at(pose))
+        return np.concatenate([parts[name, "q"][0] for name in names])
+
+    limits = dynamics.limits
+    inside = np.clip(start, limits.q_lower, limits.q_upper)
+    found = least_squares(
+        residual,
+        inside,
+        jac=slope,  # type: ignore[arg-type]
+        bounds=(limits.q_lower, limits.q_upper),
+        xtol=tolerance,
+        ftol=tolerance,
+        gtol=tolerance,
+        max_nfev=iterations,
+    )
+    return found.x

@@ -1,0 +1,52 @@
+"""The front of best compromises between several costs: one solve per weight, each from the answer before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.solution.solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class ParetoPoint:
+    """One compromise: its weight, what every cost is worth without weight, and the solution."""
+
+    weight: float
+    costs: Mapping[str, float]
+    solution: Solution
+
+
+def pareto_front(
+    build: Callable[[float], Any], weights: Sequence[float], terms: Mapping[str, Any], solver: Any = None
+) -> tuple[ParetoPoint, ...]:
+    """Solve build(weight) for every weight, each from the answer before it.
+
+    terms : name -> term, what is reported of every solution: its integral over the path, or the duration.
+    Points that did not converge are kept, with their status.
+    """
+    from trajopt.solve import solve
+
+    points: list[ParetoPoint] = []
+    for weight in weights:
+        problem = build(float(weight))
+        if points and points[-1].solution.converged:
+            problem.guess(points[-1].solution)
+        solution = solve(problem, solver)
+        costs = {name: _worth(solution, term) for name, term in terms.items()}
+        points.append(ParetoPoint(float(weight), costs, solution))
+    return tuple(points)
+
+
+def _worth(solution: Solution, term: Any) -> float:
+    """Integral of a term over the motion by 5-point Gauss rules between the nodes; durations by value."""
+    if term.quantity == "duration":
+        return solution.duration
+    nodes = np.unique(solution.node_times)
+    points, unit = np.polynomial.legendre.leggauss(5)
+    half = 0.5 * np.diff(nodes)
+    times = (nodes[:-1, None] + half[:, None] * (points + 1.0)).ravel()
+    return float(solution.value(term, times).sum(axis=-1) @ np.outer(half, unit).ravel())

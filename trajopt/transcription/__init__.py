@@ -1,0 +1,1 @@
+"""From a problem to a sparse nonlinear program, and from its unknowns back to curves."""
