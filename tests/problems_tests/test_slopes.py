@@ -8,7 +8,7 @@ import trajopt
 from problems import catalogue
 from problems.recipe import defaults_of
 from trajopt import library
-from trajopt.graph.chain_rule import Chain
+from trajopt.graph.chain_rule import ChainRule
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms import term as terms
 
@@ -86,7 +86,7 @@ def remainders(problem, term, seed=0):
 
     u = graph.values(z)
     partials = graph.partials(u)
-    chain = Chain(graph, [], [term.quantity], list(z))
+    chain = ChainRule(graph, [], [term.quantity], list(z))
     D = chain.jacobian(partials, 3, np.dtype(float))
     stacked = np.concatenate(list(direction.values()), axis=1)
     slope = float(np.einsum("kr,krw,kw->", adjoint, D[:, : chain.used_count], stacked))

@@ -34,7 +34,7 @@ class Link(NamedTuple):
         )
 
 
-class Chain:
+class ChainRule:
     """Derivatives of the `bounded` and `minimized` quantities of a graph by the stacked `leaves`.
 
     With u the direct inputs of a block, z the leaves and D the Jacobian of all quantities by z,

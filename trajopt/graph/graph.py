@@ -13,7 +13,7 @@ from trajopt.graph.block import Block, Pairs, Values
 
 
 class Graph:
-    """Blocks in an order in which every input is known before it is used; `Chain` differentiates them."""
+    """Blocks in an order in which every input is known before use; `ChainRule` differentiates them."""
 
     def __init__(self, leaves: Mapping[str, int], blocks: Iterable[Block]) -> None:
         self.leaves = dict(leaves)

@@ -16,7 +16,7 @@ from scipy import sparse
 from trajopt.arrays import Array
 from trajopt.errors import EvaluationError
 from trajopt.graph.block import Pairs, Values
-from trajopt.graph.chain_rule import Chain
+from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.transcription.derivatives.hessian import CurvatureMap
 from trajopt.transcription.derivatives.jacobian import LeafMap
@@ -40,7 +40,7 @@ class LinearBlock:
 class Evaluation:
     """Everything known at one point y; each stage is computed when it is first asked for."""
 
-    def __init__(self, chain: Chain, leaf_map: LeafMap, y: Array) -> None:
+    def __init__(self, chain: ChainRule, leaf_map: LeafMap, y: Array) -> None:
         self._chain = chain
         self.key = y.tobytes()
         self.leaves = leaf_map.at(y)
@@ -62,7 +62,7 @@ class Evaluation:
 
     @cached_property
     def jacobian(self) -> Array:
-        """Derivatives of all quantities by all leaves, (K, rows, columns) as `Chain` lays them out."""
+        """Derivatives of all quantities by all leaves, (K, rows, columns) as `ChainRule` lays them out."""
         z = self.leaves.z
         return self._chain.jacobian(self.partials, z.shape[0], z.dtype)
 
@@ -77,7 +77,7 @@ class NLP:
     """
 
     graph: Graph
-    chain: Chain
+    chain: ChainRule
     leaf_map: LeafMap
     curvature_map: CurvatureMap | None
     projection: Projection

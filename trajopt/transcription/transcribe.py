@@ -10,7 +10,7 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError, InfeasibleBoundsError, ProblemError
-from trajopt.graph.chain_rule import Chain
+from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
 from trajopt.problem.problem import Problem
@@ -177,7 +177,7 @@ def _assemble(problem, graph, projection, elimination, objectives, linear, group
     needed = {name for block in joined.blocks for name in block.inputs if name in graph.leaves}
     needed.update(quantity for quantity in used if quantity in graph.leaves)
     leaf_map = LeafMap(projection, elimination, needed)
-    chain = Chain(joined, bounded, used, leaf_map.leaves)
+    chain = ChainRule(joined, bounded, used, leaf_map.leaves)
     weights = _weights(chain, groups, projection.nodes.count)
     pattern = _stacked_pattern(chain, chain.used)[: chain.bounded_count]
     entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
@@ -213,7 +213,7 @@ def _check_dependence(graph: Graph, used: list[str]) -> None:
             )
 
 
-def _weights(chain: Chain, groups: tuple[RowGroup, ...], nodes: int) -> sparse.csr_array:
+def _weights(chain: ChainRule, groups: tuple[RowGroup, ...], nodes: int) -> sparse.csr_array:
     """The rows of all groups as one matrix times the used quantities, node by node."""
     parts = []
     for group in groups:
@@ -227,7 +227,7 @@ def _weights(chain: Chain, groups: tuple[RowGroup, ...], nodes: int) -> sparse.c
     return sparse.csr_array(sparse.vstack(parts, format="csr") if parts else sparse.csr_array(shape))
 
 
-def _stacked_pattern(chain: Chain, quantities: Iterable[str]) -> Array:
+def _stacked_pattern(chain: ChainRule, quantities: Iterable[str]) -> Array:
     """Where derivatives of used quantities by the leaves may differ from zero, as `chain` lays them out."""
     pattern = np.zeros((chain.used_count, chain.width), dtype=bool)
     for quantity in quantities:
@@ -237,7 +237,7 @@ def _stacked_pattern(chain: Chain, quantities: Iterable[str]) -> Array:
 
 
 def _curvature(
-    chain: Chain, leaf_map: LeafMap, objectives: tuple[Objective, ...], groups: tuple[RowGroup, ...]
+    chain: ChainRule, leaf_map: LeafMap, objectives: tuple[Objective, ...], groups: tuple[RowGroup, ...]
 ) -> tuple[CurvatureMap | None, EntryMap]:
     """The map of second derivatives, by the patterns of what is used on every span."""
     span = leaf_map.projection.nodes.span

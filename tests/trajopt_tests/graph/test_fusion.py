@@ -6,14 +6,14 @@ from hand_written import PointMasses
 
 import trajopt
 from problems import catalogue
-from trajopt.graph.chain_rule import Chain
+from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.elementary import SquareTimesDuration
 from trajopt.graph.fusion import fused
 
 
 def derivatives(graph, nlp, z, by_name):
     """Values and Jacobians by name, and the full Hessian by leaves, with adjoints given by name."""
-    chain = Chain(graph, [], nlp.chain.used, nlp.leaf_map.leaves)
+    chain = ChainRule(graph, [], nlp.chain.used, nlp.leaf_map.leaves)
     u = graph.values(z)
     partials = graph.partials(u)
     adjoint = np.concatenate([by_name[name] for name in chain.used], axis=1)

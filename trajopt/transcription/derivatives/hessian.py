@@ -29,7 +29,7 @@ class CurvatureMap:
     """Raw second derivatives in three parts: two local control points, one and the clock, the clock twice.
 
     pairs : the pairs of leaves, in the order of the leaves, whose second derivatives are not all zero
-    direct : those among them that blocks give themselves, which `Chain.hessian` adds to
+    direct : those among them that blocks give themselves, which `ChainRule.hessian` adds to
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class CurvatureMap:
     ) -> Array:
         """The raw second derivatives of `entries`.
 
-        second, arrays, total : as `zeros` gives and `Chain.hessian` fills and returns them
+        second, arrays, total : as `zeros` gives and `ChainRule.hessian` fills and returns them
         bar : (K, width) adjoints of the leaves
         """
         spline, own = self.leaf_map.spline_width, self.leaf_map.own - self.leaf_map.spline_width
