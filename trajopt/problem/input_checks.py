@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
-from trajopt.problem.statements import Over
+from trajopt.problem.costs_and_constraints import Over
 from trajopt.splines.node_sets import ArcNodes, Neighbours
 
 

@@ -20,9 +20,17 @@ from trajopt.graph.block import Block, Dynamics
 from trajopt.graph.data import Data, DataBlock, data_of
 from trajopt.graph.leaves import CLOCK_LEAVES, SPLINE_LEAVES
 from trajopt.graph.names import FIXED_NAMES, JOINT_QUANTITIES, bare, names_of_term, term_of
+from trajopt.problem.costs_and_constraints import (
+    Constraint,
+    Cost,
+    Extra,
+    Over,
+    Parameter,
+    Periodicity,
+    Recipe,
+)
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import bound_of, checked_over, numbers, unknown
-from trajopt.problem.statements import Constraint, Cost, Extra, Over, Parameter, Periodicity, Recipe
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from trajopt.atomic_file import unreadable, whole_file
 from trajopt.errors import SolutionFileError
+from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
-from trajopt.problem.statements import Recipe
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem.statements import Over
+from trajopt.problem.costs_and_constraints import Over
 from trajopt.splines.node_sets import WINDOW_TOLERANCE, ArcNodes, Neighbours
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.graph.block import Values
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import CLOCK_LEAVES, parameter_leaf, spline_leaves
+from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.statements import Recipe
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.splines.basis import HIGHEST_DERIVATIVE
 from trajopt.splines.curve import Curve

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
-from trajopt.problem.statements import Constraint
 from trajopt.splines.node_sets import ArcNodes, selected_nodes
 from trajopt.transcription.spline_map import Projection
 

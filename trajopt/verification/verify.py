@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
-from trajopt.problem.statements import Constraint
 from trajopt.solution.check_times import samples
 from trajopt.solution.simulation import USEFUL_GROWTH, Simulation, simulate
 from trajopt.solvers.kkt import KKT

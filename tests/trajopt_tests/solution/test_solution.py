@@ -196,7 +196,7 @@ def test_a_solution_is_not_checked_against_a_problem_without_its_constraints(sol
 def test_a_recipe_that_no_installed_library_knows_is_told(solution, tmp_path, monkeypatch):
     from dataclasses import replace
 
-    from trajopt.problem.statements import Recipe
+    from trajopt.problem.costs_and_constraints import Recipe
     from trajopt.solution import archive
 
     replace(solution, recipe=Recipe("lost", {})).save(tmp_path / "x.npz")
