@@ -92,7 +92,7 @@ class Program:
         at = dict(zip(names, values if isinstance(values, tuple | list) else [values], strict=True))
         objective = 0
         for cost, use in zip(problem.costs, nlp.objectives, strict=True):
-            weights = casadi.DM(use.node_weights * use.weight * (duration if cost.over == "path" else 1.0))
+            weights = casadi.DM(use.node_weights * use.weight * (duration if cost.over.integrates else 1.0))
             objective += casadi.dot(weights, casadi.sum1(at[cost.term.quantity]).T)
         rows = [sparse_matrix(nlp.linear.A) @ self.y + casadi.DM(nlp.linear.b)] if nlp.linear.b.size else []
         for group in nlp.groups:

@@ -7,8 +7,7 @@ import dynamics
 import trajopt
 from problems import hop
 from trajopt import errors
-from trajopt.splines.node_sets import Neighbours, selected_nodes
-from trajopt.transcription.row_groups import selection
+from trajopt.splines.node_sets import Neighbours
 
 G = hop.GRAVITY
 MASS = hop.WEIGHT / G
@@ -152,12 +151,12 @@ def test_parts_of_an_arc_and_the_two_sides_of_a_border_can_be_constrained():
     """A window counts in the arc's own time; the border's two nodes are one row of differences."""
     problem = hop.build()
     trajectory, nodes = problem.trajectory, problem.trajectory.nodes
-    chosen = selected_nodes(trajectory, trajopt.ArcNodes(2, (0.0, 0.5)))
+    chosen = trajopt.ArcNodes(2, (0.0, 0.5)).nodes(trajectory)
     assert set(nodes.arc[chosen]) == {2} and nodes.s[chosen].max() <= 0.5 < nodes.s[chosen[-1] + 1]
-    row = selection(trajectory, Neighbours(1)).toarray()
+    row = Neighbours(1).selection(trajectory).toarray()
     last = int(np.flatnonzero(nodes.arc == 1)[-1])
     assert row.shape == (1, nodes.count) and row[0, last] == -1.0 and row[0, last + 1] == 1.0
     with pytest.raises(errors.OptionError, match="no arc follows arc 3: the 4 arcs count from 0"):
-        selection(trajectory, Neighbours(3))
+        Neighbours(3).selection(trajectory)
     with pytest.raises(errors.OptionError, match=r"no node lies in the window ArcNodes\(arc=0"):
-        selection(trajectory, trajopt.ArcNodes(0, (0.501, 0.502)))
+        trajopt.ArcNodes(0, (0.501, 0.502)).selection(trajectory)

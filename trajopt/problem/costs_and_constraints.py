@@ -9,10 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.splines.node_sets import ArcNodes, Neighbours
-
-# "path", "start", "end", a window of normalised time, the nodes of an arc, or pairs of neighbours
-Over = str | tuple[float, float] | ArcNodes | Neighbours
+from trajopt.splines.node_sets import NodeSet
 
 
 @dataclass(frozen=True)
@@ -25,11 +22,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Cost:
-    """weight * (integral over the path, or value at an end) of the sum of a term's components."""
+    """weight * (integral over a part of the motion, or value at a node) of the sum of a term's components."""
 
     term: Any
     weight: float
-    over: Over
+    over: NodeSet
     name: str
 
 
@@ -44,7 +41,7 @@ class Constraint:
     term: Any
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    over: Over
+    over: NodeSet
     name: str
     hold: Literal["nodes", "hull"] = "nodes"
 

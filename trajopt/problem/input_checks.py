@@ -1,4 +1,4 @@
-"""Bounds, windows and unknowns as users write them, checked and brought to full size."""
+"""Bounds and unknowns as users write them, checked and brought to full size."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
-from trajopt.problem.costs_and_constraints import Over
-from trajopt.splines.node_sets import ArcNodes, Neighbours
+from trajopt.errors import InfeasibleBoundsError, NotFiniteError, ShapeError
 
 
 def numbers(value: Any, what: str) -> NDArray[np.float64]:
@@ -57,15 +55,3 @@ def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDAr
             f"{kind} '{name}' has bounds [{low}, {high}] and guess {start}: order the bounds, guess a number"
         )
     return low, high, start
-
-
-def checked_over(over: Over) -> Over:
-    if isinstance(over, (ArcNodes, Neighbours)):
-        return over
-    if isinstance(over, tuple):
-        if len(over) == 2 and 0.0 <= over[0] < over[1] <= 1.0:
-            return (float(over[0]), float(over[1]))
-        raise OptionError(f"over is {over!r}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
-    if over not in ("path", "start", "end"):
-        raise OptionError(f"over is {over!r}: use 'path', 'start', 'end' or a window (s0, s1)")
-    return over

@@ -24,13 +24,13 @@ from trajopt.problem.costs_and_constraints import (
     Constraint,
     Cost,
     Extra,
-    Over,
     Parameter,
     Periodicity,
     Recipe,
 )
 from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.input_checks import bound_of, checked_over, numbers, unknown
+from trajopt.problem.input_checks import bound_of, numbers, unknown
+from trajopt.splines.node_sets import END, PATH, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 
@@ -76,15 +76,18 @@ class Problem:
         """Add weight * (integral of the term over `over`, or its value at "start" or "end").
 
         Vector terms are summed over their components. `over` is "path" unless the term is the duration or a
-        parameter, whose value counts once.
+        parameter, whose value counts once; a window or an arc, `ArcNodes(arc, "whole")`, are integrated as
+        well. Raises OptionError where nothing can be integrated, over `Neighbours` for instance.
         """
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = numbers(weight, f"the weight of '{term.name}'")
         if factor.ndim or not np.isfinite(factor):
             raise NotFiniteError(f"the weight of '{term.name}' is {weight}: give a finite number")
         constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
-        where = over if over is not None else ("end" if constant else "path")
-        self.costs.append(Cost(term, float(factor), checked_over(where), name or term.name))
+        where = node_set(over) if over is not None else (END if constant else PATH)
+        if not where.has_cost:
+            raise no_cost(where)
+        self.costs.append(Cost(term, float(factor), where, name or term.name))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -116,13 +119,14 @@ class Problem:
                 f"'{label}' has lower bound {low[worst]} above upper bound {high[worst]}{where}: "
                 "swap or widen them"
             )
+        over = node_set(over)
         if hold not in ("nodes", "hull"):
             raise OptionError(f"hold is {hold!r}: use 'nodes' or 'hull'")
-        if hold == "hull" and (term.quantity not in ("q", "v") or over != "path"):
+        if hold == "hull" and (term.quantity not in ("q", "v") or over != PATH):
             raise OptionError(
                 f"'{label}': hold='hull' bounds control points, which q and v over the path have"
             )
-        self.constraints.append(Constraint(term, low, high, checked_over(over), label, hold))
+        self.constraints.append(Constraint(term, low, high, over, label, hold))
 
     def start_at(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
@@ -359,7 +363,9 @@ class Problem:
             )
         self._names[term.quantity] = names
 
-    def _boundary(self, place: str, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None) -> None:
+    def _boundary(
+        self, place: Literal["start", "end"], q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None
+    ) -> None:
         for term, value in ((terms.q, q), (terms.v, v), (terms.a, a)):
             if value is not None:
                 name = f"{term.quantity} at the {place}"

@@ -29,7 +29,7 @@ from trajopt.refinement.structure_detection import limit_order
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import path_limits_of
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.node_sets import ArcNodes
+from trajopt.splines.node_sets import START, ArcNodes
 from trajopt.splines.trajectory import Arc, Trajectory
 from trajopt.terms import term as terms
 
@@ -269,7 +269,7 @@ def _carried(arcs: Problem, structure: Structure, number: int, index: int, compo
     if number:
         return any(s.limit == index and s.component == component for s in structure.saturated[number - 1])
     return any(
-        c.over == "start" and c.term.quantity in ("q", "v") and np.all(c.lower == c.upper)
+        c.over == START and c.term.quantity in ("q", "v") and np.all(c.lower == c.upper)
         for c in arcs.constraints
     )
 

@@ -24,6 +24,7 @@ from trajopt.solution.solution import Solution
 from trajopt.solution.violation import largest_excesses, local_maxima, path_limits
 from trajopt.solvers.solver import Callback, Solver, check_positive
 from trajopt.solvers.time_budget import SAME_MOTION, Budget, Stopped
+from trajopt.splines.node_sets import PATH, TimeWindow
 from trajopt.splines.trajectory import Trajectory
 
 __all__ = ["Certificate", "Certified"]
@@ -139,9 +140,9 @@ def _unsuited(solution: Solution) -> str:
     problem = solution.problem
     if not path_limits(solution):
         return "the problem bounds nothing over the whole motion"
-    if any(isinstance(use.over, tuple) for use in (*problem.costs, *problem.constraints)):
+    if any(isinstance(use.over, TimeWindow) for use in (*problem.costs, *problem.constraints)):
         return "a window of normalised time means another time on arcs"
-    if any(c.over == "path" and np.all(c.lower == c.upper) for c in problem.constraints):
+    if any(c.over == PATH and np.all(c.lower == c.upper) for c in problem.constraints):
         return "an equality over the whole path leaves no freedom at the ends of arcs"
     if problem.extras:
         return "curves beside the joints have no structure that could be read"

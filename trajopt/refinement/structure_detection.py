@@ -22,6 +22,7 @@ from trajopt.problem.problem import Constraint, Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.switching_structure import Run, Saturation, Structure
 from trajopt.solution.violation import path_limits
+from trajopt.splines.node_sets import PATH
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -90,7 +91,7 @@ def is_regular(solution: Solution) -> bool:
     Second differences with unit steps, exact for the quadratics that efforts are.
     """
     problem = solution.problem
-    costs = [c for c in problem.costs if c.over == "path" and c.term.quantity not in ("duration", "t")]
+    costs = [c for c in problem.costs if c.over == PATH and c.term.quantity not in ("duration", "t")]
     if not costs:
         return False
     graph = graph_of(problem, [cost.term for cost in costs])

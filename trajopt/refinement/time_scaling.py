@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.solution.violation import Excess, largest_excesses, path_limits, relative_excesses
+from trajopt.splines.node_sets import END, START
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -52,8 +53,7 @@ def _may_be_slowed(solution: Solution) -> bool:
     only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
     limits = path_limits(solution)
     timeless = all(
-        c in limits or (c.over in ("start", "end") and c.term.quantity in ("q", "v"))
-        for c in problem.constraints
+        c in limits or (c.over in (START, END) and c.term.quantity in ("q", "v")) for c in problem.constraints
     )
     bare = not (problem.extras or problem.parameters or problem.periodicities)
     return bool(at_rest and room and only_time and timeless and bare and len(problem.trajectory.arcs) == 1)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.splines.node_sets import Neighbours, selected_nodes
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification.diagnosis import Labels
 
@@ -113,8 +112,8 @@ def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | 
         return times
     over = [use.over for use in solution.problem.constraints if use.name == constraint]
     trajectory = solution.problem.trajectory
-    if trajectory.nodes.count == times.size and len(over) == 1 and not isinstance(over[0], Neighbours):
-        nodes = selected_nodes(trajectory, over[0])
+    if trajectory.nodes.count == times.size and len(over) == 1 and not over[0].is_difference:
+        nodes = over[0].nodes(trajectory)
         if nodes.size == count:
             return times[nodes]
     inside = ~np.isin(times, solution.curve.starts)  # the Gauss points of certified arcs

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem.costs_and_constraints import Over
-from trajopt.splines.node_sets import WINDOW_TOLERANCE, ArcNodes, Neighbours
-
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
     from trajopt.splines.curve import Curve
@@ -43,34 +40,6 @@ class Samples:
         left = np.where(arc == count - 1, last, last - SIDE * curve.duration)
         times = np.clip(np.concatenate(times_of_arcs), first, left)
         return Samples(times, arc, (arc + within) / count, inner)
-
-    def where(self, over: Over) -> NDArray[np.bool_]:
-        """Mask of the times to which a constraint applies."""
-        if isinstance(over, ArcNodes):
-            mine = self.arc == over.arc
-            if over.part == "whole":
-                return mine
-            if isinstance(over.part, tuple):
-                s = self.along * (self.arc.max() + 1) - over.arc
-                return mine & _within(s, over.part)
-            if over.part in ("inside", "extra"):
-                return mine & self.inner
-            place = np.flatnonzero(mine)[0 if over.part == "start" else -1]
-            return np.arange(self.times.size) == place
-        if isinstance(over, Neighbours) and over.after is not None:
-            last = np.flatnonzero(self.arc == over.after)[-1]
-            return np.isin(np.arange(self.times.size), [last, last + 1])
-        if over == "path" or isinstance(over, Neighbours):
-            return np.ones(self.times.size, dtype=bool)
-        if over in ("start", "end"):
-            return np.arange(self.times.size) == (0 if over == "start" else self.times.size - 1)
-        first, last = over
-        return _within(self.along, (float(first), float(last)))
-
-
-def _within(s: NDArray, window: tuple[float, float]) -> NDArray[np.bool_]:
-    first, last = window
-    return (s >= first - WINDOW_TOLERANCE) & (s <= last + WINDOW_TOLERANCE)
 
 
 def samples(solution: Solution) -> tuple[Samples, Samples]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.problem.problem import Constraint, Problem
+from trajopt.splines.node_sets import PATH
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -46,7 +47,7 @@ def path_limits(solution: Solution) -> list[Constraint]:
 
 def path_limits_of(problem: Problem) -> list[Constraint]:
     """The inequality constraints that a problem means for the whole motion."""
-    return [c for c in problem.constraints if c.over == "path" and not np.all(c.lower == c.upper)]
+    return [c for c in problem.constraints if c.over == PATH and not np.all(c.lower == c.upper)]
 
 
 def largest_excesses(solution: Solution) -> list[Excess]:

@@ -1,35 +1,229 @@
-"""Sets of nodes at which a cost or constraint counts: the path, an end, a window, an arc, neighbours."""
+"""Node sets: the part of a motion over which a cost or constraint counts, and the nodes that lie in it.
+
+Users write `over="path"`, `"start"`, `"end"`, a window `(s0, s1)` of normalised time, `ArcNodes(...)` or
+`Neighbours(...)`; `node_set` checks that and makes a `NodeSet` of it, which costs and constraints hold.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, get_args
+from numbers import Real
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
+from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.errors import OptionError
+from trajopt.splines.time_window import Window, window_weights, within
 from trajopt.splines.trajectory import Nodes, Trajectory
-
-WINDOW_TOLERANCE = 1e-9  # of normalised time: how closely a window's end must meet a breakpoint
-
 
 ArcPart = Literal["whole", "start", "inside", "end", "extra"]
 
 
-@dataclass(frozen=True)
-class ArcNodes:
-    """The nodes of one arc: all of it ("whole"), its "start", its "end", those "inside", or "extra" ones.
+class CheckTimes(Protocol):
+    """Times (K,) at which an answer is checked: the arc of each, and where along the motion it lies."""
 
-    A part (s0, s1) is a window of the arc's own normalised time.
+    @property
+    def arc(self) -> Array: ...
+
+    @property
+    def along(self) -> Array:
+        """Normalised time over the whole motion; every arc counts alike."""
+        ...
+
+    @property
+    def inner(self) -> Array:
+        """Whether a time is no end of its arc."""
+        ...
+
+
+class NodeSet(ABC):
+    """A set of nodes of a trajectory; equal to what users write for it, `"path"` for instance."""
+
+    @property
+    def written(self) -> object:
+        """What users write for this set."""
+        return self
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether a constraint bounds term(later) - term(earlier) instead of the term."""
+        return False
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether a cost over the set is defined."""
+        return True
+
+    @property
+    def integrates(self) -> bool:
+        """Whether a cost over the set is the integral of its term, not the value at one node."""
+        return True
+
+    @abstractmethod
+    def nodes(self, trajectory: Trajectory) -> Array:
+        """Indices of the nodes, one per row of a constraint; OptionError where there is none."""
+
+    @abstractmethod
+    def mask(self, times: CheckTimes) -> Array:
+        """Which of the times (K,) lie in the set."""
+
+    @abstractmethod
+    def cost_weights(self, trajectory: Trajectory) -> Array:
+        """Weights w (K,) of a cost: sum_k w_k T term_k, with the arcs' durations T, where the set integrates.
+
+        Else sum_k w_k term_k. Raises OptionError where no cost is defined, or where a window ends between
+        breakpoints.
+        """
+
+    def selection(self, trajectory: Trajectory) -> sparse.csr_array:
+        """The rows of a constraint as a matrix times the values at all nodes, (rows, K)."""
+        chosen = self.nodes(trajectory)
+        ones, rows = np.ones(chosen.size), np.arange(chosen.size)
+        return sparse.csr_array((ones, (rows, chosen)), shape=(chosen.size, trajectory.nodes.count))
+
+    def __eq__(self, other: object) -> bool:
+        return self.written == (other.written if isinstance(other, NodeSet) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.written)
+
+    def __str__(self) -> str:
+        return repr(self.written)
+
+
+@dataclass(frozen=True, eq=False)
+class WholePath(NodeSet):
+    """All nodes."""
+
+    @property
+    def written(self) -> str:
+        return "path"
+
+    def nodes(self, trajectory: Trajectory) -> Array:
+        return np.arange(trajectory.nodes.count)
+
+    def mask(self, times: CheckTimes) -> Array:
+        return np.ones(times.arc.size, dtype=bool)
+
+    def cost_weights(self, trajectory: Trajectory) -> Array:
+        return trajectory.nodes.weight
+
+
+@dataclass(frozen=True, eq=False)
+class MotionEnd(NodeSet):
+    """The first node of the motion, or its last."""
+
+    end: Literal["start", "end"]
+
+    @property
+    def integrates(self) -> bool:
+        return False
+
+    @property
+    def written(self) -> str:
+        return self.end
+
+    def nodes(self, trajectory: Trajectory) -> Array:
+        return np.array([0 if self.end == "start" else trajectory.nodes.count - 1])
+
+    def mask(self, times: CheckTimes) -> Array:
+        return _only(times.arc.size, 0 if self.end == "start" else times.arc.size - 1)
+
+    def cost_weights(self, trajectory: Trajectory) -> Array:
+        return 1.0 * _only(trajectory.nodes.count, self.nodes(trajectory)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class TimeWindow(NodeSet):
+    """The nodes with normalised time in [first, last]; every arc of the motion counts alike."""
+
+    first: float
+    last: float
+
+    @property
+    def written(self) -> Window:
+        return self.first, self.last
+
+    def nodes(self, trajectory: Trajectory) -> Array:
+        nodes = trajectory.nodes
+        progress = (nodes.arc + nodes.s) / len(trajectory.arcs)
+        return _some(np.flatnonzero(within(progress, self.written)), self)
+
+    def mask(self, times: CheckTimes) -> Array:
+        return within(times.along, self.written)
+
+    def cost_weights(self, trajectory: Trajectory) -> Array:
+        count, weights = len(trajectory.arcs), np.zeros(trajectory.nodes.count)
+        for arc in range(count):
+            weights += window_weights(trajectory, arc, self.written, offset=arc, parts=count)
+        return weights
+
+
+@dataclass(frozen=True)
+class ArcNodes(NodeSet):
+    """The nodes of one arc: all of it ("whole"), its "start", its "end", or those "inside".
+
+    A part (s0, s1) is a window of the arc's own normalised time. "extra" are those inside without weight,
+    which `Trajectory(extra_points=...)` adds. A cost over "whole" or "inside" is the integral over the arc,
+    over "start" or "end" the value there; "extra" nodes have none. Arcs count from 0.
     """
 
     arc: int
-    part: ArcPart | tuple[float, float] = "inside"
+    part: ArcPart | Window = "inside"
+
+    @property
+    def integrates(self) -> bool:
+        return self.part not in ("start", "end")
+
+    @property
+    def has_cost(self) -> bool:
+        return self.part != "extra"
+
+    def nodes(self, trajectory: Trajectory) -> Array:
+        nodes, mine = trajectory.nodes, self._of_arc(trajectory)
+        if isinstance(self.part, tuple):
+            return _some(mine[within(nodes.s[mine], self.part)], self)
+        if self.part == "extra":
+            return mine[1:-1][nodes.weight[mine[1:-1]] == 0.0]
+        return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:], "whole": mine}[self.part]
+
+    def mask(self, times: CheckTimes) -> Array:
+        mine = times.arc == self.arc
+        if isinstance(self.part, tuple):
+            return mine & within(times.along * (times.arc.max() + 1) - self.arc, self.part)
+        if self.part == "whole":
+            return mine
+        if self.part in ("inside", "extra"):
+            return mine & times.inner
+        return _only(mine.size, np.flatnonzero(mine)[0 if self.part == "start" else -1])
+
+    def cost_weights(self, trajectory: Trajectory) -> Array:
+        nodes, of_arc = trajectory.nodes, self._of_arc(trajectory)
+        if isinstance(self.part, tuple):
+            return window_weights(trajectory, self.arc, self.part)
+        if self.part == "extra":
+            raise no_cost(self)
+        if not self.integrates:
+            return 1.0 * _only(nodes.count, self.nodes(trajectory)[0])
+        weights = np.zeros(nodes.count)
+        weights[of_arc] = nodes.weight[of_arc]
+        return weights
+
+    def _of_arc(self, trajectory: Trajectory) -> Array:
+        mine = np.flatnonzero(trajectory.nodes.arc == self.arc)
+        if mine.size == 0 or not (isinstance(self.part, tuple) or self.part in get_args(ArcPart)):
+            raise OptionError(
+                f"over is {self}: the {len(trajectory.arcs)} arcs count from 0, and their parts are "
+                f"{', '.join(get_args(ArcPart))}, or a window (s0, s1)"
+            )
+        return mine
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbours(NodeSet):
     """Every two neighbouring nodes: the constraint holds for term(later) - term(earlier).
 
     Of all pairs, only the two sides of the border after an arc where `after` names one.
@@ -37,46 +231,80 @@ class Neighbours:
 
     after: int | None = None
 
+    @property
+    def is_difference(self) -> bool:
+        return True
 
-def progress(trajectory: Trajectory, nodes: Nodes) -> Array:
-    """Normalised time over the whole motion, (K,): every arc counts alike, whatever its duration."""
-    return (nodes.arc + nodes.s) / len(trajectory.arcs)
+    @property
+    def has_cost(self) -> bool:
+        return False
+
+    def nodes(self, trajectory: Trajectory) -> Array:
+        """The later node of every pair."""
+        if self.after is not None:
+            return np.array([trajectory.border(self.after)[1]])
+        return np.arange(1, trajectory.nodes.count)
+
+    def mask(self, times: CheckTimes) -> Array:
+        """Times whose differences, each from the one before, are those of the set."""
+        if self.after is None:
+            return np.ones(times.arc.size, dtype=bool)
+        last = np.flatnonzero(times.arc == self.after)[-1]
+        return np.isin(np.arange(times.arc.size), [last, last + 1])
+
+    def cost_weights(self, trajectory: Trajectory) -> Array:
+        raise no_cost(self)
+
+    def selection(self, trajectory: Trajectory) -> sparse.csr_array:
+        later = self.nodes(trajectory)
+        return difference(trajectory.nodes, later, later - 1)
 
 
-def selected_nodes(trajectory: Trajectory, over) -> Array:
-    """Indices of the nodes at "start", at "end", of an arc, in a window (s0, s1), or all for "path"."""
-    nodes = trajectory.nodes
-    if isinstance(over, ArcNodes):
-        mine = np.flatnonzero(nodes.arc == over.arc)
-        if mine.size == 0 or not (isinstance(over.part, tuple) or over.part in get_args(ArcPart)):
-            raise OptionError(
-                f"over is {over}: the {len(trajectory.arcs)} arcs count from 0, and their parts are "
-                f"{', '.join(get_args(ArcPart))}, or a window (s0, s1)"
-            )
-        if isinstance(over.part, tuple):
-            return _within(mine, nodes.s[mine], over.part, over)
-        if over.part == "extra":
-            return mine[1:-1][nodes.weight[mine[1:-1]] == 0.0]
-        return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:], "whole": mine}[over.part]
-    if over == "path":
-        return np.arange(nodes.count)
-    if over == "start":
-        return np.array([0])
-    if over == "end":
-        return np.array([nodes.count - 1])
-    return _within(np.arange(nodes.count), progress(trajectory, nodes), over, over)
+PATH, START, END = WholePath(), MotionEnd("start"), MotionEnd("end")
+
+# What users write: a node set, or "path", "start", "end", a window (s0, s1) of normalised time.
+Over = Literal["path", "start", "end"] | Window | NodeSet
 
 
-def _within(chosen: Array, s: Array, window: tuple[float, float], over) -> Array:
-    inside = chosen[(s >= window[0] - WINDOW_TOLERANCE) & (s <= window[1] + WINDOW_TOLERANCE)]
-    if inside.size == 0:
+def node_set(over: Any) -> NodeSet:
+    """The node set that users mean by `over`; OptionError where it means none."""
+    if isinstance(over, NodeSet):
+        return over
+    if isinstance(over, tuple):
+        numbers = len(over) == 2 and all(isinstance(s, Real) for s in over)
+        if numbers and 0.0 <= over[0] < over[1] <= 1.0:
+            return TimeWindow(float(over[0]), float(over[1]))
+        raise OptionError(f"over is {over!r}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
+    for known in (PATH, START, END):
+        if isinstance(over, str) and known == over:
+            return known
+    raise OptionError(
+        f"over is {over!r}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or Neighbours"
+    )
+
+
+def no_cost(over: NodeSet) -> OptionError:
+    """The error of a cost over nodes that define none."""
+    return OptionError(
+        f"nothing can be minimized over {over}: a cost is an integral over 'path', a window or an arc, "
+        "ArcNodes(arc, 'whole'), or the value at 'start' or 'end'"
+    )
+
+
+def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> sparse.csr_array:
+    """The rows term(later) - factor * term(earlier), one per pair of nodes (or for one pair), (rows, K)."""
+    later, earlier = np.atleast_1d(later), np.atleast_1d(earlier)
+    values = np.concatenate([np.ones(later.size), np.full(earlier.size, -factor)])
+    places = np.tile(np.arange(later.size), 2), np.concatenate([later, earlier])
+    return sparse.csr_array((values, places), shape=(later.size, nodes.count))
+
+
+def _only(count: int, place: int) -> Array:
+    """A mask (count,) that is true at one place."""
+    return np.arange(count) == place
+
+
+def _some(chosen: Array, over: NodeSet) -> Array:
+    if chosen.size == 0:
         raise OptionError(f"no node lies in the window {over}: widen it or use more intervals")
-    return inside
-
-
-def border(trajectory: Trajectory, after: int) -> tuple[int, int]:
-    """The last node of an arc and the first one of the next; OptionError where there is no next arc."""
-    if not 0 <= after < len(trajectory.arcs) - 1:
-        raise OptionError(f"no arc follows arc {after}: the {len(trajectory.arcs)} arcs count from 0")
-    last = int(np.flatnonzero(trajectory.nodes.arc == after)[-1])
-    return last, last + 1
+    return chosen

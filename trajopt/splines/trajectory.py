@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.errors import ShapeError
+from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
@@ -65,7 +65,7 @@ class Nodes:
     """K nodes of a trajectory with everything about them that never changes during a solve.
 
     basis[l] holds d^l B / ds^l of the control points first_control_point + (0 .. width - 1) of the node's
-    arc; weight is the Gauss-Lobatto weight in normalised time: over arc a the integral is
+    arc; weight is that of the arc's quadrature rule in normalised time: over arc a the integral is
     T_a sum_k weight_k f_k.
     """
 
@@ -113,9 +113,16 @@ class Trajectory:
         """One arc on evenly spaced knots."""
         return Trajectory((Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span),))
 
+    def border(self, after: int) -> tuple[int, int]:
+        """The last node of arc `after` and the first of the next; OptionError where no arc follows."""
+        if not 0 <= after < len(self.arcs) - 1:
+            raise OptionError(f"no arc follows arc {after}: the {len(self.arcs)} arcs count from 0")
+        last = int(np.flatnonzero(self.nodes.arc == after)[-1])
+        return last, last + 1
+
     @cached_property
     def nodes(self) -> Nodes:
-        """Gauss-Lobatto points of every span; neighbours share an end where the acceleration has no jump."""
+        """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
         width = max(arc.basis.degree for arc in self.arcs) + 1
         rows: list[tuple] = []
         bases: list[NDArray] = []

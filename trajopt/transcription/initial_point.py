@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, ShapeError
 from trajopt.problem.problem import Problem
+from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.transcription.spline_map import Projection
 
 if TYPE_CHECKING:
@@ -85,11 +86,11 @@ def _straight_line(problem: Problem):
     bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
     middle = np.zeros(problem.dynamics.n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
-    ends: dict[str, Array] = {}
+    ends: dict[NodeSet, Array] = {}
     for constraint in problem.constraints:
         fixed = constraint.term.quantity == "q" and np.all(constraint.lower == constraint.upper)
-        if fixed and constraint.over in ("start", "end"):
-            ends[str(constraint.over)] = constraint.lower
-    first = ends.get("start", ends.get("end", middle))
-    last = ends.get("end", first)
+        if fixed and constraint.over in (START, END):
+            ends[constraint.over] = constraint.lower
+    first = ends.get(START, ends.get(END, middle))
+    last = ends.get(END, first)
     return lambda s: first + np.asarray(s)[:, None] * (last - first)

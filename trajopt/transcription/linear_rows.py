@@ -15,7 +15,7 @@ from trajopt.arrays import Array
 from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
-from trajopt.splines.node_sets import ArcNodes, selected_nodes
+from trajopt.splines.node_sets import END, START, ArcNodes
 from trajopt.transcription.spline_map import Projection
 
 
@@ -99,7 +99,7 @@ def continuity_equalities(
     """Add position continuity between arcs; return (arc, quantity) pairs that must become rows."""
     nodes, bilinear = projection.nodes, []
     for arc in range(len(problem.trajectory.arcs) - 1):
-        left, right = _border(projection, arc)
+        left, right = problem.trajectory.border(arc)
         for order in range(problem.trajectory.continuity + 1):
             if order:
                 bilinear.append((arc, SPLINE_LEAVES[order]))
@@ -181,6 +181,8 @@ def _curve_names(problem: Problem) -> list[tuple[str, str]]:
 def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
     """Which components of a constraint are equations that are linear in the unknowns."""
     quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
+    if constraint.over.is_difference:
+        return np.zeros_like(equal)
     # Joints held at a speed on an arc of their own stay rows: pivots among the coefficients of a high degree
     # are ill-conditioned, 37 iterations became 222; and their multipliers are wanted.
     held = isinstance(constraint.over, ArcNodes) and constraint.over.part != "whole"
@@ -198,7 +200,7 @@ def _add_node_equalities(
     rows: LinearRows, problem: Problem, projection: Projection, constraint: Constraint, equal: Array
 ) -> None:
     quantity, nodes = constraint.term.quantity, projection.nodes
-    for k in selected_nodes(problem.trajectory, constraint.over):
+    for k in constraint.over.nodes(problem.trajectory):
         if quantity in projection.spline:
             order, curves = projection.spline[quantity].order, projection.spline[quantity].curves
             labels = problem.component_names(quantity, curves.stop - curves.start)
@@ -225,7 +227,7 @@ def _add_node_equalities(
 
 def _when(projection: Projection, constraint: Constraint, node: int) -> str:
     """Where a node is, unless the constraint's name says so: durations are not known here, so no seconds."""
-    if constraint.over in ("start", "end"):
+    if constraint.over in (START, END):
         return ""
     nodes = projection.nodes
     of = f" of arc {nodes.arc[node]}" if nodes.arc[-1] else ""
@@ -234,11 +236,3 @@ def _when(projection: Projection, constraint: Constraint, node: int) -> str:
 
 def _duration_columns(projection: Projection) -> range:
     return range(projection.layout.durations.start, projection.layout.durations.stop)
-
-
-def _border(projection: Projection, arc: int) -> tuple[int, int]:
-    """The last node of an arc and the first of the next."""
-    return (
-        int(np.flatnonzero(projection.nodes.arc == arc)[-1]),
-        int(np.flatnonzero(projection.nodes.arc == arc + 1)[0]),
-    )

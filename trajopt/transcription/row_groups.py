@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
-from trajopt.errors import OptionError
-from trajopt.splines.node_sets import WINDOW_TOLERANCE, Neighbours, border, selected_nodes
-from trajopt.splines.trajectory import Nodes, Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,50 +70,3 @@ class Objective:
     quantity: str
     weight: float
     node_weights: Array  # (K,)
-
-
-def selection(trajectory: Trajectory, over) -> sparse.csr_array:
-    """One row per selected node, or per pair of neighbours."""
-    if isinstance(over, Neighbours) and over.after is not None:
-        earlier, later = border(trajectory, over.after)
-        return difference(trajectory.nodes, later, earlier)
-    if isinstance(over, Neighbours):
-        count = trajectory.nodes.count
-        rows = sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(count - 1, count))
-        return sparse.csr_array(rows)
-    chosen = selected_nodes(trajectory, over)
-    count = trajectory.nodes.count
-    return sparse.csr_array(
-        (np.ones(chosen.size), (np.arange(chosen.size), chosen)), shape=(chosen.size, count)
-    )
-
-
-def difference(nodes: Nodes, later: int, earlier: int, factor: float = 1.0) -> sparse.csr_array:
-    """The row term(later) - factor * term(earlier)."""
-    return sparse.csr_array(([1.0, -factor], ([0, 0], [later, earlier])), shape=(1, nodes.count))
-
-
-def quadrature(trajectory: Trajectory, over) -> Array:
-    """Gauss-Lobatto weights in each arc's normalised time, (K,); a window ends at breakpoints."""
-    nodes = trajectory.nodes
-    if over == "path":
-        return nodes.weight
-    weights = np.zeros(nodes.count)
-    for arc_index, arc in enumerate(trajectory.arcs):
-        points, unit = arc.unit_rule
-        mine = np.flatnonzero(nodes.arc == arc_index)
-        breaks = arc.basis.breakpoints
-        window = np.array(over) * len(trajectory.arcs) - arc_index
-        for end in window:
-            if 0.0 < end < 1.0 and np.abs(breaks - end).min() > WINDOW_TOLERANCE:
-                nearest = (breaks[np.argmin(np.abs(breaks - end))] + arc_index) / len(trajectory.arcs)
-                raise OptionError(
-                    f"an integral over {over} needs breakpoints at its ends: the nearest is {nearest:.6g}"
-                )
-        for left, right in pairwise(breaks):
-            if left < window[0] - WINDOW_TOLERANCE or right > window[1] + WINDOW_TOLERANCE:
-                continue
-            for point, weight in zip(left + (right - left) * points, unit, strict=True):
-                nearest = mine[np.argmin(np.abs(nodes.s[mine] - point))]
-                weights[nearest] += (right - left) * weight
-    return weights

@@ -15,6 +15,7 @@ from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, integrand_of
+from trajopt.splines.node_sets import difference
 from trajopt.transcription.constant_rows import without_fixed_rows
 from trajopt.transcription.derivatives.hessian import CurvatureMap
 from trajopt.transcription.derivatives.jacobian import LeafMap
@@ -29,7 +30,7 @@ from trajopt.transcription.linear_rows import (
     velocity_hull_rows,
 )
 from trajopt.transcription.nlp import NLP, LinearBlock
-from trajopt.transcription.row_groups import Objective, RowGroup, difference, quadrature, selection
+from trajopt.transcription.row_groups import Objective, RowGroup
 from trajopt.transcription.spline_map import Projection
 
 BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
@@ -63,8 +64,8 @@ def transcribe(problem: Problem) -> NLP:
             "use more intervals or a higher degree, or drop a condition"
         )
     objectives = _objectives(problem)
-    integrated = [cost.term for cost in problem.costs if cost.over not in ("start", "end")]
-    direct = [cost.term for cost in problem.costs if cost.over in ("start", "end")]
+    integrated = [cost.term for cost in problem.costs if cost.over.integrates]
+    direct = [cost.term for cost in problem.costs if not cost.over.integrates]
     graph = graph_of(problem, [*direct, *(use.term for use in (*constraints, *periodic))], integrated)
     groups = _row_groups(problem, graph, constraints, periodic, continuity)
     lower, upper, linear = _bounds_and_linear_rows(problem, projection, elimination)
@@ -82,14 +83,11 @@ def _bounded(groups: Iterable[RowGroup]) -> tuple[RowGroup, ...]:
 
 
 def _objectives(problem: Problem) -> tuple[Objective, ...]:
-    """Ends count by value; paths by the quadrature of T * term."""
+    """Costs by the value at one node, or by the quadrature of T * term."""
     objectives = []
     for cost in problem.costs:
-        quantity, weights = cost.term.quantity, np.zeros(problem.trajectory.nodes.count)
-        if cost.over in ("start", "end"):
-            weights[0 if cost.over == "start" else -1] = 1.0
-        else:
-            weights, quantity = quadrature(problem.trajectory, cost.over), integrand_of(cost.term)
+        quantity = integrand_of(cost.term) if cost.over.integrates else cost.term.quantity
+        weights = cost.over.cost_weights(problem.trajectory)
         objectives.append(Objective(cost.name, quantity, cost.weight, weights))
     return tuple(objectives)
 
@@ -100,7 +98,7 @@ def _row_groups(problem: Problem, graph: Graph, constraints, periodic, continuit
     for constraint in constraints:
         if constraint.hold == "hull":
             continue
-        weights = selection(problem.trajectory, constraint.over)
+        weights = constraint.over.selection(problem.trajectory)
         shape = (weights.shape[0], graph.width[constraint.term.quantity])
         lower, upper = (np.broadcast_to(bound, shape) for bound in (constraint.lower, constraint.upper))
         groups.append(RowGroup(constraint.name, constraint.term.quantity, weights, lower, upper))
@@ -112,10 +110,10 @@ def _row_groups(problem: Problem, graph: Graph, constraints, periodic, continuit
             lower[0, component] = upper[0, component] = use.offset[component]
             groups.append(RowGroup(use.name, use.term.quantity, rows, lower, upper, use.order))
     for arc, quantity in continuity:
-        left = int(np.flatnonzero(nodes.arc == arc)[-1])
+        left, right = problem.trajectory.border(arc)
         zero = np.zeros((1, problem.dynamics.n))
         groups.append(
-            RowGroup(f"continuity of {quantity}", quantity, difference(nodes, left + 1, left), zero, zero)
+            RowGroup(f"continuity of {quantity}", quantity, difference(nodes, right, left), zero, zero)
         )
     return groups
 

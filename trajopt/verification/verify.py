@@ -13,7 +13,6 @@ from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import samples
 from trajopt.solution.simulation import USEFUL_GROWTH, Simulation, simulate
 from trajopt.solvers.kkt import KKT
-from trajopt.splines.node_sets import Neighbours
 from trajopt.verification.recomputed_kkt import recomputed_kkt
 
 if TYPE_CHECKING:
@@ -172,9 +171,9 @@ def _violations(solution: Solution, problem: Problem):
     at_nodes, between = solution.values(terms, nodes.times), solution.values(terms, dense.times)
     for constraint in problem.constraints:
         quantity = constraint.term.quantity
-        node_mask, dense_mask = nodes.where(constraint.over), dense.where(constraint.over)
+        node_mask, dense_mask = constraint.over.mask(nodes), constraint.over.mask(dense)
         node_values, dense_values = at_nodes[quantity][node_mask], between[quantity][dense_mask]
-        if isinstance(constraint.over, Neighbours):
+        if constraint.over.is_difference:
             node_values, dense_values = np.diff(node_values, axis=0), np.diff(dense_values, axis=0)
         node_excess = _excess(constraint, node_values)
         dense_excess = _excess(constraint, dense_values)

@@ -20,7 +20,7 @@ def slip(solution: Solution) -> dict[str, float]:
     for band in solution.problem.constraints:
         point, stays, _ = band.name.partition(STAYS)
         if stays:
-            times = dense.times[dense.where(band.over)]
+            times = dense.times[band.over.mask(dense)]
             place = 0.5 * (band.lower + band.upper)
             held = np.isfinite(place)
             apart = solution.value(band.term, times)[:, held] - place[held]

@@ -6,9 +6,8 @@ import pytest
 from trajopt import Arc, SplineBasis, Trajectory
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.curve import Curve
-from trajopt.splines.node_sets import selected_nodes
+from trajopt.splines.node_sets import node_set
 from trajopt.splines.trajectory import gauss_lobatto
-from trajopt.transcription.row_groups import quadrature
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 7])
@@ -50,16 +49,16 @@ def test_extra_nodes_carry_no_weight_and_change_no_integral():
 
 def test_a_window_integral_counts_its_own_spans_only():
     trajectory = Trajectory.uniform(4, 3)
-    weights = quadrature(trajectory, (0.25, 0.75))
+    weights = node_set((0.25, 0.75)).cost_weights(trajectory)
     s = trajectory.nodes.s
     assert np.isclose(weights @ s**3, (0.75**4 - 0.25**4) / 4, rtol=1e-13)
     with pytest.raises(OptionError, match=r"needs breakpoints at its ends: the nearest is 0\.25"):
-        quadrature(trajectory, (0.3, 0.75))
+        node_set((0.3, 0.75)).cost_weights(trajectory)
 
 
 def test_an_empty_window_is_refused():
     with pytest.raises(OptionError, match="no node lies in the window"):
-        selected_nodes(Trajectory.uniform(1, 3), (0.4, 0.41))
+        node_set((0.4, 0.41)).nodes(Trajectory.uniform(1, 3))
 
 
 def test_a_curve_has_the_derivatives_of_its_polynomial_in_seconds():

@@ -1,0 +1,46 @@
+"""Windows of normalised time: which times lie in one, and the quadrature over its spans."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.errors import OptionError
+from trajopt.splines.trajectory import Trajectory
+
+Window = tuple[float, float]
+
+TOLERANCE = 1e-9  # of normalised time: how closely a window's end must meet a breakpoint or a node
+
+
+def within(s: Array, window: Window) -> Array:
+    """Which of the times s (K,) lie in a window, its ends included."""
+    return (s >= window[0] - TOLERANCE) & (s <= window[1] + TOLERANCE)
+
+
+def window_weights(
+    trajectory: Trajectory, index: int, window: Window, offset: int = 0, parts: int = 1
+) -> Array:
+    """Quadrature weights (K,), in the normalised time of arc `index`, of its spans inside a window.
+
+    The window is one of (s + offset) / parts, with s in [0, 1] the normalised time of the arc. Raises
+    OptionError where it ends between breakpoints of the arc.
+    """
+    nodes, arc = trajectory.nodes, trajectory.arcs[index]
+    mine, weights = np.flatnonzero(nodes.arc == index), np.zeros(nodes.count)
+    points, unit = arc.unit_rule
+    breaks, own = arc.basis.breakpoints, np.array(window) * parts - offset
+    for end in own:
+        if 0.0 < end < 1.0 and np.abs(breaks - end).min() > TOLERANCE:
+            nearest = (breaks[np.argmin(np.abs(breaks - end))] + offset) / parts
+            raise OptionError(
+                f"an integral over {window} needs breakpoints at its ends: the nearest is {nearest:.6g}"
+            )
+    for left, right in pairwise(breaks):
+        if left < own[0] - TOLERANCE or right > own[1] + TOLERANCE:
+            continue
+        for point, weight in zip(left + (right - left) * points, unit, strict=True):
+            weights[mine[np.argmin(np.abs(nodes.s[mine] - point))]] += (right - left) * weight
+    return weights
