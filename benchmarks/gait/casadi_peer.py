@@ -102,10 +102,10 @@ class Program:
 
     def _states(self, trajectory: Trajectory) -> tuple[list[Any], np.ndarray, float]:
         """q, v, a (n, K) as linear maps of y, and the times of the nodes."""
-        nodes, elimination = trajectory.nodes, self.nlp.elimination
+        nodes, unknowns = trajectory.nodes, self.nlp.unknowns
         (arc,) = trajectory.arcs
-        duration, n = float(arc.duration_bounds[0]), self.nlp.projection.curves
-        x = sparse_matrix(elimination.N) @ self.y + casadi.DM(elimination.c)
+        duration, n = float(arc.duration_bounds[0]), unknowns.layout.curve_count
+        x = sparse_matrix(unknowns.elimination.N) @ self.y + casadi.DM(unknowns.elimination.c)
         points = casadi.reshape(x[: arc.basis.count * n], n, arc.basis.count)
         states = []
         for order in range(3):

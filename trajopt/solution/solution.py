@@ -65,29 +65,21 @@ class Solution:
 
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:
-        """Read a solver's result back through the elimination and the scaling."""
+        """The motion at a solver's result, its costs and its multipliers without scaling."""
         from trajopt.solvers.kkt import kkt_residuals
 
-        x = nlp.elimination.expand(result.y)
-        layout, curves = nlp.projection.layout, nlp.projection.curves
-        points = tuple(
-            x[offset : offset + arc.basis.count * curves].reshape(-1, curves)
-            for offset, arc in zip(layout.offsets, problem.trajectory.arcs, strict=True)
-        )
-        curve = Curve(tuple(arc.basis for arc in problem.trajectory.arcs), points, x[layout.durations])
-        nodes = nlp.projection.nodes
         costs: dict[str, float] = {}
         for use, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
             costs[use.name] = costs.get(use.name, 0.0) + value
         return Solution(
-            curve=curve,
-            parameters={name: x[place] for name, place in layout.parameters.items()},
+            curve=nlp.unknowns.curve(result.y),
+            parameters=nlp.unknowns.parameters(result.y),
             joint_names=tuple(problem.dynamics.joint_names),
             status=result.status,
             objective=sum(costs.values()),
             cost_terms=costs,
             multipliers=nlp.physical_multipliers(result.row_multipliers),
-            node_times=curve.starts[nodes.arc] + nodes.s * curve.durations[nodes.arc],
+            node_times=nlp.unknowns.node_times(result.y),
             kkt=kkt_residuals(nlp, result),
             iterations=result.iterations,
             seconds=result.seconds,
@@ -209,11 +201,6 @@ class Solution:
         if key not in known:
             known[key] = graph_of(self.problem, several)
         return known[key]
-
-    def unknowns(self) -> NDArray[np.float64]:
-        """x, as `Projection` lays it out, read off the curve."""
-        points = [points.ravel() for points in self.curve.control_points]
-        return np.concatenate([*points, self.curve.durations, *map(np.ravel, self.parameters.values())])
 
     def leaves(self, time: NDArray) -> Values:
         """The leaves of every graph at times (K,): quantity -> (K, width)."""

@@ -144,28 +144,18 @@ def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
     from trajopt.transcription.transcribe import transcribe
 
     nlp = transcribe(problem)
-    x, layout = nlp.elimination.expand(nlp.start), nlp.projection.layout
-    arcs, curves = problem.trajectory.arcs, nlp.projection.curves
-    points = [
-        x[offset : offset + arc.basis.count * curves].reshape(-1, curves)
-        for offset, arc in zip(layout.offsets, arcs, strict=True)
-    ]
-    travel = np.ptp(np.concatenate(points), axis=0)
+    base = nlp.unknowns.curve(nlp.start)
+    travel = np.ptp(np.concatenate(base.control_points), axis=0)
     size = spread * np.where(travel > 1e-9, travel, 1.0)
     size[problem.dynamics.n :] = 0.0  # extra curves stay: their sizes say nothing about joints
-    weights = rng.standard_normal((HARMONICS, curves)) * size / np.arange(1, HARMONICS + 1)[:, None]
+    weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
 
     def curve(s: Any) -> np.ndarray:
         along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
-        arc = np.minimum((along * len(arcs)).astype(int), len(arcs) - 1)
-        base = np.empty((*along.shape, curves))
-        for number, one in enumerate(arcs):
-            here = arc == number
-            base[here] = one.basis.evaluate(points[number], along[here] * len(arcs) - number)
         waves = np.sin(np.pi * np.arange(1, HARMONICS + 1) * along[..., None])
-        return base + waves @ weights
+        return base.at_progress(along) + waves @ weights
 
-    problem.guess(curve, duration=x[layout.durations] * 2.0 ** rng.uniform(-1.0, 1.0))
+    problem.guess(curve, duration=base.durations * 2.0 ** rng.uniform(-1.0, 1.0))
 
 
 def _restored(build: Callable[[], Problem], sent: Solution) -> Solution:

@@ -27,7 +27,7 @@ def without_fixed_rows(
     if not empty.any():
         return tuple(groups)
     values = nlp.rows(nlp.start) / nlp.row_scale
-    times = _times(nlp)
+    times = nlp.unknowns.node_times(nlp.start)
     left, cursor = [], nlp.linear.b.size
     for group in groups:
         mine = slice(cursor, cursor + group.count)
@@ -48,8 +48,3 @@ def without_fixed_rows(
         lower, upper = np.where(fixed, -np.inf, group.lower), np.where(fixed, np.inf, group.upper)
         left.append(replace(group, lower=lower, upper=upper))
     return tuple(left)
-
-
-def _times(nlp: NLP) -> np.ndarray:
-    x = nlp.elimination.expand(nlp.start)
-    return nlp.projection.leaf_values(x, {"t"})["t"][:, 0]

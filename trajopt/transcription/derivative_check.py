@@ -13,18 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import DerivativeError, EvaluationError, ShapeError
 from trajopt.graph.block import Block
+from trajopt.graph.elementary import Renamed, Square, TimesDuration
+from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
-
-if TYPE_CHECKING:
-    from trajopt.graph.graph import Graph
-    from trajopt.problem.problem import Problem
+from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import graph_of
+from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.spline_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
 COMPLEX_STEP = 1e-30
@@ -43,10 +45,6 @@ def check_problem(problem: Problem) -> None:
     guess or depends on more than its node, DerivativeError for a partial or a curvature that differs from the
     slope of the values.
     """
-    from trajopt.problem.problem_graph import graph_of
-    from trajopt.transcription.initial_point import first_guess
-    from trajopt.transcription.spline_map import Projection
-
     several = [use.term for use in (*problem.costs, *problem.constraints, *problem.periodicities)]
     graph = graph_of(problem, several)
     lasting = {block for blocks in problem._blocks.values() for block in blocks}
@@ -56,11 +54,8 @@ def check_problem(problem: Problem) -> None:
     fresh = [block for block in graph.blocks if not _is_tested(block) and key[block] not in checked]
     if not fresh:
         return
-    widths = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
-    extras = {name: extra.lower.size for name, extra in problem.extras.items()}
-    projection = Projection(problem.trajectory, problem.dynamics.n, widths, extras)
-    x = first_guess(problem, projection)
-    z = projection.leaf_values(x, set(graph.leaves))
+    spline_map = SplineMap(problem)
+    z = spline_map.leaf_values(spline_map.layout.vector(*first_guess(problem)), set(graph.leaves))
     components = problem.component_names
     values = _values_at_guess(graph, z, components)
     for block in fresh:
@@ -113,8 +108,6 @@ def check_block(
 
 
 def _is_tested(block: Block) -> bool:
-    from trajopt.graph.elementary import Renamed, Square, TimesDuration
-
     return isinstance(block, (Square, Renamed, TimesDuration)) or getattr(
         block, "derivatives_are_tested", False
     )

@@ -9,8 +9,8 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, ShapeError
 from trajopt.problem.problem import Problem
+from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import END, START, NodeSet
-from trajopt.transcription.spline_map import Projection
 
 if TYPE_CHECKING:
     from trajopt.transcription.nlp import NLP
@@ -20,28 +20,28 @@ FALLBACK_DURATION = 1.0
 SIDE = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
-def first_guess(problem: Problem, projection: Projection) -> Array:
-    """x of the user's curve, or of the straight line in joint space between the boundary positions."""
-    layout, trajectory = projection.layout, problem.trajectory
-    x = np.zeros(layout.size)
+def first_guess(problem: Problem) -> tuple[Curve, dict[str, Array]]:
+    """The user's curve, or a straight line in joint space between the boundary positions; the parameters."""
+    trajectory, n = problem.trajectory, problem.dynamics.n
+    curves = n + sum(extra.lower.size for extra in problem.extras.values())
     arcs = len(trajectory.arcs)
-    for index, (offset, arc) in enumerate(zip(layout.offsets, trajectory.arcs, strict=True)):
+    points, durations = [], np.empty(arcs)
+    for index, arc in enumerate(trajectory.arcs):
         within = arc.basis.greville if arcs == 1 else np.clip(arc.basis.greville, SIDE, 1.0 - SIDE)
-        values = _guessed_values(problem, (index + within) / arcs, projection.curves)
+        values = _guessed_values(problem, (index + within) / arcs, curves)
         if problem.guessed_curve is not None:
             values = arc.basis.interpolate(values)
-        if values.shape[1] < projection.curves:
+        if values.shape[1] < curves:
             constants = [np.tile(extra.guess, (len(values), 1)) for extra in problem.extras.values()]
             values = np.concatenate([values, *constants], axis=1)
-        x[offset : offset + values.size] = values.ravel()
+        points.append(values)
         shortest, longest = arc.duration_bounds
         wanted = FALLBACK_DURATION / arcs
         if problem.guessed_durations is not None:
             wanted = problem.guessed_durations[index]
-        x[layout.durations.start + index] = np.clip(wanted, shortest, longest)
-    for name, place in layout.parameters.items():
-        x[place] = problem.parameters[name].guess
-    return x
+        durations[index] = np.clip(wanted, shortest, longest)
+    curve = Curve(tuple(arc.basis for arc in trajectory.arcs), tuple(points), durations)
+    return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
 
 
 def _guessed_values(problem: Problem, at: Array, curves: int) -> Array:
@@ -61,10 +61,7 @@ def _guessed_values(problem: Problem, at: Array, curves: int) -> Array:
 
 def guessed_duration(problem: Problem, nlp: NLP, start: Array) -> Array:
     """Give free durations the shortest tried value at which the rows are violated least."""
-    durations = nlp.projection.layout.durations
-    places = np.flatnonzero(
-        (nlp.elimination.free >= durations.start) & (nlp.elimination.free < durations.stop)
-    )
+    places = nlp.unknowns.durations
     if problem.guessed_durations is not None or places.size == 0:
         return start
     best, least = start, np.inf

@@ -16,7 +16,7 @@ from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import END, START, ArcNodes
-from trajopt.transcription.spline_map import Projection
+from trajopt.transcription.spline_map import SplineMap
 
 
 @dataclass
@@ -50,14 +50,14 @@ class LinearRows:
         return matrix
 
 
-def linear_equalities(problem: Problem, projection: Projection) -> tuple[LinearRows, list[Constraint]]:
+def linear_equalities(problem: Problem, spline_map: SplineMap) -> tuple[LinearRows, list[Constraint]]:
     """Rows A x = b for elimination, and the constraints that are not among them."""
-    rows = LinearRows(projection.layout.size)
+    rows = LinearRows(spline_map.layout.size)
     rest = []
     for constraint in problem.constraints:
         equal = _linear_equal(problem, constraint)
         if equal.any():
-            _add_node_equalities(rows, problem, projection, constraint, equal)
+            _add_node_equalities(rows, problem, spline_map, constraint, equal)
             lower, upper = (
                 np.where(equal, absent, bound)
                 for absent, bound in ((-np.inf, constraint.lower), (np.inf, constraint.upper))
@@ -65,19 +65,19 @@ def linear_equalities(problem: Problem, projection: Projection) -> tuple[LinearR
             constraint = replace(constraint, lower=lower, upper=upper)
         if not equal.all():
             rest.append(constraint)
-    for column, arc in zip(_duration_columns(projection), problem.trajectory.arcs, strict=True):
+    for column, arc in zip(_duration_columns(spline_map), problem.trajectory.arcs, strict=True):
         shortest, longest = arc.duration_bounds
         if shortest == longest:
             rows.add(column, 1.0, shortest, shortest, "the fixed duration")
     return rows, rest
 
 
-def periodic_equalities(rows: LinearRows, problem: Problem, projection: Projection) -> list:
+def periodic_equalities(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> list:
     """Add q and, on one arc or fixed durations, v periodicities; return those that must become rows."""
     rest = []
-    last, basis = projection.nodes.count - 1, projection.nodes.basis
+    last, basis = spline_map.nodes.count - 1, spline_map.nodes.basis
     for use in problem.periodicities:
-        leaf = projection.spline.get(use.term.quantity)
+        leaf = spline_map.spline.get(use.term.quantity)
         shifted = leaf is not None and leaf.order > 0 and bool(np.any(use.offset))
         if leaf is None or shifted or (leaf.order > 0 and len(problem.trajectory.arcs) > 1):
             rest.append(use)
@@ -85,7 +85,7 @@ def periodic_equalities(rows: LinearRows, problem: Problem, projection: Projecti
         labels = problem.component_names(use.term.quantity, len(use.signs))
         for component, sign in enumerate(use.signs):
             j, k = leaf.curves.start + component, leaf.curves.start + use.order[component]
-            columns = np.concatenate([projection.columns[last, :, j], projection.columns[0, :, k]])
+            columns = np.concatenate([spline_map.columns[last, :, j], spline_map.columns[0, :, k]])
             values = np.concatenate([basis[leaf.order, last], -sign * basis[leaf.order, 0]])
             rhs = use.offset[component]
             label = f", {labels[component]}" if labels[component] else ""
@@ -93,11 +93,9 @@ def periodic_equalities(rows: LinearRows, problem: Problem, projection: Projecti
     return rest
 
 
-def continuity_equalities(
-    rows: LinearRows, problem: Problem, projection: Projection
-) -> list[tuple[int, str]]:
+def continuity_equalities(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> list[tuple[int, str]]:
     """Add position continuity between arcs; return (arc, quantity) pairs that must become rows."""
-    nodes, bilinear = projection.nodes, []
+    nodes, bilinear = spline_map.nodes, []
     for arc in range(len(problem.trajectory.arcs) - 1):
         left, right = problem.trajectory.border(arc)
         for order in range(problem.trajectory.continuity + 1):
@@ -105,22 +103,21 @@ def continuity_equalities(
                 bilinear.append((arc, SPLINE_LEAVES[order]))
                 continue
             for j, joint in enumerate(problem.dynamics.joint_names):
-                columns = np.concatenate([projection.columns[left, :, j], projection.columns[right, :, j]])
+                columns = np.concatenate([spline_map.columns[left, :, j], spline_map.columns[right, :, j]])
                 values = np.concatenate([nodes.basis[0, left], -nodes.basis[0, right]])
                 rows.add(columns, values, 0.0, 0.0, f"continuity of {joint} after arc {arc}")
     return bilinear
 
 
-def variable_bounds(problem: Problem, projection: Projection) -> tuple[Array, Array, list[str]]:
+def variable_bounds(problem: Problem, spline_map: SplineMap) -> tuple[Array, Array, list[str]]:
     """Bounds and names of the entries of x: hull bounds of positions, durations, parameters."""
-    layout, trajectory = projection.layout, problem.trajectory
+    layout, trajectory = spline_map.layout, problem.trajectory
     lower, upper = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
     names = []
-    for arc_index, (offset, arc) in enumerate(zip(layout.offsets, trajectory.arcs, strict=True)):
-        place = slice(offset, offset + arc.basis.count * projection.curves)
-        low, high = (bound[place].reshape(-1, projection.curves) for bound in (lower, upper))
+    points = zip(*(layout.control_points(bound) for bound in (lower, upper)), strict=True)
+    for arc_index, ((low, high), arc) in enumerate(zip(points, trajectory.arcs, strict=True)):
         for leaf, bound in _curve_bounds(problem):
-            curves = projection.spline[leaf].curves
+            curves = spline_map.spline[leaf].curves
             low[:, curves] = np.maximum(low[:, curves], bound.lower)
             high[:, curves] = np.minimum(high[:, curves], bound.upper)
         names += [
@@ -129,9 +126,8 @@ def variable_bounds(problem: Problem, projection: Projection) -> tuple[Array, Ar
             for curve, limits in _curve_names(problem)
         ]
     for arc_index, arc in enumerate(trajectory.arcs):
-        lower[layout.durations.start + arc_index], upper[layout.durations.start + arc_index] = (
-            arc.duration_bounds
-        )
+        place = layout.duration(arc_index)
+        lower[place], upper[place] = arc.duration_bounds
         names.append(f"duration of arc {arc_index}")
     for name, place in layout.parameters.items():
         lower[place], upper[place] = problem.parameters[name].lower, problem.parameters[name].upper
@@ -139,20 +135,20 @@ def variable_bounds(problem: Problem, projection: Projection) -> tuple[Array, Ar
     return lower, upper, names
 
 
-def velocity_hull_rows(problem: Problem, projection: Projection) -> LinearRows:
+def velocity_hull_rows(problem: Problem, spline_map: SplineMap) -> LinearRows:
     """lower T <= control points of B_1 P <= upper T, two rows each: linear, and true for all t."""
-    rows = LinearRows(projection.layout.size)
+    layout = spline_map.layout
+    rows = LinearRows(layout.size)
     for constraint in problem.constraints:
         if constraint.hold != "hull" or constraint.term.quantity != "v":
             continue
         for arc_index, arc in enumerate(problem.trajectory.arcs):
-            knots, degree, stride = arc.basis.knots, arc.basis.degree, projection.curves
+            knots, degree = arc.basis.knots, arc.basis.degree
             widths = knots[degree + 1 : -1] - knots[1 : -degree - 1]
-            duration = projection.layout.durations.start + arc_index
             for i, width in enumerate(widths):
                 for j, joint in enumerate(problem.dynamics.joint_names):
-                    earlier = projection.layout.offsets[arc_index] + i * stride + j
-                    columns, slope = [earlier, earlier + stride, duration], degree / width
+                    earlier, later = (layout.column(arc_index, point, j) for point in (i, i + 1))
+                    columns, slope = [earlier, later, layout.duration(arc_index)], degree / width
                     label = f"{constraint.name} of {joint}"
                     if np.isfinite(constraint.lower[j]):
                         rows.add(columns, [-slope, slope, -constraint.lower[j]], 0.0, np.inf, label)
@@ -197,17 +193,17 @@ def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
 
 
 def _add_node_equalities(
-    rows: LinearRows, problem: Problem, projection: Projection, constraint: Constraint, equal: Array
+    rows: LinearRows, problem: Problem, spline_map: SplineMap, constraint: Constraint, equal: Array
 ) -> None:
-    quantity, nodes = constraint.term.quantity, projection.nodes
+    quantity, nodes = constraint.term.quantity, spline_map.nodes
     for k in constraint.over.nodes(problem.trajectory):
-        if quantity in projection.spline:
-            order, curves = projection.spline[quantity].order, projection.spline[quantity].curves
+        if quantity in spline_map.spline:
+            order, curves = spline_map.spline[quantity].order, spline_map.spline[quantity].curves
             labels = problem.component_names(quantity, curves.stop - curves.start)
-            duration = projection.layout.durations.start + nodes.arc[k]
+            duration = spline_map.layout.duration(int(nodes.arc[k]))
             shortest, longest = problem.trajectory.arcs[nodes.arc[k]].duration_bounds
             for component in np.flatnonzero(equal):
-                columns = projection.columns[k, :, curves.start + component]
+                columns = spline_map.columns[k, :, curves.start + component]
                 values, rhs = nodes.basis[order, k], constraint.lower[component]
                 if order == 1 and shortest < longest:
                     columns, values, rhs = np.append(columns, duration), np.append(values, -rhs), 0.0
@@ -215,24 +211,24 @@ def _add_node_equalities(
                     rhs = rhs * shortest**order if shortest == longest else 0.0
                 label = f", {labels[component]}" if labels[component] else ""
                 rows.add(
-                    columns, values, rhs, rhs, constraint.name + label + _when(projection, constraint, k)
+                    columns, values, rhs, rhs, constraint.name + label + _when(spline_map, constraint, k)
                 )
         else:
             for component in np.flatnonzero(equal):
-                gradient = projection.clock_jacobian(quantity)[k][component]
-                columns = projection.layout.control_point_count + np.arange(gradient.size)
+                gradient = spline_map.global_jacobian(quantity)[k][component]
+                columns = spline_map.layout.control_point_count + np.arange(gradient.size)
                 rhs = constraint.lower[component]
-                rows.add(columns, gradient, rhs, rhs, constraint.name + _when(projection, constraint, k))
+                rows.add(columns, gradient, rhs, rhs, constraint.name + _when(spline_map, constraint, k))
 
 
-def _when(projection: Projection, constraint: Constraint, node: int) -> str:
+def _when(spline_map: SplineMap, constraint: Constraint, node: int) -> str:
     """Where a node is, unless the constraint's name says so: durations are not known here, so no seconds."""
     if constraint.over in (START, END):
         return ""
-    nodes = projection.nodes
+    nodes = spline_map.nodes
     of = f" of arc {nodes.arc[node]}" if nodes.arc[-1] else ""
     return f" at s = {nodes.s[node]:.4g}{of} (node {node})"
 
 
-def _duration_columns(projection: Projection) -> range:
-    return range(projection.layout.durations.start, projection.layout.durations.stop)
+def _duration_columns(spline_map: SplineMap) -> range:
+    return range(spline_map.layout.durations.start, spline_map.layout.durations.stop)

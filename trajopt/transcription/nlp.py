@@ -21,9 +21,9 @@ from trajopt.graph.graph import Graph
 from trajopt.transcription.derivatives.hessian import CurvatureMap
 from trajopt.transcription.derivatives.jacobian import LeafMap
 from trajopt.transcription.derivatives.sparse_entries import EntryMap
-from trajopt.transcription.elimination import Elimination
 from trajopt.transcription.row_groups import Objective, RowGroup
-from trajopt.transcription.spline_map import Projection
+from trajopt.transcription.spline_map import SplineMap
+from trajopt.transcription.unknowns import Unknowns
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +80,8 @@ class NLP:
     chain: ChainRule
     leaf_map: LeafMap
     curvature_map: CurvatureMap | None
-    projection: Projection
-    elimination: Elimination
+    spline_map: SplineMap
+    unknowns: Unknowns
     objectives: tuple[Objective, ...]
     linear: LinearBlock
     groups: tuple[RowGroup, ...]

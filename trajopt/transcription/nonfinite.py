@@ -25,7 +25,7 @@ def culprit(nlp: NLP, y: Array) -> str:
 
 
 def _findings(nlp: NLP, y: Array) -> Iterator[str]:
-    z = nlp.projection.leaf_values(nlp.elimination.expand(y), set(nlp.graph.leaves))
+    z = nlp.spline_map.leaf_values(nlp.unknowns.elimination.expand(y), set(nlp.graph.leaves))
     times, width = z["t"][:, 0], nlp.graph.width
 
     def label(quantity: str, component: int) -> str:

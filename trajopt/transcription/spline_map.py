@@ -1,50 +1,45 @@
-"""From leaves to unknowns: the only place that knows basis matrices, 1/T and its powers.
+"""From the unknowns x to the leaves of the graph at the nodes: basis matrices and powers of 1/T.
 
-The unknowns are x = (control points of every arc, durations T of every arc, parameters). At a node of arc a,
+At a node of arc a, with control points P and the arc's duration T_a,
 
     q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier T,
 
 so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. Extra curves (contact forces, say) are columns
-of P, of order 0. Derivatives are taken in `leaf_map.py` and `curvature_map.py`.
+of P, of order 0. Their derivatives by the unknowns are taken in `derivatives`.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.block import Values
 from trajopt.graph.leaves import parameter_leaf, spline_leaves
-from trajopt.splines.trajectory import Trajectory
-from trajopt.transcription.unknowns import layout_of
+from trajopt.problem.problem import Problem
+from trajopt.splines.trajectory import Nodes
+from trajopt.transcription.unknowns import Layout, layout_of
 
 
-class Projection:
-    """Where the leaves at the nodes come from: columns of x, basis functions, durations."""
+class SplineMap:
+    """The leaves at all nodes as functions of x: which columns, basis functions and durations each takes.
 
-    def __init__(
-        self,
-        trajectory: Trajectory,
-        n: int,
-        parameters: Mapping[str, int] | None = None,
-        extras: Mapping[str, int] | None = None,
-    ) -> None:
-        self.trajectory = trajectory
-        self.nodes = trajectory.nodes
-        self.spline = spline_leaves(n, extras or {})
-        self.curves = n + sum((extras or {}).values())
-        self.layout = layout_of(trajectory, self.curves, parameters or {})
-        nodes, layout = self.nodes, self.layout
+    layout : where everything stands in x
+    columns : (K, width, curves) the column of x of local control point i and curve j at node k
+    spline : leaves that are derivatives of curves, by name, with order and curves
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.nodes = problem.trajectory.nodes
+        extras = {name: extra.lower.size for name, extra in problem.extras.items()}
+        self.spline = spline_leaves(problem.dynamics.n, extras)
+        self.layout = layout_of(problem)
+        nodes, layout, curves = self.nodes, self.layout, self.layout.curve_count
         self.width = nodes.basis.shape[2]
-        first = layout.offsets[nodes.arc] + self.curves * nodes.first_control_point
-        #: column of x of local control point i, curve j at node k: (K, width, curves)
-        curves = np.arange(self.curves)
-        self.columns = first[:, None, None] + self.curves * np.arange(self.width)[:, None] + curves
+        first = layout.offsets[nodes.arc] + curves * nodes.first_control_point
+        columns = first[:, None, None] + curves * np.arange(self.width)[:, None] + np.arange(curves)
         # A padded basis function of a short arc may point past it; its values are zero.
-        self.columns = np.minimum(self.columns, max(layout.control_point_count - 1, 0))
-        self._clock = self._clock_jacobians()
+        self.columns = np.minimum(columns, max(layout.control_point_count - 1, 0))
+        self._global = _global_jacobians(self.nodes, layout)
 
     def arc_durations(self, x: Array) -> Array:
         """Duration of every node's arc, (K,)."""
@@ -61,34 +56,34 @@ class Projection:
                 values[leaf] = shape / duration**spline.order
         tail = x[self.layout.control_point_count :]
         for leaf in needed.difference(self.spline):
-            values[leaf] = self._clock[leaf] @ tail
+            values[leaf] = self._global[leaf] @ tail
         return values
 
     @property
-    def clock_leaves(self) -> tuple[str, ...]:
+    def global_leaves(self) -> tuple[str, ...]:
         """The leaves that are linear in durations and parameters, in the order of all leaves."""
-        return tuple(self._clock)
+        return tuple(self._global)
 
-    def clock_jacobian(self, leaf: str) -> Array:
-        """d leaf / d (durations, parameters), constant, (K, width, globals)."""
-        return self._clock[leaf]
+    def global_jacobian(self, leaf: str) -> Array:
+        """d leaf / d (durations, parameters), constant, (K, width, durations and parameters)."""
+        return self._global[leaf]
 
-    def _clock_jacobians(self) -> dict[str, Array]:
-        """Constant Jacobians (K, width, globals) of the leaves linear in durations and parameters."""
-        nodes, layout = self.nodes, self.layout
-        arcs = len(self.trajectory.arcs)
-        shape = (nodes.count, 1, layout.global_count)
-        time, total, own = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        every = np.arange(nodes.count)
-        own[every, 0, nodes.arc] = 1.0
-        total[:, 0, :arcs] = 1.0
-        time[:, 0, :arcs] = np.arange(arcs) < nodes.arc[:, None]
-        time[every, 0, nodes.arc] = nodes.s
-        clock = {"t": time, "duration": total, "arc_duration": own}
-        for name, place in layout.parameters.items():
-            width = place.stop - place.start
-            selection = np.zeros((nodes.count, width, layout.global_count))
-            first = place.start - layout.control_point_count
-            selection[:, np.arange(width), first + np.arange(width)] = 1.0
-            clock[parameter_leaf(name)] = selection
-        return clock
+
+def _global_jacobians(nodes: Nodes, layout: Layout) -> dict[str, Array]:
+    """Constant Jacobians of time, durations and parameters at the nodes by durations and parameters."""
+    arcs = len(layout.bases)
+    shape = (nodes.count, 1, layout.global_count)
+    time, total, own = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    every = np.arange(nodes.count)
+    own[every, 0, nodes.arc] = 1.0
+    total[:, 0, :arcs] = 1.0
+    time[:, 0, :arcs] = np.arange(arcs) < nodes.arc[:, None]
+    time[every, 0, nodes.arc] = nodes.s
+    found = {"t": time, "duration": total, "arc_duration": own}
+    for name, place in layout.parameters.items():
+        width = place.stop - place.start
+        selection = np.zeros((nodes.count, width, layout.global_count))
+        first = place.start - layout.control_point_count
+        selection[:, np.arange(width), first + np.arange(width)] = 1.0
+        found[parameter_leaf(name)] = selection
+    return found

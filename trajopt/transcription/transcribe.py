@@ -31,7 +31,8 @@ from trajopt.transcription.linear_rows import (
 )
 from trajopt.transcription.nlp import NLP, LinearBlock
 from trajopt.transcription.row_groups import Objective, RowGroup
-from trajopt.transcription.spline_map import Projection
+from trajopt.transcription.spline_map import SplineMap
+from trajopt.transcription.unknowns import Unknowns
 
 BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
 
@@ -45,20 +46,19 @@ def transcribe(problem: Problem) -> NLP:
         raise ProblemError(
             f"'{problem.name}' minimizes nothing: call problem.minimize(trajopt.duration), say"
         )
-    parameters = {name: p.lower.size for name, p in problem.parameters.items()}
-    extras = {name: extra.lower.size for name, extra in problem.extras.items()}
-    projection = Projection(problem.trajectory, problem.dynamics.n, parameters, extras)
-    equalities, constraints = linear_equalities(problem, projection)
-    periodic = periodic_equalities(equalities, problem, projection)
-    continuity = continuity_equalities(equalities, problem, projection)
-    layout = projection.layout
+    spline_map = SplineMap(problem)
+    equalities, constraints = linear_equalities(problem, spline_map)
+    periodic = periodic_equalities(equalities, problem, spline_map)
+    continuity = continuity_equalities(equalities, problem, spline_map)
+    layout = spline_map.layout
     elimination = eliminate(
         equalities.matrix(),
         np.array(equalities.lower),
         equalities.names,
         np.arange(layout.control_point_count, layout.size),
     )
-    if elimination.free.size == 0:
+    unknowns = Unknowns(layout, elimination, spline_map.nodes)
+    if unknowns.count == 0:
         raise DegreesOfFreedomError(
             f"the conditions of '{problem.name}' fix the whole motion, so nothing is left to optimize: "
             "use more intervals or a higher degree, or drop a condition"
@@ -68,13 +68,13 @@ def transcribe(problem: Problem) -> NLP:
     direct = [cost.term for cost in problem.costs if not cost.over.integrates]
     graph = graph_of(problem, [*direct, *(use.term for use in (*constraints, *periodic))], integrated)
     groups = _row_groups(problem, graph, constraints, periodic, continuity)
-    lower, upper, linear = _bounds_and_linear_rows(problem, projection, elimination)
+    lower, upper, linear = _bounds_and_linear_rows(problem, spline_map, elimination)
     groups = _bounded(groups)
-    nlp = _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper)
+    nlp = _assemble(problem, graph, spline_map, unknowns, objectives, linear, groups, lower, upper)
     free = without_fixed_rows(nlp, groups, problem.component_names)
     if free != groups:
         groups = _bounded(free)
-        nlp = _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper)
+        nlp = _assemble(problem, graph, spline_map, unknowns, objectives, linear, groups, lower, upper)
     return replace(_scaled(nlp), names=problem.component_names)
 
 
@@ -118,13 +118,13 @@ def _row_groups(problem: Problem, graph: Graph, constraints, periodic, continuit
     return groups
 
 
-def _bounds_and_linear_rows(problem: Problem, projection: Projection, elimination: Elimination):
+def _bounds_and_linear_rows(problem: Problem, spline_map: SplineMap, elimination: Elimination):
     """Bounds on y; bounds on eliminated entries of x become bounds on y or linear rows."""
-    x_lower, x_upper, names = variable_bounds(problem, projection)
+    x_lower, x_upper, names = variable_bounds(problem, spline_map)
     N, c, free = elimination.N, elimination.c, elimination.free
     lower, upper = x_lower[free].copy(), x_upper[free].copy()
     eliminated = np.setdiff1d(np.arange(c.size), free)
-    hull = velocity_hull_rows(problem, projection)
+    hull = velocity_hull_rows(problem, spline_map)
     A, b = [], []
     row_lower, row_upper, row_names = [], [], []
 
@@ -167,16 +167,16 @@ def _bounds_and_linear_rows(problem: Problem, projection: Projection, eliminatio
     return lower, upper, linear
 
 
-def _assemble(problem, graph, projection, elimination, objectives, linear, groups, lower, upper) -> NLP:
+def _assemble(problem, graph, spline_map, unknowns, objectives, linear, groups, lower, upper) -> NLP:
     bounded = [group.quantity for group in groups]
     used = [*bounded, *(objective.quantity for objective in objectives)]
     joined = fused(graph, used)
     _check_dependence(joined, used)
     needed = {name for block in joined.blocks for name in block.inputs if name in graph.leaves}
     needed.update(quantity for quantity in used if quantity in graph.leaves)
-    leaf_map = LeafMap(projection, elimination, needed)
+    leaf_map = LeafMap(spline_map, unknowns.elimination, needed)
     chain = ChainRule(joined, bounded, used, leaf_map.leaves)
-    weights = _weights(chain, groups, projection.nodes.count)
+    weights = _weights(chain, groups, spline_map.nodes.count)
     pattern = _stacked_pattern(chain, chain.used)[: chain.bounded_count]
     entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
     curvature_map, second = _curvature(chain, leaf_map, objectives, groups)
@@ -185,8 +185,8 @@ def _assemble(problem, graph, projection, elimination, objectives, linear, group
         chain,
         leaf_map,
         curvature_map,
-        projection,
-        elimination,
+        spline_map,
+        unknowns,
         objectives,
         linear,
         groups,
@@ -238,7 +238,7 @@ def _curvature(
     chain: ChainRule, leaf_map: LeafMap, objectives: tuple[Objective, ...], groups: tuple[RowGroup, ...]
 ) -> tuple[CurvatureMap | None, EntryMap]:
     """The map of second derivatives, by the patterns of what is used on every span."""
-    span = leaf_map.projection.nodes.span
+    span = leaf_map.spline_map.nodes.span
     active: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
     for objective in objectives:
         for s in np.unique(span[objective.node_weights != 0.0]):
@@ -262,8 +262,7 @@ def _curvature(
 
 
 def _started(nlp: NLP, problem: Problem) -> NLP:
-    x = first_guess(problem, nlp.projection)
-    start = np.clip(nlp.elimination.reduce(x), nlp.lower, nlp.upper)
+    start = np.clip(nlp.unknowns.of(*first_guess(problem)), nlp.lower, nlp.upper)
     return replace(nlp, start=guessed_duration(problem, nlp, start))
 
 

@@ -1,4 +1,9 @@
-"""The leaves of every graph, and where the unknowns behind them stand in x."""
+"""The unknowns of a nonlinear program: from a motion to the vector that a solver changes, and back.
+
+All unknowns together are x: the control points of every arc, point by point and curve by curve (joints first,
+then extra curves), the duration of every arc, the parameters. Linear equalities leave the entries y of it
+free, x = N y + c, and y is what a solver sees.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +13,127 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.splines.trajectory import Trajectory
+from trajopt.problem.problem import Problem
+from trajopt.splines.basis import SplineBasis
+from trajopt.splines.curve import Curve
+from trajopt.splines.trajectory import Nodes
+from trajopt.transcription.elimination import Elimination
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where everything stands in x: control points by arc, point, curve; durations; parameters."""
+    """Where everything stands in x, and the motion that an x describes.
 
-    offsets: Array  # (arcs,) start of each arc's control points
+    bases : the spline basis of every arc
+    curve_count : how many curves every arc has, joints and extra curves
+    offsets : (arcs,) where each arc's control points start
+    parameters : parameter name -> its entries of x
+    """
+
+    bases: tuple[SplineBasis, ...]
+    curve_count: int
+    offsets: Array
     control_point_count: int  # over all arcs and curves
     durations: slice
-    parameters: dict[str, slice]
+    parameters: Mapping[str, slice]
     size: int
 
     @property
     def global_count(self) -> int:
-        """Durations and parameters: the unknowns that every node sees."""
+        """How many durations and parameters there are: the unknowns that every node depends on."""
         return self.size - self.control_point_count
 
+    def column(self, arc: int, point: int, curve: int) -> int:
+        """Where the control point of a curve of an arc stands in x."""
+        return int(self.offsets[arc]) + point * self.curve_count + curve
 
-def layout_of(trajectory: Trajectory, curves: int, parameters: Mapping[str, int]) -> Layout:
-    """Lay out control points, durations and parameters (name -> width)."""
-    sizes = np.array([arc.basis.count * curves for arc in trajectory.arcs])
+    def duration(self, arc: int) -> int:
+        """Where the duration of an arc stands in x."""
+        return self.durations.start + arc
+
+    def control_points(self, x: Array) -> tuple[Array, ...]:
+        """The control points of every arc, (count, curve_count) each: views of x, or of bounds on it."""
+        return tuple(
+            x[offset : offset + basis.count * self.curve_count].reshape(basis.count, self.curve_count)
+            for offset, basis in zip(self.offsets, self.bases, strict=True)
+        )
+
+    def curve(self, x: Array) -> Curve:
+        """The joint and extra curves of x."""
+        return Curve(self.bases, self.control_points(x), x[self.durations])
+
+    def parameter_values(self, x: Array) -> dict[str, Array]:
+        """Parameter name -> its value in x, (width,)."""
+        return {name: x[place] for name, place in self.parameters.items()}
+
+    def vector(self, curve: Curve, parameters: Mapping[str, Array]) -> Array:
+        """The x of a motion on these bases: the inverse of `curve` and `parameter_values`."""
+        points = [points.ravel() for points in curve.control_points]
+        return np.concatenate([*points, curve.durations, *(np.ravel(parameters[p]) for p in self.parameters)])
+
+    def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
+        """Whether a motion has the knots, the number of curves and the parameters of this layout."""
+        if len(curve.bases) != len(self.bases) or curve.n != self.curve_count:
+            return False
+        widths = {name: place.stop - place.start for name, place in self.parameters.items()}
+        same_knots = all(
+            np.array_equal(own.knots, other.knots) for own, other in zip(self.bases, curve.bases, strict=True)
+        )
+        return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """Maps a motion (curves, durations, parameters) to the unknowns y of a program, and y to its motion."""
+
+    layout: Layout
+    elimination: Elimination
+    nodes: Nodes
+
+    @property
+    def count(self) -> int:
+        """How many entries y has."""
+        return self.elimination.free.size
+
+    def curve(self, y: Array) -> Curve:
+        """The motion at y: joint and extra curves, and the durations of the arcs."""
+        return self.layout.curve(self.elimination.expand(y))
+
+    def parameters(self, y: Array) -> dict[str, Array]:
+        """Parameter name -> its value at y, (width,)."""
+        return self.layout.parameter_values(self.elimination.expand(y))
+
+    def of(self, curve: Curve, parameters: Mapping[str, Array]) -> Array:
+        """The y of a motion that `fits`; entries that linear equalities fix follow from the others."""
+        return self.elimination.reduce(self.layout.vector(curve, parameters))
+
+    def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
+        """Whether a motion has the knots, the number of curves and the parameters of these unknowns."""
+        return self.layout.fits(curve, parameters)
+
+    def node_times(self, y: Array) -> Array:
+        """Seconds from the start of the motion to every node at y, (K,)."""
+        curve, nodes = self.curve(y), self.nodes
+        return curve.starts[nodes.arc] + nodes.s * curve.durations[nodes.arc]
+
+    @property
+    def durations(self) -> Array:
+        """Which entries of y are durations."""
+        free, place = self.elimination.free, self.layout.durations
+        return np.flatnonzero((free >= place.start) & (free < place.stop))
+
+
+def layout_of(problem: Problem) -> Layout:
+    """Lay out the control points, durations and parameters of a problem."""
+    bases = tuple(arc.basis for arc in problem.trajectory.arcs)
+    curves = problem.dynamics.n + sum(extra.lower.size for extra in problem.extras.values())
+    sizes = np.array([basis.count * curves for basis in bases])
     control_points = int(sizes.sum())
-    cursor = control_points + len(trajectory.arcs)
+    cursor = control_points + len(bases)
     places = {}
-    for name, width in parameters.items():
-        places[name] = slice(cursor, cursor + width)
-        cursor += width
+    for name, parameter in problem.parameters.items():
+        places[name] = slice(cursor, cursor + parameter.lower.size)
+        cursor += parameter.lower.size
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    return Layout(offsets, control_points, slice(control_points, control_points + len(sizes)), places, cursor)
+    durations = slice(control_points, control_points + len(bases))
+    return Layout(bases, curves, offsets, control_points, durations, places, cursor)

@@ -143,7 +143,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     over = relaxed.excess(slackest)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else labels.conflicts(over)
-    known = solution is None or _on_its_knots(problem, solution)
+    known = solution is None or nlp.unknowns.fits(solution.curve, solution.parameters)
     worst = labels.conflicts(relaxed.excess(y)) if known else ()
     return Diagnosis(
         name=problem.name,
@@ -173,19 +173,12 @@ def repeated_equations(solution: Solution) -> list[str]:
 
 def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
     """The unknowns y at which a problem's NLP has the motion of a solution, or one near it on other knots."""
-    if _on_its_knots(problem, solution):
-        return nlp.elimination.reduce(solution.unknowns())
+    if nlp.unknowns.fits(solution.curve, solution.parameters):
+        return nlp.unknowns.of(solution.curve, solution.parameters)
     moved = copy.copy(problem)
     moved.parameters = dict(problem.parameters)  # the copy's own: their guesses change
     moved.guess(solution)
-    return nlp.elimination.reduce(first_guess(moved, nlp.projection))
-
-
-def _on_its_knots(problem: Problem, solution: Solution) -> bool:
-    """Whether a motion has the knots that its problem asks for: one that was refined has others."""
-    own = [basis.knots for basis in solution.curve.bases]
-    asked = [arc.basis.knots for arc in problem.trajectory.arcs]
-    return len(own) == len(asked) and all(map(np.array_equal, own, asked))
+    return nlp.unknowns.of(*first_guess(moved))
 
 
 def changes(
@@ -217,8 +210,7 @@ class Labels:
     """Names, times and units of the rows and bounds of a problem, (m + n,) each."""
 
     def __init__(self, problem: Problem, nlp: NLP, y: NDArray) -> None:
-        x = nlp.elimination.expand(y)
-        times = nlp.projection.leaf_values(x, {"t"})["t"][:, 0]
+        times = nlp.unknowns.node_times(y)
         self.limits: list[str] = list(nlp.linear.names)
         self.components: list[str] = [""] * len(self.limits)
         self.times: list[float | None] = [None] * len(self.limits)
@@ -234,18 +226,18 @@ class Labels:
         #: what a scaled excess of one is in the limit's unit, and as a part of the limit
         self.units = np.concatenate([1.0 / nlp.row_scale, np.ones(nlp.variable_count)])
         self.parts = np.ones(self.units.size)
-        self._measure_velocities(problem, nlp, x[nlp.projection.layout.durations])
+        self._measure_velocities(problem, nlp, nlp.unknowns.curve(y).durations)
         self._measure_durations(nlp)
         self._keys = [f"{a}|{b}" for a, b in zip(self.limits, self.components, strict=True)]
 
     def _add_bounds(self, problem: Problem, nlp: NLP) -> None:
         from trajopt.transcription.linear_rows import variable_bounds
 
-        names = variable_bounds(problem, nlp.projection)[2]
+        names = variable_bounds(problem, nlp.spline_map)[2]
         hull = [c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q"]
-        for x in nlp.elimination.free:
+        for x in nlp.unknowns.elimination.free:
             name, joint, time = names[x], "", None
-            if x < nlp.projection.layout.control_point_count and name.startswith("control point"):
+            if x < nlp.spline_map.layout.control_point_count and name.startswith("control point"):
                 curve = name.partition(" of ")[2].partition(" in arc ")[0]
                 joint = curve if curve in problem.dynamics.joint_names else ""
                 name = (hull[0] if hull else name) if joint else f"bounds of {curve}"

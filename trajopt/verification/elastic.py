@@ -57,9 +57,8 @@ class Elastic:
 
     @cached_property
     def lower(self) -> NDArray:
-        layout = self.nlp.projection.layout
-        durations = self.nlp.elimination.free >= layout.durations.start
-        own = np.where(durations, SHORTEST * np.maximum(self.nlp.lower, 0.0), -np.inf)
+        own, durations = np.full(self.n, -np.inf), self.nlp.unknowns.durations
+        own[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
         return np.concatenate([own, np.zeros(self.slack_count)])
 
     @cached_property

@@ -32,12 +32,11 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
     if problem is None:
         return None
     nlp = transcribe(problem)
-    x = solution.unknowns()
     if (nlp.variable_count, nlp.row_count) != (point.y.size, point.row_multipliers.size):
         return None
-    if x.size != nlp.projection.layout.size:
+    if not nlp.unknowns.fits(solution.curve, solution.parameters):
         return None
-    y = nlp.elimination.reduce(x)
+    y = nlp.unknowns.of(solution.curve, solution.parameters)
     found = kkt_residuals(nlp, replace(point, y=y))
     if solution.certificate is None:
         return found

@@ -65,11 +65,11 @@ def test_the_feet_share_all_of_the_reaction_and_each_is_pushed_where_its_place_s
     shares = [values[f"load:{link}"] for link in ("hindfoot_r", "hindfoot_l")]
     base = values["base_wrench"]
     assert np.allclose(sum(shares), base, atol=1e-9)
-    early = (nlp.projection.nodes.s > 0.01) & (nlp.projection.nodes.s < 0.23)
+    early = (problem.trajectory.nodes.s > 0.01) & (problem.trajectory.nodes.s < 0.23)
     point = np.stack([base[:, 2], 0 * base[:, 0], -base[:, 0]], axis=1) / base[:, 4:5]
     for share, leading in zip(shares, (True, False), strict=True):
         for k in np.flatnonzero(early):
-            node = _Node(nlp.projection.nodes.s[k] * step.duration, base[k])
+            node = _Node(problem.trajectory.nodes.s[k] * step.duration, base[k])
             dx, dz = step.shared.shift(leading)(node)
             place = point[k] + [dx, 0.0, dz]
             moment = share[k, :3] - np.cross(place, share[k, 3:])

@@ -50,7 +50,7 @@ def test_feet_share_the_reaction_through_both_steps_without_a_jump():
     values = nlp.at(nlp.start + 0.01 * np.random.default_rng(5).standard_normal(nlp.variable_count)).values
     right, left, base = (values[key] for key in ("load:hindfoot_r", "load:hindfoot_l", "base_wrench"))
     assert np.allclose(right + left, base, atol=1e-9)
-    part, t = right[:, 4] / base[:, 4], nlp.projection.nodes.arc + nlp.projection.nodes.s
+    part, t = right[:, 4] / base[:, 4], problem.trajectory.nodes.arc + problem.trajectory.nodes.s
     assert part[0] == pytest.approx(0.0) and part[-1] == pytest.approx(0.0)
     assert np.allclose(part[(t >= 0.24) & (t <= 1.0)], 1.0) and np.allclose(part[t >= 1.24], 0.0, atol=1e-12)
     assert np.all(np.diff(part[(t > 0.0) & (t < 0.24)]) > 0.0)

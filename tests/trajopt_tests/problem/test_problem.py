@@ -134,9 +134,9 @@ def test_a_guess_by_samples_is_where_the_solver_starts():
     line += 0.2 * np.sin(np.pi * np.linspace(0.0, 1.0, 7))[:, None]
     problem.guess(line, duration=0.7)
     nlp = trajopt.transcribe(problem)
-    x = nlp.elimination.expand(nlp.start)
-    assert x[-1] == 0.7
-    middle = problem.trajectory.arcs[0].basis.evaluate(x[:-1].reshape(-1, 2), 0.5)
+    start = nlp.unknowns.curve(nlp.start)
+    assert start.duration == 0.7
+    middle = start.at_progress(0.5)
     assert np.allclose(middle, line[3], atol=0.1) and not np.allclose(middle, [0.5, -1.5], atol=0.05)
 
 

@@ -156,6 +156,14 @@ def test_more_equations_than_unknowns_are_named():
     assert all("curved, slider 0 at t = " in answer for answer in answers)
 
 
+def test_parameters_may_overstep_their_bounds_and_only_durations_stay_positive():
+    problem = mass_in_time(1.0)
+    problem.minimize(problem.parameter("gain", lower=-2.0, upper=2.0, guess=-1.0) ** 2)
+    nlp = trajopt.transcribe(problem)
+    lower = Elastic(nlp).lower[: nlp.variable_count]
+    assert np.flatnonzero(np.isfinite(lower)).tolist() == nlp.unknowns.durations.tolist()
+
+
 def test_derivatives_of_the_elastic_problem_are_those_of_its_functions():
     elastic = Elastic(trajopt.transcribe(two_link_minimum_time(5)))
     rng = np.random.default_rng(0)

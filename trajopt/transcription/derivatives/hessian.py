@@ -41,7 +41,7 @@ class CurvatureMap:
     ) -> None:
         self.leaf_map, self.columns, self._direct = leaf_map, columns, direct
         pairs = list(pairs)
-        self._spans = SpanGroups(leaf_map.projection.nodes.span)
+        self._spans = SpanGroups(leaf_map.spline_map.nodes.span)
         self._planes = []
         for a, group in enumerate(leaf_map.groups):
             for other in leaf_map.groups[a:]:
@@ -132,7 +132,7 @@ class CurvatureMap:
         clock[:, :spline, own] |= turned[:, :spline]
         clock[:, spline:] &= self._half > 0.0
         clock[:, leaf_map.own] |= clock[:, moves].any(axis=1)
-        span = leaf_map.projection.nodes.span
+        span = leaf_map.spline_map.nodes.span
         for rows in (slice(0, spline), slice(spline, leaf_map.width)):
             mask = clock[span][:, rows]
             index = np.flatnonzero(mask)
@@ -165,7 +165,7 @@ class _Planes:
         self.columns = columns
         by_leaf = np.arange(leaf_map.width**2).reshape(leaf_map.width, -1)
         self.places = np.stack([by_leaf[columns[first], columns[two]] for first, two in pairs]).ravel()
-        width, slots = leaf_map.projection.width, spans.index.shape[1]
+        width, slots = leaf_map.spline_map.width, spans.index.shape[1]
         products, powers = [], []
         for first, second in pairs:
             one, two = group.leaves.index(first), other.leaves.index(second)
@@ -177,7 +177,7 @@ class _Planes:
         by_span = spans.gather(by_node).reshape(spans.count, slots * len(pairs), width**2)
         self._products = np.ascontiguousarray(by_span.transpose(0, 2, 1))
         self._powers = np.tile(np.array(powers), slots)
-        self._arc = leaf_map.projection.nodes.arc[spans.first_node]
+        self._arc = leaf_map.spline_map.nodes.arc[spans.first_node]
 
     def increase(self, planes: Array, total: Array) -> None:
         """Add second derivatives by all leaves (K, width, width), small ones in one step."""
@@ -197,7 +197,7 @@ class _Planes:
         return np.matmul(self._products * powers, gathered.reshape(spans, size, -1))
 
     def entries(self, pattern: Array, columns: dict[str, slice]) -> tuple[Entries, int]:
-        projection, N = self.leaf_map.projection, self.leaf_map.elimination.N
+        spline_map, N = self.leaf_map.spline_map, self.leaf_map.elimination.N
         mine, others = (self._felt(group) for group in (self.group, self.other))
         together = np.zeros((self.spans.count, *self.shape[1:]), bool)
         for first, other in self.pairs:
@@ -205,7 +205,7 @@ class _Planes:
         mask = (mine[:, :, None] & others[:, None, :])[:, :, :, None, None] & together[:, None, None]
         index = np.flatnonzero(mask)
         span, i, other_i, j, other_j = np.unravel_index(index, mask.shape)
-        column = projection.columns[self.spans.first_node]
+        column = spline_map.columns[self.spans.first_node]
         left = column[span, i, self.group.curves.start + j]
         right = column[span, other_i, self.other.curves.start + other_j]
         return product_entries(index, N, left, N, right), mask.size

@@ -17,7 +17,7 @@ from trajopt.arrays import Array
 from trajopt.graph.block import Values
 from trajopt.transcription.derivatives.sparse_entries import Entries, expand
 from trajopt.transcription.elimination import Elimination
-from trajopt.transcription.spline_map import Projection
+from trajopt.transcription.spline_map import SplineMap
 
 OWN = "arc_duration"  # the leaf that is T
 HIGHEST_POWER = 6  # of 1/T: two jerks in one product
@@ -53,24 +53,24 @@ class LeafPoint:
 class LeafMap:
     """The leaves `needed`, side by side: derivatives of the joints, extra curves, then those of the clock."""
 
-    def __init__(self, projection: Projection, elimination: Elimination, needed: Iterable[str]) -> None:
+    def __init__(self, spline_map: SplineMap, elimination: Elimination, needed: Iterable[str]) -> None:
         wanted = {OWN, *needed}
-        clock = [leaf for leaf in projection.clock_leaves if leaf in wanted]
-        spline = [leaf for leaf in projection.spline if leaf in wanted]
-        self.projection, self.elimination = projection, elimination
+        clock = [leaf for leaf in spline_map.global_leaves if leaf in wanted]
+        spline = [leaf for leaf in spline_map.spline if leaf in wanted]
+        self.spline_map, self.elimination = spline_map, elimination
         self.leaves = (*spline, *clock)
-        self.nodes = projection.nodes.count
-        self.groups = _curve_groups(projection, spline)
+        self.nodes = spline_map.nodes.count
+        self.groups = _curve_groups(spline_map, spline)
         self.spline_width = max((group.columns.stop for group in self.groups), default=0)
-        widths = [projection.clock_jacobian(leaf).shape[1] for leaf in clock]
+        widths = [spline_map.global_jacobian(leaf).shape[1] for leaf in clock]
         self.width = self.spline_width + sum(widths)
         self.own = self.spline_width + sum(widths[: clock.index(OWN)])
         by_column = [np.repeat(group.orders, group.curve_count) for group in self.groups]
         self.order = np.concatenate([*by_column, np.zeros(sum(widths), dtype=np.int64)]).astype(np.int64)
-        arc = projection.nodes.arc
+        arc = spline_map.nodes.arc
         self._arc = None if arc[-1] == 0 else arc
         self._first_of_arc = np.flatnonzero(np.diff(arc, prepend=-1))
-        by_x = _leaf_matrix(projection, self.groups, clock, (self.nodes, self.width))
+        by_x = _leaf_matrix(spline_map, self.groups, clock, (self.nodes, self.width))
         self.B = sparse.csr_array(by_x @ elimination.N)
         self.B.sum_duplicates()
         self._B_transposed = self.B.T.tocsr()
@@ -89,7 +89,7 @@ class LeafMap:
                 values[leaf] = z[:, cursor : cursor + group.curve_count].copy()
                 cursor += group.curve_count
         for leaf in self.leaves[len(values) :]:
-            end = cursor + self.projection.clock_jacobian(leaf).shape[1]
+            end = cursor + self.spline_map.global_jacobian(leaf).shape[1]
             values[leaf], cursor = z[:, cursor:end].copy(), end
         return LeafPoint(z, -self.order * inverse * z, powers, scale, inverse, values)
 
@@ -126,29 +126,29 @@ class LeafMap:
         return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
 
-def _curve_groups(projection: Projection, spline: list[str]) -> tuple[CurveGroup, ...]:
+def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[CurveGroup, ...]:
     by_curves: dict[tuple[int, int], list[str]] = {}
     for leaf in spline:
-        curves = projection.spline[leaf].curves
+        curves = spline_map.spline[leaf].curves
         by_curves.setdefault((curves.start, curves.stop), []).append(leaf)
     groups, cursor = [], 0
     for (start, stop), leaves in by_curves.items():
-        orders = np.array([projection.spline[leaf].order for leaf in leaves])
+        orders = np.array([spline_map.spline[leaf].order for leaf in leaves])
         end = cursor + orders.size * (stop - start)
-        basis = np.ascontiguousarray(np.moveaxis(projection.nodes.basis[orders], 0, -1)[:, None])
+        basis = np.ascontiguousarray(np.moveaxis(spline_map.nodes.basis[orders], 0, -1)[:, None])
         groups.append(CurveGroup(tuple(leaves), orders, slice(start, stop), slice(cursor, end), basis))
         cursor = end
     return tuple(groups)
 
 
-def _leaf_matrix(projection: Projection, groups, clock, shape: tuple[int, int]) -> sparse.csr_array:
+def _leaf_matrix(spline_map: SplineMap, groups, clock, shape: tuple[int, int]) -> sparse.csr_array:
     """Q at all nodes, component by component, as a matrix times x."""
     nodes, width = shape
-    tail = projection.layout.control_point_count
+    tail = spline_map.layout.control_point_count
     rows, columns, values = [], [], []
     for group in groups:
         by_order = group.basis[:, 0].transpose(0, 2, 1)[:, :, None, :]  # (K, orders, 1, i)
-        target = projection.columns[:, :, group.curves].transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
+        target = spline_map.columns[:, :, group.curves].transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
         full = np.broadcast_shapes(by_order.shape, target.shape)
         component = group.columns.start + np.arange(full[1] * full[2]).reshape(full[1], full[2], 1)
         row = np.arange(nodes)[:, None, None, None] * width + component
@@ -156,7 +156,7 @@ def _leaf_matrix(projection: Projection, groups, clock, shape: tuple[int, int]) 
             into.append(np.broadcast_to(part, full).ravel())
     cursor = groups[-1].columns.stop if groups else 0
     for leaf in clock:
-        jacobian = projection.clock_jacobian(leaf)
+        jacobian = spline_map.global_jacobian(leaf)
         k, component, column = np.nonzero(jacobian)
         rows.append(k * width + cursor + component)
         columns.append(tail + column)
@@ -165,4 +165,4 @@ def _leaf_matrix(projection: Projection, groups, clock, shape: tuple[int, int]) 
     row, column, value = (np.concatenate(parts) for parts in (rows, columns, values))
     kept = value != 0.0
     places = (row[kept], column[kept])
-    return sparse.coo_array((value[kept], places), shape=(nodes * width, projection.layout.size)).tocsr()
+    return sparse.coo_array((value[kept], places), shape=(nodes * width, spline_map.layout.size)).tocsr()
