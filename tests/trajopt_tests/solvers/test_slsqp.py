@@ -22,6 +22,7 @@ from small_nlps import (
 from trajopt.errors import EvaluationError, OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.linearised_constraints import linearised_violation
 from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.slsqp import _STATUSES, Slsqp
 from trajopt.solvers.solver import Status, WarmStart
@@ -35,6 +36,11 @@ def ranged_quadratic():
     return quadratic_with_rows(
         np.eye(4), [-3, -3, -3, 1], rows, [1, 0], [2, 10], lower=np.full(4, 0.0), upper=np.full(4, 2.5)
     )
+
+
+def contradictory():
+    """y0 + y1 = 3 with y <= 1."""
+    return quadratic_with_rows(np.eye(2), [0.0, 0.0], [[1.0, 1.0]], [3.0], [3.0], upper=np.ones(2))
 
 
 @pytest.mark.parametrize("problem", [hs071, rosenbrock, equality_quadratic, ranged_quadratic])
@@ -76,17 +82,12 @@ def test_every_exit_mode_of_slsqp_has_a_status():
         (rosenbrock(), {"max_iterations": 3}, Status.ITERATION_LIMIT),
         (hs071(), {"tol": 1e-16, "kkt_tol": 1e-14}, Status.ACCEPTABLE),
         (hs071(), {"tol": 1e-16, "kkt_tol": 1e-14, "acceptable_tol": 1e-14}, Status.STEP_TOO_SMALL),
-        (infeasible(), {}, Status.STEP_TOO_SMALL),
         (
             quadratic_with_rows(np.eye(1), [0.0], [[1.0], [2.0]], [1.0, 5.0], [1.0, 5.0]),
             {},
             Status.NOT_ENOUGH_FREEDOM,
         ),
-        (
-            quadratic_with_rows(np.eye(2), [0.0, 0.0], [[1.0, 1.0]], [3.0], [3.0], upper=np.ones(2)),
-            {},
-            Status.INCOMPATIBLE,
-        ),
+        (contradictory(), {}, Status.INCOMPATIBLE),
     ],
     ids=lambda value: value.name if isinstance(value, Status) else "",
 )
@@ -96,6 +97,54 @@ def test_not_converging_is_a_status_and_a_point(problem, settings, status):
     assert not result.converged
     assert np.isfinite(result.y).all()
     assert result.objective == pytest.approx(problem.objective(result.y), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_contradictory_constraints_are_named_whatever_slsqp_says(seed):
+    """From some of these starts SLSQP ends with mode 4, from others with 8 or 9."""
+    start = np.random.default_rng(seed).normal(size=2)
+    result = Slsqp().solve(replace(contradictory(), start=start))
+    assert result.status is Status.INCOMPATIBLE
+    assert result.infeasibility == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_disc_and_a_half_plane_that_do_not_meet_give_a_status_that_fits_the_point(seed):
+    """Steps of SLSQP are as large as 1e4 here: where it ends, and what holds there, hangs on rounding."""
+    start = infeasible().start + 1e-13 * seed
+    result = Slsqp().solve(replace(infeasible(), start=start))
+    assert result.status in (Status.STEP_TOO_SMALL, Status.INCOMPATIBLE)
+    assert result.infeasibility >= 1.37  # at (a, a): 2 a^2 - 1 = 3 - 2 a
+    found = linearised_violation(infeasible(), result.y, 1e-6)
+    assert (found.least > 1e-6) == (result.status is Status.INCOMPATIBLE)
+
+
+def test_an_iteration_limit_on_the_way_is_no_contradiction():
+    """At the start the linearised row and bounds contradict each other, at later iterates no longer."""
+    nlp = quadratic_with_rows(np.eye(2), [0.0, 0.0], [[1.0, 0.0]], [1.0], [1.0])
+    bent = replace(nlp, rows=lambda y: y[:1] ** 2, full_jacobian=lambda y: np.array([[2 * y[0], 0.0]]))
+    bent = replace(bent, start=np.array([0.2, 0.0]), upper=np.array([2.0, 1.0]))
+    assert linearised_violation(bent, bent.start, 1e-6).least > 0.1
+    assert Slsqp(max_iterations=1).solve(bent).status is Status.ITERATION_LIMIT
+    assert Slsqp().solve(bent).converged
+
+
+@pytest.mark.parametrize(
+    ("y", "here", "least"),
+    [
+        ([1.0, 1.0], 1.0, 1.0),  # at its bounds
+        ([0.0, 1.0], 2.0, 1.0),
+        ([-5.0, -5.0], 13.0, 1.0),
+    ],
+)
+def test_the_linearised_violation_of_linear_constraints_is_known_by_hand(y, here, least):
+    found = linearised_violation(contradictory(), np.array(y), 1e-6)
+    assert (found.here, found.least) == pytest.approx((here, least))
+
+
+def test_the_linearised_violation_of_rows_that_are_met_or_absent_is_zero():
+    assert linearised_violation(hs071(), hs071().solution, 1e-6).least == pytest.approx(0.0, abs=1e-7)
+    assert linearised_violation(rosenbrock(), np.zeros(2), 1e-6).least == 0.0
 
 
 def test_the_time_limit_returns_the_best_point_promptly():
