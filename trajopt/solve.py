@@ -1,84 +1,74 @@
-"""From a problem to its solution: transcribe, solve, and hand back a curve with everything known about it."""
+"""`solve`: transcribes a problem, solves the nonlinear program (NLP), reads the solution back, refines it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from trajopt.errors import OptionError, ShapeError
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
-from trajopt.solvers.solver import Solver
+from trajopt.solvers import registry
+from trajopt.solvers.capabilities import without_checkpoints
+from trajopt.solvers.progress import iteration_callback
+from trajopt.solvers.solver import Callback, Solver
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.transcribe import transcribe
 
-if TYPE_CHECKING:
-    from trajopt.refinement.certified import Certified
-    from trajopt.refinement.knots import Refined
+
+@runtime_checkable
+class Refinement(Protocol):
+    """What `solve(refine=...)` takes: makes a better solution from a solution, by further solves."""
+
+    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution: ...
 
 
 def solve(
     problem: Problem,
     solver: Solver | None = None,
     *,
-    refine: Certified | Refined | None = None,
+    refine: Refinement | None = None,
     progress: Literal["auto", "silent"] | Callable[..., Any] = "silent",
 ) -> Solution:
-    """Minimize the problem's costs; the answer says whether it converged.
+    """Minimize the problem's costs subject to its constraints; `status` of the solution says how it ended.
 
-    refine, `Certified(tol=1e-6)`, makes the limits hold for all t and, where the switching structure can be
-    confirmed, finds the true optimum; the solution then has a `certificate`. progress is "auto" (a live line
-    on a terminal, plain lines elsewhere), "silent", or a function of every `Iteration`, refining included.
+    solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
+        defaults
+    refine : `trajopt.Certified(tol=1e-6)` makes the limits hold for all t and, where the switching structure
+        can be confirmed, finds the true optimum; the solution then has a `certificate`.
+        `trajopt.Refined(...)` halves knot intervals until the objective settles.
+    progress : "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function called with
+        every `Iteration`, those of the refinement included
 
-    The derivatives of the user's own blocks are checked before the first solve.
+    The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
 
-    Without a solver the one that the problem recommends is used, or IPOPT with its defaults.
-
-    Raises ProblemError when the problem contradicts itself, EvaluationError when a term is not finite at the
-    start, DerivativeError when a block's derivatives are wrong; not converging is a status of the answer.
+    Raises ProblemError for a problem that contradicts itself, EvaluationError where a term is not finite at
+    the start, DerivativeError for a user's block with wrong derivatives. Not converging raises nothing.
     """
-    if not isinstance(problem, Problem):
-        raise ShapeError(f"solve takes a trajopt.Problem, not {type(problem).__name__}: call build() first")
+    _check_arguments(problem, solver, refine)
     solver = solver or default_solver(problem)
-    if not hasattr(solver, "solve"):
-        raise OptionError(
-            f"solver is {solver!r}: give an instance such as trajopt.Ipopt() or trajopt.Slsqp()"
-        )
-    if refine is not None and not hasattr(refine, "refine"):
-        raise OptionError(f"refine is {refine!r}: give an instance such as trajopt.Certified(tol=1e-6)")
     check_problem(problem)
     nlp = transcribe(problem)
-    # A term that is NaN on the way is told by name, with its node; NumPy's warnings would only repeat it.
-    with _watching(progress) as watch, np.errstate(all="ignore"):
-        result = solver.solve(nlp) if watch is None else solver.solve(nlp, watch)
+    # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
+    with iteration_callback(progress) as callback, np.errstate(all="ignore"):
+        result = solver.solve(nlp, callback)
         solution = Solution.of(problem, nlp, result)
         if refine is None:
             return solution
-        # A checkpoint is of the problem that was asked, not of the ones that refine it.
-        return refine.refine(solution, getattr(solver, "without_checkpoints", solver), watch)
-
-
-@contextmanager
-def _watching(progress: str | Callable[..., Any]) -> Iterator[Callable[..., Any] | None]:
-    """What is called at every iteration, or None."""
-    if callable(progress):
-        yield progress
-    elif progress == "silent":
-        yield None
-    else:
-        from trajopt.solvers.progress import Progress
-
-        with Progress(progress) as display:  # type: ignore[arg-type]
-            yield display
+        return refine.refine(solution, without_checkpoints(solver), callback)
 
 
 def default_solver(problem: Problem) -> Solver:
-    """What the problem recommends, or IPOPT with its defaults."""
-    if problem.solver is not None:
-        return problem.solver
-    from trajopt.solvers.ipopt import Ipopt
+    """The solver that the problem recommends, or IPOPT with its defaults."""
+    return problem.solver or registry.create()
 
-    return Ipopt()
+
+def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise ShapeError(f"solve takes a trajopt.Problem, not {type(problem).__name__}: call build() first")
+    if solver is not None:
+        registry.check_solver(solver)
+    if refine is not None and (not isinstance(refine, Refinement) or isinstance(refine, type)):
+        raise OptionError(f"refine is {refine!r}: give an instance such as trajopt.Certified(tol=1e-6)")

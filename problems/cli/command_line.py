@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trajopt.solvers import registry
+
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
+    from trajopt.solvers.solver import Solver
     from trajopt.verification.verify import Report
 
 CONVERGED, NOT_CONVERGED, MISUSE = 0, 1, 2
@@ -77,6 +80,13 @@ def explanation(error: Exception) -> str:
     return f"{where}{type(error).__name__}: {error}{hint}"
 
 
+solver_choice = click.option(
+    "--solver",
+    type=click.Choice(list(registry.SOLVERS)),
+    help=f"[default: what the problem recommends, or {registry.DEFAULT}]",
+)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="trajopt")
 def main() -> None:
@@ -114,9 +124,7 @@ def list_problems(name: str | None) -> None:
 
 @main.command()
 @click.argument("problem", metavar="NAME_OR_FILE.py")
-@click.option(
-    "--solver", type=click.Choice(["ipopt", "slsqp"]), help="[default: what the problem recommends, or ipopt]"
-)
+@solver_choice
 @click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Parameter of the problem; may repeat."
 )
@@ -193,9 +201,7 @@ def solve(
 
 @main.command()
 @click.argument("problem", metavar="NAME_OR_FILE.py")
-@click.option(
-    "--solver", type=click.Choice(["ipopt", "slsqp"]), help="[default: what the problem recommends, or ipopt]"
-)
+@solver_choice
 @click.option(
     "--set",
     "assignments",
@@ -270,35 +276,12 @@ def plot(file: Path, problem: str | None, out: Path | None, ending: str) -> None
     click.echo(f"written to {folder}: " + ", ".join(draw(solution, folder, ending)))
 
 
-def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Any:
-    """The solver named, or the one that the problem recommends, with these settings."""
-    import trajopt
+def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:
+    """The solver of that name, or the one that the problem recommends, with these options."""
     from trajopt.solve import default_solver
+    from trajopt.solvers.capabilities import with_options
 
-    if name is None:
-        return adjusted(default_solver(problem), options)
-    return adjusted({"ipopt": trajopt.Ipopt, "slsqp": trajopt.Slsqp}[name](), options)
-
-
-def adjusted(solver: Any, options: dict[str, Any]) -> Any:
-    """The same solver, or the one inside it, with other settings; IPOPT's adapter hands on what it lacks."""
-    from dataclasses import fields, replace
-
-    from trajopt.errors import OptionError, near_matches
-
-    if not options:
-        return solver
-    if hasattr(solver, "solver"):
-        return replace(solver, solver=adjusted(solver.solver, options))
-    own = [field.name for field in fields(solver)]
-    settings = {key: value for key, value in options.items() if key in own and key != "options"}
-    others = {key: value for key, value in options.items() if key not in settings}
-    if "options" in own:
-        return replace(solver, **settings, options={**solver.options, **others})
-    for key in others:
-        near = near_matches(key, own) or f": it has {', '.join(own)}"
-        raise OptionError(f"{type(solver).__name__.lower()} has no option '{key}'{near}")
-    return replace(solver, **settings)
+    return with_options(default_solver(problem) if name is None else registry.create(name), options)
 
 
 def loaded(file: Path, problem: str | None) -> Solution:

@@ -101,8 +101,6 @@ def sweep(
     problem or parameter that does not exist, OptionError for a wrong number of processes, before anything is
     solved; what a point raises stands in its row.
     """
-    from trajopt.studies.multistart import Packed
-
     points = list(enumerate(grid(axes)))
     parts = _parts(points, processes)
     try:
@@ -112,9 +110,8 @@ def sweep(
     except Exception:  # a value that this point cannot take, others may: it stands in its row
         pass
     folder.mkdir(parents=True, exist_ok=True)
-    packed = Packed.of(solver)
     found: list[Point] = []
-    for rows in _rows(problem, parts, folder, packed, warm):
+    for rows in _rows(problem, parts, folder, solver, warm):
         for row in rows:
             found.append(row)
             write_text(folder / "table.csv", table(sorted(found, key=lambda point: point.number)))
@@ -134,12 +131,14 @@ def table(points: Sequence[Point]) -> str:
     return text.getvalue()
 
 
-def _rows(problem: str, parts: Sequence, folder: Path, packed: Any, warm: bool) -> Iterator[Iterator[Point]]:
+def _rows(
+    problem: str, parts: Sequence, folder: Path, solver: Solver | None, warm: bool
+) -> Iterator[Iterator[Point]]:
     if len(parts) == 1:
-        yield _walk(problem, parts[0], folder, packed, warm)
+        yield _walk(problem, parts[0], folder, solver, warm)
         return
     with ProcessPoolExecutor(len(parts), mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(_walked, problem, part, folder, packed, warm) for part in parts]
+        jobs = [pool.submit(_walked, problem, part, folder, solver, warm) for part in parts]
         for job, part in zip(jobs, parts, strict=True):
             try:
                 yield iter(job.result())
@@ -151,12 +150,12 @@ def _walked(*arguments: Any) -> list[Point]:
     return list(_walk(*arguments))
 
 
-def _walk(problem: str, part: Sequence, folder: Path, packed: Any, warm: bool) -> Iterator[Point]:
+def _walk(problem: str, part: Sequence, folder: Path, solver: Solver | None, warm: bool) -> Iterator[Point]:
     """Solve points in order, each from the one before where that converged."""
     before: tuple[int, Solution] | None = None
     for number, parameters in part:
         try:
-            solution, start = _solved(problem, parameters, packed, before if warm else None)
+            solution, start = _solved(problem, parameters, solver, before if warm else None)
             name = f"{number:04d}.npz"
             solution.save(folder / name)
         except Exception as error:
@@ -178,7 +177,7 @@ def _walk(problem: str, part: Sequence, folder: Path, packed: Any, warm: bool) -
             return
 
 
-def _solved(problem: str, parameters: Mapping, packed: Any, before: Any) -> tuple[Solution, str]:
+def _solved(problem: str, parameters: Mapping, solver: Solver | None, before: Any) -> tuple[Solution, str]:
     """The solution from the neighbour's where there is one, from the problem's own guess where that fails."""
     import trajopt
 
@@ -186,12 +185,12 @@ def _solved(problem: str, parameters: Mapping, packed: Any, before: Any) -> tupl
         question = build_named(problem, parameters)
         try:
             question.guess(before[1])
-            solution = trajopt.solve(question, packed.solver())
+            solution = trajopt.solve(question, solver)
         except TrajoptError:
             solution = None  # of another robot, or not finite there
         if solution is not None and solution.converged:
             return solution, f"point {before[0]}"
-    return trajopt.solve(build_named(problem, parameters), packed.solver()), "its own guess"
+    return trajopt.solve(build_named(problem, parameters), solver), "its own guess"
 
 
 def _parts(points: list, processes: int) -> list[list]:

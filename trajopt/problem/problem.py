@@ -30,6 +30,7 @@ from trajopt.problem.costs_and_constraints import (
 )
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import bound_of, numbers, unknown
+from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
@@ -273,10 +274,7 @@ class Problem:
 
     def recommend(self, solver: Solver) -> None:
         """Let `solve` use this solver unless another one is given, `RowsInRounds(Ipopt())` for instance."""
-        if not hasattr(solver, "solve"):
-            raise OptionError(
-                f"the recommended solver is {solver!r}: give an instance such as trajopt.Ipopt()"
-            )
+        check_solver(solver, "the recommended solver")
         self.solver = solver
 
     # -- names and widths ---------------------------------------------------------------------------------

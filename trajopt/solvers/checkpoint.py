@@ -1,9 +1,8 @@
 """Checkpoints of a running solve on disk, from which a killed solve starts again.
 
-The file holds the best point known (the last iterate where the solver gives no better) and what tells the
-problem from others: its bounds, and the values of its functions at its start. It is written beside its place
-and renamed, so that a kill leaves the last checkpoint or none, never half of one; and not more often than
-every few seconds.
+The file holds the last iterate, after the solve the point of its result, and a fingerprint of the NLP: its
+bounds, and the values of its functions at its start. It is written to a temporary file and renamed, so that
+a kill leaves the last checkpoint or none, never half of one; and not more often than every few seconds.
 """
 
 from __future__ import annotations
@@ -12,21 +11,20 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.atomic_file import unreadable, whole_file
 from trajopt.errors import OptionError, SolutionFileError
-from trajopt.problem.problem import Problem
-from trajopt.solvers.solver import NLP as SolverNLP
-from trajopt.solvers.solver import Callback, Iteration, Result, Solver, WarmStart
+from trajopt.solvers.capabilities import with_options
+from trajopt.solvers.nlp_wrapper import NLPWrapper
+from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart
 
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+__all__ = ["Checkpointed"]
 
 FORMAT = "trajopt checkpoint"
 AGREEMENT = 1e-9  # relative, of bounds and values; machines differ by rounding, problems by more
@@ -34,7 +32,7 @@ AGREEMENT = 1e-9  # relative, of bounds and values; machines differ by rounding,
 
 @dataclass
 class Checkpointed:
-    """A solver that writes checkpoints while another solves: `solve(problem, Checkpointed(Ipopt(), path))`.
+    """Checkpoints around `solver`: `solve(problem, Checkpointed(Ipopt(), path))`.
 
     every : seconds between two checkpoints; 0 writes one at every iteration
     resume : start from the checkpoint if there is one of the same problem; else it is an error
@@ -55,16 +53,18 @@ class Checkpointed:
 
     @property
     def without_checkpoints(self) -> Solver:
-        """The solver itself, for solves that refine the answer."""
+        """The solver itself, for NLPs other than the one asked for (those of a refinement)."""
         return self.solver
 
-    def solve(
-        self, nlp: SolverNLP, callback: Callback | None = None, start: WarmStart | None = None
-    ) -> Result:
+    def with_options(self, options: Mapping[str, Any]) -> Checkpointed:
+        """The same around the solver with these options."""
+        return replace(self, solver=with_options(self.solver, options))
+
+    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve from `start`, or from the checkpoint, writing checkpoints on the way."""
         if start is None and self.resume and Path(self.path).exists():
             start = WarmStart(read(self.path, nlp))
-        recorder, content = Recorder(nlp), fingerprint(nlp, nlp.start)
+        recorder, content = _GradientRecorder(nlp), fingerprint(nlp, nlp.start)
         latest, began = -np.inf, time.monotonic()
 
         def watch(iteration: Iteration) -> object:
@@ -76,36 +76,33 @@ class Checkpointed:
             return callback(iteration) if callback is not None else None
 
         latest = began if self.every else -np.inf
-        result = self.solver.solve(recorder, watch, start)  # type: ignore[arg-type]
+        result = self.solver.solve(recorder, watch, start)
         write(self.path, content, result.y, result.iterations)
         return result
 
 
-class Recorder:
-    """An NLP that remembers where its gradient was asked for last: at iterates, never at trial points."""
+class _GradientRecorder(NLPWrapper):
+    """An NLP that keeps the point of its last gradient: an iterate, never a trial point of a line search."""
 
-    def __init__(self, nlp: SolverNLP) -> None:
-        self._nlp = nlp
+    def __init__(self, nlp: NLP) -> None:
+        super().__init__(nlp)
         self.point: NDArray | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._nlp, name)
-
-    def gradient(self, y: NDArray) -> NDArray:
+    def gradient(self, y: NDArray, /) -> NDArray:
         self.point = np.array(y)
-        return self._nlp.gradient(y)
+        return self.nlp.gradient(y)
 
 
 def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArray, iteration: int) -> None:
-    """Write a checkpoint whole or not at all."""
+    """Write a checkpoint atomically."""
     header = {"format": FORMAT, "iteration": int(iteration)}
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "y": y, **content}
     with whole_file(path) as stream:
         np.savez(stream, **arrays)
 
 
-def read(path: str | os.PathLike[str], nlp: SolverNLP) -> NDArray:
-    """The point of a checkpoint; SolutionFileError for a file that is none or belongs to another problem."""
+def read(path: str | os.PathLike[str], nlp: NLP) -> NDArray:
+    """The point of a checkpoint; SolutionFileError for another kind of file or another NLP's."""
     try:
         with np.load(path, allow_pickle=False) as file:
             stored = {name: np.array(file[name]) for name in file.files}
@@ -115,17 +112,17 @@ def read(path: str | os.PathLike[str], nlp: SolverNLP) -> NDArray:
         raise SolutionFileError(
             f"{path} cannot be read as a checkpoint ({unreadable(error)}): delete it to start afresh"
         ) from error
-    told = _difference(stored, nlp, y, start) if known else "it is a file of another kind"
-    if told:
+    difference = _difference(stored, nlp, y, start) if known else "it is a file of another kind"
+    if difference:
         raise SolutionFileError(
-            f"{path} is a checkpoint of another problem ({told}): "
+            f"{path} is a checkpoint of another problem ({difference}): "
             "give another path, or delete it to start afresh"
         )
     return y
 
 
-def fingerprint(nlp: SolverNLP, start: NDArray) -> dict[str, NDArray]:
-    """What two problems must share for a point of one to mean anything in the other.
+def fingerprint(nlp: NLP, start: NDArray) -> dict[str, NDArray]:
+    """What two NLPs must share for a point of one to be a start of the other.
 
     Bounds of unknowns and rows, and the values of objective and rows at a start: with them every limit and
     parameter of the model that a row depends on.
@@ -137,8 +134,8 @@ def fingerprint(nlp: SolverNLP, start: NDArray) -> dict[str, NDArray]:
     }
 
 
-def _difference(stored: Mapping[str, NDArray], nlp: SolverNLP, y: NDArray, start: NDArray) -> str:
-    """In what a stored problem is another one, or nothing."""
+def _difference(stored: Mapping[str, NDArray], nlp: NLP, y: NDArray, start: NDArray) -> str:
+    """How a stored fingerprint differs from that of `nlp`; "" where it does not."""
     count = nlp.variable_count
     if y.shape != (count,) or start.shape != (count,) or not np.all(np.isfinite(y)):
         return f"{y.size} unknowns instead of {count}"
@@ -149,12 +146,3 @@ def _difference(stored: Mapping[str, NDArray], nlp: SolverNLP, y: NDArray, start
         if not np.allclose(stored[name], here[name], rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
             return what
     return ""
-
-
-def solve_with_checkpoints(
-    problem: Problem, path: str | os.PathLike[str], solver: Solver | None = None, **options: Any
-) -> Solution:
-    """Solve, writing checkpoints to `path` and starting from it if it exists; options are Checkpointed's."""
-    from trajopt.solve import default_solver, solve
-
-    return solve(problem, Checkpointed(solver or default_solver(problem), path, **options))

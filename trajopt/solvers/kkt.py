@@ -1,7 +1,7 @@
-"""The Karush-Kuhn-Tucker conditions of an answer, computed again from the problem alone.
+"""Residuals of the Karush-Kuhn-Tucker (KKT) conditions at a point, computed from the NLP alone.
 
-No solver's word is taken: the functions are evaluated at the answer's point, and the residuals follow from
-them and the multipliers (signs as in `solver.py`). Scaled residuals are divided as IPOPT divides them
+The functions are evaluated again at the point, independently of what its solver reports, and the residuals
+follow from them and the multipliers (sign convention of `solver.py`). Residuals are scaled as in IPOPT
 (Wachter and Biegler, Math. Program. 106, 2006, eq. 5-6):
 
     s_d = max(s_max, (|row multipliers|_1 + |bound multipliers|_1) / (m + 2 n)) / s_max,
@@ -10,21 +10,21 @@ them and the multipliers (signs as in `solver.py`). Scaled residuals are divided
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.solvers.monitor import violation
 from trajopt.solvers.solver import NLP, Result, WarmStart
+from trajopt.solvers.violation import largest_violation
 
-__all__ = ["KKT", "ActiveSet", "active_set", "kkt_residuals", "lagrangian_gradient", "least_squares_kkt"]
+__all__ = ["KKT", "ActiveSet", "active_set", "kkt_residuals", "lagrangian_gradient"]
 
 _S_MAX = 100.0
 
 
 @dataclass(frozen=True)
 class KKT:
-    """Largest violations of the conditions of an optimum; all zero at an exact one.
+    """The largest residual of each KKT condition; all zero at an exact optimum.
 
     stationarity     |grad f + J' row_multipliers - lower_multipliers + upper_multipliers|_inf
     primal           largest violation of rows and bounds
@@ -110,7 +110,7 @@ def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
     inequality_rows = np.abs(of_rows[~equalities]).sum()
     return KKT(
         stationarity=_largest(lagrangian_gradient(nlp, y, of_rows) - of_lower + of_upper),
-        primal=violation(nlp, y, rows),
+        primal=largest_violation(nlp, y, rows),
         complementarity=max(products),
         sign=max(wrong),
         dual_scale=_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
@@ -125,29 +125,3 @@ def _largest(values: np.ndarray) -> float:
 
 def _scale(total: float, count: int) -> float:
     return max(_S_MAX, float(total) / max(int(count), 1)) / _S_MAX
-
-
-def least_squares_kkt(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) -> KKT:
-    """The residuals at y with the multipliers that fit best: nobody's word is taken for these either.
-
-    minimize |grad f + J' lambda - z_lower + z_upper|_2 over lambda of rows and z of bounds that y meets to
-    `tolerance`; those of other rows and bounds are zero, so that complementarity holds by construction, and
-    wrong signs show in `sign`.
-    """
-    active = active_set(nlp, y, tolerance)
-    rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
-    jacobian = np.zeros((nlp.row_count, nlp.variable_count))
-    np.add.at(jacobian, (nlp.jacobian_rows, nlp.jacobian_columns), nlp.jacobian(y))
-    lower, upper = np.flatnonzero(active.at_lower), np.flatnonzero(active.at_upper)
-    unit = np.eye(nlp.variable_count)
-    columns = np.concatenate([jacobian[rows], -unit[lower], unit[upper]]).T
-    fitted = np.linalg.lstsq(columns, -nlp.gradient(y), rcond=None)[0]
-    of_rows, of_lower, of_upper = (np.zeros(size) for size in (nlp.row_count, y.size, y.size))
-    of_rows[rows] = fitted[: rows.size]
-    of_lower[lower], of_upper[upper] = np.split(fitted[rows.size :], [lower.size])
-    # A row at one bound only must not push the other way; at both (an equality) it may push either way.
-    wrong = np.where(active.rows_at_upper, 0.0, np.maximum(of_rows, 0.0))
-    wrong = np.maximum(wrong, np.where(active.rows_at_lower, 0.0, np.maximum(-of_rows, 0.0)))
-    negative = np.maximum(-np.concatenate([of_lower, of_upper]), 0.0)
-    found = kkt_residuals(nlp, WarmStart(y, of_rows, np.maximum(of_lower, 0.0), np.maximum(of_upper, 0.0)))
-    return replace(found, complementarity=0.0, sign=max(_largest(wrong), _largest(negative)))

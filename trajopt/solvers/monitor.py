@@ -1,9 +1,10 @@
-"""The one who stands between a solver and a problem: times, checks, remembers, and stops.
+"""Monitors one solver run: interrupts, time limit, values that are not finite, timings, best iterate.
 
-Solvers treat what happens in their callbacks differently and badly: an exception may vanish, NaN may be
-iterated on for minutes, Ctrl-C may lose the work of an hour. So every evaluation of every adapter passes
-here. Once a reason to stop is known, every further evaluation is refused at once, so that the solver comes
-back quickly wherever it is; the reason, not the solver's own view of the refusals, then becomes the status.
+Solvers handle what happens in their callbacks differently and badly: an exception may vanish, NaN may be
+iterated on for minutes, Ctrl-C may lose the work of an hour. So every solver adapter evaluates its NLP
+through a Monitor. Once there is a reason to stop, every further evaluation raises the exception that the
+solver understands as a failed evaluation, so that it returns quickly wherever it is. The status of the result
+is then that reason, not what the solver makes of the failed evaluations.
 """
 
 from __future__ import annotations
@@ -19,34 +20,34 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
+from trajopt.solvers.capabilities import nonfinite_cause
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
+from trajopt.solvers.violation import largest_violation
 
-__all__ = ["Monitor", "Refusal", "violation"]
+__all__ = ["Monitor", "Refusal"]
 
-_NEARLY = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
+_NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 _DIVERGED = 1e20  # IPOPT's diverging_iterates_tol, here for every solver
-# Outcomes whose cause is the last evaluation, if that was not finite.
-_BEATEN = (Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.STEP_TOO_SMALL)
+# Outcomes that a last evaluation which was not finite explains.
+_EXPLAINED = (Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.STEP_TOO_SMALL)
 _KINDS = ("objective", "gradient", "rows", "jacobian", "hessian", "callback")
 
 
 class Refusal(Exception):
-    """Told to a solver in place of a value; `Monitor` knows why."""
-
-
-def violation(nlp: NLP, y: np.ndarray, rows: np.ndarray) -> float:
-    """The largest amount by which rows or variables leave their bounds; 0 at a feasible point."""
-    parts = (nlp.row_lower - rows, rows - nlp.row_upper, nlp.lower - y, y - nlp.upper)
-    worst = max((float(part.max()) for part in parts if part.size), default=0.0)
-    return np.inf if np.isnan(worst) else max(worst, 0.0)
+    """Raised in a solver's callback instead of returning a value; `Monitor` keeps the reason."""
 
 
 class Monitor:
-    """The watch over one solve, alive as long as it is.
+    """The evaluations, iterates and limits of one solve.
 
-    `refusal` is the exception that the solver understands. With `shorten=True` an objective or row that is
-    not finite is refused without ending the solve: the solver's line search then tries a shorter step. A
-    derivative that is not finite always ends it.
+    feasibility  largest violation at which an iterate counts as feasible when the best one is chosen
+    time_limit   wall seconds allowed from construction on, None: no limit
+    refusal      the exception by which the solver's callbacks report a failed evaluation
+    shorten      whether an objective or row that is not finite only fails the evaluation, so that the line
+                 search tries a shorter step; a derivative that is not finite always ends the solve
+
+    Raises InfeasibleBoundsError for crossed bounds, NotFiniteError and EvaluationError where the start, or a
+    function there, is not finite.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Monitor:
         self._feasibility, self._callback = feasibility, callback
         self._refusal, self._shorten = refusal, shorten
         self._history = array("d")
-        self._check_question()
+        self._check_start()
         self._best: Any = None  # rank, point, objective, infeasibility
         self._keep_if_best(self.start, *self._measure(self.start.y))
 
@@ -91,7 +92,7 @@ class Monitor:
         return self._evaluate("hessian", self.nlp.hessian, y, row_multipliers, objective_factor)
 
     def stop(self, reason: Status) -> None:
-        """Refuse everything from now on; the first reason given stands."""
+        """Fail every evaluation from now on; the first reason given becomes the status."""
         self.reason = self.reason or reason
 
     @property
@@ -108,8 +109,8 @@ class Monitor:
         dual_infeasibility: float,
         step: float,
     ) -> bool:
-        """Remember an iterate, keep it if it is the best, tell the caller; False asks the solver to stop."""
-        infeasibility = violation(self.nlp, at.y, rows)
+        """Record an iterate, keep it if it is the best, call the callback; False asks the solver to stop."""
+        infeasibility = largest_violation(self.nlp, at.y, rows)
         self._history.extend((number, objective, infeasibility))
         self._keep_if_best(at, objective, infeasibility)
         if self._callback is not None and self.reason is None:
@@ -121,13 +122,13 @@ class Monitor:
         return self.reason is None
 
     def result(self, status: Status, final: WarmStart | None, iterations: int, detail: str) -> Result:
-        """The answer, at `final` where converged, else at the best iterate; raises what a term raised."""
+        """The answer, at `final` where converged, else at the best iterate; raises what a callback raised."""
         if self.failure is not None:
             raise self.failure
         if not status.converged:
-            # What the solver says of a stop that it was told to make tells nothing.
+            # The solver stopped because its evaluations failed: its own status says nothing more.
             status, detail = (status, detail) if self.reason is None else (self.reason, "")
-        if self._not_finite and status in _BEATEN:
+        if self._not_finite and status in _EXPLAINED:
             status = Status.EVALUATION_ERROR
         if self._not_finite and status is Status.EVALUATION_ERROR:
             detail = "; ".join(self._not_finite.values())
@@ -168,7 +169,7 @@ class Monitor:
         self.stop(Status.INTERRUPTED)
 
     def _choose(self, status: Status, final: WarmStart | None) -> tuple[WarmStart, float, float]:
-        if final is not None and (status.converged or status in _NEARLY):
+        if final is not None and (status.converged or status in _NEARLY_CONVERGED):
             objective, infeasibility = self._measure(final.y)
             # Nearly converged, the last point beats a lower objective bought by a larger violation.
             if status.converged or infeasibility <= self._feasibility:
@@ -183,7 +184,7 @@ class Monitor:
             self._best = (rank, at, objective, infeasibility)
 
     def _measure(self, y: np.ndarray) -> tuple[float, float]:
-        return float(self.nlp.objective(y)), violation(self.nlp, y, self.nlp.rows(y))
+        return float(self.nlp.objective(y)), largest_violation(self.nlp, y, self.nlp.rows(y))
 
     def _evaluate(self, kind: str, function: Callable[..., Any], *arguments: Any) -> Any:
         self._check_time()
@@ -219,7 +220,7 @@ class Monitor:
         if time.perf_counter() > self._deadline:
             self.stop(Status.TIME_LIMIT)
 
-    def _check_question(self) -> None:
+    def _check_start(self) -> None:
         nlp, y = self.nlp, self.start.y
         for what, lower, upper in (
             ("variables", nlp.lower, nlp.upper),
@@ -231,8 +232,14 @@ class Monitor:
         if not np.isfinite(y).all():
             bad = _list(np.flatnonzero(~np.isfinite(y)))
             raise NotFiniteError(f"the starting point is not finite in variables {bad}: give a finite one")
-        for kind in ("objective", "rows", "gradient", "jacobian"):
-            value = getattr(nlp, kind)(y)
+        functions: dict[str, Callable[..., Any]] = {
+            "objective": nlp.objective,
+            "rows": nlp.rows,
+            "gradient": nlp.gradient,
+            "jacobian": nlp.jacobian,
+        }
+        for kind, function in functions.items():
+            value = function(y)
             if not np.isfinite(value).all():
                 raise EvaluationError(
                     f"{_name_entries(kind, value)} not finite at the starting point"
@@ -242,9 +249,8 @@ class Monitor:
 
 
 def _cause(nlp: NLP, y: np.ndarray) -> str:
-    """The term behind an entry that is not finite, where the problem can tell."""
-    culprit = getattr(nlp, "culprit", None)
-    named = culprit(y) if culprit is not None else ""
+    """The term behind an entry that is not finite, in brackets, where the NLP can name it."""
+    named = nonfinite_cause(nlp, y)
     return f" ({named})" if named else ""
 
 

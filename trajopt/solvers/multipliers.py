@@ -1,20 +1,22 @@
-"""Multipliers of a point whose solver gives none, by least squares over what is active there.
+"""Lagrange multipliers estimated at a point, by least squares over the active constraints.
 
-    minimise |grad f + J' row_multipliers - lower_multipliers + upper_multipliers|_2
+    minimize |grad f + J' row_multipliers - lower_multipliers + upper_multipliers|_2
 
-with the signs of `solver.py`, and zero for everything away from its bound. The residual left over is the
-stationarity error of the point itself, so at an optimum with independent active gradients these are the
-multipliers, and elsewhere the best case that can be made for the point.
+with the sign convention of `solver.py`; the multipliers of inactive constraints are zero. The residual that
+is left is the stationarity error of the point itself: at an optimum with independent active gradients these
+are its multipliers, elsewhere they give the smallest stationarity error that the point can have.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from trajopt.solvers.kkt import active_set
+from trajopt.solvers.kkt import KKT, ActiveSet, active_set, kkt_residuals
 from trajopt.solvers.solver import NLP, WarmStart
 
-__all__ = ["dense_jacobian", "least_squares_multipliers"]
+__all__ = ["dense_jacobian", "least_squares_kkt", "least_squares_multipliers"]
 
 
 def dense_jacobian(nlp: NLP, values: np.ndarray) -> np.ndarray:
@@ -24,13 +26,14 @@ def dense_jacobian(nlp: NLP, values: np.ndarray) -> np.ndarray:
     return np.bincount(entries, values, minlength=m * n).reshape(m, n)
 
 
-def least_squares_multipliers(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) -> WarmStart:
+def least_squares_multipliers(
+    nlp: NLP, y: np.ndarray, tolerance: float = 1e-6, *, signed: bool = True
+) -> WarmStart:
     """y with the multipliers above, all zero where a derivative is not finite.
 
-    Active is what lies within `tolerance` of its bound.
+    tolerance : distance to its bound at which a constraint counts as active
+    signed : whether multipliers of inequalities are held to their sign; without, the fit is unconstrained
     """
-    from scipy.optimize import lsq_linear
-
     active = active_set(nlp, y, tolerance)
     rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
     lower, upper = np.flatnonzero(active.at_lower), np.flatnonzero(active.at_upper)
@@ -41,16 +44,10 @@ def least_squares_multipliers(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) 
     gradient = np.asarray(nlp.gradient(y), dtype=float)
     found = np.zeros(columns.shape[1])
     if found.size and np.isfinite(gradient).all() and np.isfinite(columns).all():
-        # At its lower bound a row may have a negative multiplier, at its upper one a positive.
-        least = np.where(active.rows_at_lower[rows], -np.inf, 0.0)
-        most = np.where(active.rows_at_upper[rows], np.inf, 0.0)
-        bounds_count = lower.size + upper.size
-        found = lsq_linear(
-            columns,
-            -gradient,
-            bounds=(np.append(least, np.zeros(bounds_count)), np.append(most, np.full(bounds_count, np.inf))),
-            method="bvls",
-        ).x
+        if signed:
+            found = _signed_fit(columns, -gradient, active, rows)
+        else:
+            found = np.linalg.lstsq(columns, -gradient, rcond=None)[0]
     parts = np.split(found, [rows.size, rows.size + lower.size])
     return WarmStart(
         y,
@@ -58,6 +55,34 @@ def least_squares_multipliers(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) 
         _scatter(parts[1], lower, nlp.variable_count),
         _scatter(parts[2], upper, nlp.variable_count),
     )
+
+
+def least_squares_kkt(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) -> KKT:
+    """The KKT residuals at y with unconstrained least-squares multipliers, independent of any solver's.
+
+    Multipliers of inactive constraints are zero, so complementarity holds by construction; multipliers of
+    the wrong sign show in `sign`.
+    """
+    active = active_set(nlp, y, tolerance)
+    fitted = least_squares_multipliers(nlp, y, tolerance, signed=False)
+    of_rows, of_lower, of_upper = fitted.row_multipliers, fitted.lower_multipliers, fitted.upper_multipliers
+    assert of_rows is not None and of_lower is not None and of_upper is not None
+    # A row at one bound only must not push the other way; at both (an equality) it may push either way.
+    wrong = np.where(active.rows_at_upper, 0.0, np.maximum(of_rows, 0.0))
+    wrong = np.maximum(wrong, np.where(active.rows_at_lower, 0.0, np.maximum(-of_rows, 0.0)))
+    wrong = np.concatenate([wrong, np.maximum(-of_lower, 0.0), np.maximum(-of_upper, 0.0)])
+    found = kkt_residuals(nlp, WarmStart(y, of_rows, np.maximum(of_lower, 0.0), np.maximum(of_upper, 0.0)))
+    return replace(found, complementarity=0.0, sign=float(wrong.max(initial=0.0)))
+
+
+def _signed_fit(columns: np.ndarray, target: np.ndarray, active: ActiveSet, rows: np.ndarray) -> np.ndarray:
+    """Least squares with rows' multipliers <= 0 at a lower bound, >= 0 at an upper one, bounds' >= 0."""
+    from scipy.optimize import lsq_linear
+
+    bounds_count = columns.shape[1] - rows.size
+    least = np.append(np.where(active.rows_at_lower[rows], -np.inf, 0.0), np.zeros(bounds_count))
+    most = np.append(np.where(active.rows_at_upper[rows], np.inf, 0.0), np.full(bounds_count, np.inf))
+    return lsq_linear(columns, target, bounds=(least, most), method="bvls").x
 
 
 def _scatter(values: np.ndarray, places: np.ndarray, size: int) -> np.ndarray:

@@ -1,19 +1,21 @@
-"""What a person sees while a solver runs: one live line on a terminal, a few plain ones anywhere else."""
+"""Progress display of a running solve: one live line on a terminal, a few plain lines anywhere else."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Any, Literal
 
 from trajopt.errors import OptionError
-from trajopt.solvers.solver import Iteration
+from trajopt.solvers.solver import Callback, Iteration
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "iteration_callback"]
 
 _REFRESH = 0.1  # seconds between changes of the live line; a reader cannot follow more
-_PATIENCE = 10.0  # seconds after which a plain line is due whatever its number
+_LONGEST_GAP = 10.0  # seconds after which a plain line is due whatever its number
 
 
 class Progress:
@@ -70,7 +72,7 @@ class Progress:
         self._last = iteration
         waited = time.perf_counter() - self._shown_at
         due = waited >= _REFRESH if self._live is not None else _is_round(iteration.iteration)
-        if due or waited >= _PATIENCE:
+        if due or waited >= _LONGEST_GAP:
             self._show(iteration)
 
     def _show(self, iteration: Iteration) -> None:
@@ -81,6 +83,18 @@ class Progress:
             self._live.update(Text(line(iteration), no_wrap=True, overflow="ellipsis"), refresh=True)
         elif self._display != "silent":
             print(line(iteration), file=self._stream, flush=True)
+
+
+@contextmanager
+def iteration_callback(progress: str | Callback) -> Iterator[Callback | None]:
+    """The callback that shows progress: a function as it is, None for "silent", else a `Progress` display."""
+    if callable(progress):
+        yield progress
+    elif progress == "silent":
+        yield None
+    else:
+        with Progress(progress) as display:  # type: ignore[arg-type]  # Progress refuses other words
+            yield display
 
 
 def line(iteration: Iteration) -> str:

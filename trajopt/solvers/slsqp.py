@@ -23,10 +23,13 @@ the rest is computed here at the returned point. The first line that applies giv
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from trajopt.solvers.capabilities import with_fields
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.linearised_constraints import linearised_violation
 from trajopt.solvers.monitor import Monitor, Refusal
@@ -77,6 +80,18 @@ class Slsqp:
         check_positive("time_limit", self.time_limit, optional=True)
         for name in ("feasibility", "kkt_tol", "acceptable_tol"):
             check_positive(name, getattr(self, name))
+
+    def with_tolerance(self, tol: float) -> Slsqp:
+        return replace(self, tol=tol)
+
+    def with_time_limit(self, seconds: float) -> Slsqp:
+        return replace(self, time_limit=seconds)
+
+    def with_max_iterations(self, count: int) -> Slsqp:
+        return replace(self, max_iterations=count)
+
+    def with_options(self, options: Mapping[str, Any]) -> Slsqp:
+        return with_fields(self, options)
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP has no use for multipliers.

@@ -1,14 +1,15 @@
-"""What every solver promises: one protocol, one table of outcomes, one shape of answer.
+"""The solver protocol: the nonlinear program (NLP) that a solver receives, its result and its statuses.
 
-The problem a solver receives, already scaled, is
+The NLP, already scaled, is
 
-    minimise f(y)   with   row_lower <= g(y) <= row_upper,   lower <= y <= upper,
+    minimize f(y)   with   row_lower <= g(y) <= row_upper,   lower <= y <= upper,
 
 and the sign convention of its multipliers is
 
     grad f + J' row_multipliers - lower_multipliers + upper_multipliers = 0,   bound multipliers >= 0,
 
-so a row multiplier is positive where the row's upper bound holds the optimum back, negative at its lower one.
+so a row multiplier is positive where the row's upper bound is active, negative where its lower one is.
+What a solver may offer beyond `solve` is in `capabilities.py`, which solvers exist in `registry.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -106,7 +107,7 @@ class WarmStart:
 
 @dataclass(frozen=True)
 class Result:
-    """The answer of a solver, whatever became of it.
+    """What a solver returns, converged or not.
 
     y                    (n,) the final point where converged, else the best point met: lowest objective among
                          the iterates within the solver's `feasibility`, else the lowest violation
@@ -114,9 +115,9 @@ class Result:
     lower_multipliers    (n,) >= 0;  upper_multipliers (n,) >= 0
     objective            f(y);  infeasibility: largest violation of rows and bounds at y
     seconds              wall time of the solve
-    timings              seconds by kind of callback, "callback" for the caller's own, "solver" for the rest
+    timings              seconds by function of the NLP, "callback" for the callback, "solver" for the rest
     history              (iterations seen, 3): iteration, objective, infeasibility
-    detail               what the solver itself says about the outcome
+    detail               the solver's own message about the outcome
     """
 
     status: Status
@@ -151,7 +152,12 @@ class Result:
 
 
 class NLP(Protocol):
-    """A nonlinear program as solvers see it; absent bounds are +-inf, sparse matrices are fixed triplets."""
+    """A nonlinear program as solvers see it; absent bounds are +-inf, sparse matrices are fixed triplets.
+
+    `jacobian(y)` gives the values of the entries at (jacobian_rows, jacobian_columns), `hessian(y,
+    row_multipliers, objective_factor)` those of the lower triangle of objective_factor * f'' + sum_r
+    multiplier_r * g_r''; repeated entries add up. Without `has_hessian` the latter is never called.
+    """
 
     @property
     def variable_count(self) -> int: ...
@@ -186,8 +192,13 @@ class NLP(Protocol):
     ) -> np.ndarray: ...
 
 
+@runtime_checkable
 class Solver(Protocol):
-    """Anything that turns an NLP into a Result; not converging is a status, never an exception."""
+    """Anything that turns an NLP into a Result; not converging is a status, never an exception.
+
+    callback : called after every iteration; what it raises leaves `solve`
+    start : replaces `nlp.start`; a solver may use the multipliers or not
+    """
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result: ...
 

@@ -1,4 +1,4 @@
-"""Many starts, in parallel processes, and a table of what became of each.
+"""Multistart: one problem solved from many starting points in parallel processes, and a table of the results.
 
 A start is a seed. Seed 0 is the problem's own guess; every other one perturbs the guessed curve smoothly
 (random sums of sines that vanish at both ends) and scales the guessed duration. Processes are spawned, so the
@@ -8,9 +8,9 @@ problem is built in each of them: from its recipe, or by a function that can be 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 
 @dataclass(frozen=True)
 class Start:
-    """One row of the table: how a start ended; a failure keeps its message."""
+    """One row of the table: the result from one start, or the message of its failure."""
 
     seed: int
     status: str
@@ -48,7 +48,7 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class MultiStart:
-    """All starts by seed, failures among them, and the best solution (None if none converged)."""
+    """The results by seed, failures included, and the best solution (None if none converged)."""
 
     starts: tuple[Start, ...]
     best: Solution | None
@@ -78,11 +78,12 @@ def multistart(
     spread: float = 0.3,
     seed: int = 0,
 ) -> MultiStart:
-    """Solve from many starts; the table is the same for any number of processes.
+    """Solve from `starts` starting points; the table is the same for any number of processes.
 
     source : a problem with a recipe, a recipe, or a picklable function without arguments that builds one
     spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none)
-    Raises OptionError for a problem that no other process could build.
+    solver : what `solve` takes; with several processes it is pickled
+    Raises OptionError for a problem that another process could not build.
     """
     if not isinstance(starts, int) or starts < 1:
         raise OptionError(f"starts is {starts!r}: give a whole number of at least 1")
@@ -91,7 +92,7 @@ def multistart(
     if not (np.isfinite(spread) and spread >= 0.0):
         raise OptionError(f"spread is {spread!r}: give a part of the travel, 0 or more")
     build = _builder(source)
-    jobs = [(build, number, seed, spread, Packed.of(solver)) for number in range(starts)]
+    jobs = [(build, number, seed, spread, solver) for number in range(starts)]
     outcomes = [_one(*job) for job in jobs] if processes == 1 else _parallel(jobs, processes)
     best = min(
         (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None
@@ -101,7 +102,7 @@ def multistart(
 
 
 def _parallel(jobs: Sequence[tuple], processes: int) -> list[tuple[Start, Any]]:
-    """A process that dies takes only its own start with it into the table, as long as others can be made."""
+    """The starts in a pool of processes; a process that dies is the failure of its start."""
     found: dict[int, tuple[Start, Any]] = {}
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(_one, *job): job[1] for job in jobs}
@@ -115,7 +116,7 @@ def _parallel(jobs: Sequence[tuple], processes: int) -> list[tuple[Start, Any]]:
 
 
 def _one(
-    build: Callable[[], Problem], number: int, seed: int, spread: float, packed: Packed
+    build: Callable[[], Problem], number: int, seed: int, spread: float, solver: Solver | None
 ) -> tuple[Start, Any]:
     """Solve from one start; whatever it raises becomes a row of the table."""
     from trajopt.solve import solve
@@ -124,7 +125,7 @@ def _one(
         problem = build()
         if number:
             perturb(problem, np.random.default_rng([seed, number]), spread)
-        solution = solve(problem, packed.solver())
+        solution = solve(problem, solver)
     except Exception as error:
         return _failed(number, error), None
     start = Start(
@@ -166,34 +167,6 @@ def _restored(build: Callable[[], Problem], sent: Solution) -> Solution:
 def _failed(number: int, error: BaseException) -> Start:
     text = traceback.format_exception_only(type(error), error)[-1].strip()
     return Start(number, "failed", False, float("nan"), float("nan"), 0, float("nan"), text)
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A solver as what it was made from: read-only mappings among its options cannot be pickled."""
-
-    kind: Any
-    options: Mapping[str, Any] | None
-    whole: Any = None
-
-    @staticmethod
-    def of(solver: Solver | None) -> Packed:
-        if not is_dataclass(solver) or isinstance(solver, type):
-            return Packed(None, None, solver)
-        made = {f.name: getattr(solver, f.name) for f in fields(solver) if f.init}
-        return Packed(type(solver), {name: Packed.part(value) for name, value in made.items()})
-
-    @staticmethod
-    def part(value: Any) -> Any:
-        if hasattr(value, "solve"):
-            return Packed.of(value)
-        return dict(value) if isinstance(value, Mapping) else value
-
-    def solver(self) -> Solver | None:
-        if self.options is None:
-            return self.whole
-        parts = {k: v.solver() if isinstance(v, Packed) else v for k, v in self.options.items()}
-        return self.kind(**parts)
 
 
 @dataclass(frozen=True)

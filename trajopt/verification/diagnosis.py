@@ -140,11 +140,11 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     labels = Labels(problem, nlp, y)
     relaxed = Elastic(nlp)
     slackest = solver.solve(relaxed, None, relaxed.warm(y)).y  # type: ignore[arg-type]
-    over = relaxed.excess(slackest)
+    over = relaxed.violations(slackest)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else labels.conflicts(over)
     known = solution is None or nlp.unknowns.fits(solution.curve, solution.parameters)
-    worst = labels.conflicts(relaxed.excess(y)) if known else ()
+    worst = labels.conflicts(relaxed.violations(y)) if known else ()
     return Diagnosis(
         name=problem.name,
         status=str(status.value),
@@ -197,7 +197,7 @@ def changes(
         base = Elastic(nlp)
         alone = Elastic(nlp, one_slack_for(base, [members]))
         answer = solver.solve(alone, None, alone.warm(y))  # type: ignore[arg-type]
-        hard = alone.excess(answer.y)
+        hard = alone.violations(answer.y)
         hard[:, members] = 0.0
         if hard.max(initial=0.0) <= FEASIBLE:
             slack = float(answer.y[nlp.variable_count])

@@ -1,9 +1,9 @@
-"""The elastic form of a problem: every row and bound may be overstepped, and how much is minimized.
+"""Elastic relaxation of an NLP: every row and bound may be violated, and the sum of violations is minimized.
 
     minimize sum(w s)   subject to   row_lower - s_low <= g(y) <= row_upper + s_high,   s >= 0
 
-Bounds on unknowns become rows, so that they can be overstepped too; only durations stay positive. Rows may
-share a slack: then one number says by how much a limit has to give everywhere.
+Bounds on unknowns become rows, so that they can be violated too; only durations stay positive. Rows may
+share a slack: it is then the smallest change of a whole limit, the same at all times.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.violation import side_violations
 from trajopt.transcription.nlp import NLP
 
 SHORTEST = 1e-3  # of a duration's lower bound: as far as the elastic problem may shorten it
@@ -154,16 +155,15 @@ class Elastic:
     def warm(self, y: NDArray) -> WarmStart:
         """A start at y with slacks just large enough."""
         slack = np.full(self.slack_count, HIGHEST_START)
-        over = self.excess(y)
+        over = self.violations(y)
         for side in (0, 1):
             has = self.shared[side] >= 0
             np.maximum.at(slack, self.shared[side][has], over[side][has] + HIGHEST_START)
         return WarmStart(np.concatenate([y, slack]))
 
-    def excess(self, y: NDArray) -> NDArray:
-        """By how much each side of rows and bounds is overstepped, (2, m + n), scaled as the NLP."""
-        own = self._constraints(y[: self.n])
-        return np.maximum(np.stack([self.bounds[0] - own, own - self.bounds[1]]), 0.0)
+    def violations(self, y: NDArray) -> NDArray:
+        """By how much each side of rows and bounds is violated, (2, m + n), >= 0, scaled as the NLP."""
+        return np.maximum(side_violations(self._constraints(y[: self.n]), *self.bounds), 0.0)
 
     def _constraints(self, y: NDArray) -> NDArray:
         return np.concatenate([self.nlp.rows(y), y])

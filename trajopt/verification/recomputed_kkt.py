@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trajopt.problem.problem import Problem
-from trajopt.solvers.kkt import KKT, kkt_residuals, least_squares_kkt
+from trajopt.solvers.kkt import KKT, kkt_residuals
+from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:

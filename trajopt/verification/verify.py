@@ -1,4 +1,8 @@
-"""Checks of an answer by means that the solver never saw, and the report that prints them."""
+"""Verification of a solution independently of its solver, and the report of it.
+
+Constraints are evaluated at the nodes and between them, KKT residuals are computed again from the problem,
+and the motion is simulated forward from its torques.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import samples
 from trajopt.solution.simulation import USEFUL_GROWTH, Simulation, simulate
 from trajopt.solvers.kkt import KKT
+from trajopt.solvers.violation import bound_violation
 from trajopt.verification.recomputed_kkt import recomputed_kkt
 
 if TYPE_CHECKING:
@@ -20,13 +25,13 @@ if TYPE_CHECKING:
 
 HELD, OPTIMAL = 1e-6, 1e-5  # what a report calls met: violations relative to their limit, KKT error
 LOADED = "forward dynamics does not know the loads"
-LABEL = 30  # letters, the least width of a report's first column
+LABEL = 30  # characters, the least width of a report's first column
 READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
 
 
 @dataclass(frozen=True)
 class Violation:
-    """Largest excess of a component of a constraint, at nodes and on the dense grid, or zero"""
+    """Largest violation of a component of a constraint, at nodes and on the dense grid; 0 where it holds."""
 
     name: str
     component: str
@@ -149,7 +154,7 @@ class Report:
 
 
 def verify(solution: Solution) -> Report:
-    """Excess of every constraint at nodes and on a 10 times finer grid, KKT residuals, forward simulation."""
+    """Violations at nodes and on a 10 times finer grid, KKT residuals, and forward simulation."""
     problem = solution.problem
     kkt = recomputed_kkt(solution)
     return Report(
@@ -175,27 +180,27 @@ def _violations(solution: Solution, problem: Problem):
         node_values, dense_values = at_nodes[quantity][node_mask], between[quantity][dense_mask]
         if constraint.over.is_difference:
             node_values, dense_values = np.diff(node_values, axis=0), np.diff(dense_values, axis=0)
-        node_excess = _excess(constraint, node_values)
-        dense_excess = _excess(constraint, dense_values)
-        labels = problem.component_names(quantity, node_excess.shape[1])
+        node_violation = _violation(constraint, node_values)
+        dense_violation = _violation(constraint, dense_values)
+        labels = problem.component_names(quantity, node_violation.shape[1])
         for component in map(
             int, np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper))
         ):
             yield Violation(
                 constraint.name,
                 labels[component],
-                *_worst(node_excess[:, component], nodes.times[node_mask]),
-                *_worst(dense_excess[:, component], dense.times[dense_mask]),
+                *_worst(node_violation[:, component], nodes.times[node_mask]),
+                *_worst(dense_violation[:, component], dense.times[dense_mask]),
                 _largest_bound(constraint, component),
             )
 
 
-def _worst(excess: NDArray, times: NDArray) -> tuple[float, float]:
-    """The largest excess and its time; nothing where no node lies inside of an arc."""
-    if excess.size == 0:
+def _worst(violation: NDArray, times: NDArray) -> tuple[float, float]:
+    """The largest violation and its time; zeros where there is no time at all."""
+    if violation.size == 0:
         return 0.0, 0.0
-    worst = int(np.argmax(excess))
-    return float(excess[worst]), float(times[worst])
+    worst = int(np.argmax(violation))
+    return float(violation[worst]), float(times[worst])
 
 
 def _largest_bound(constraint: Constraint, component: int) -> float:
@@ -203,5 +208,5 @@ def _largest_bound(constraint: Constraint, component: int) -> float:
     return float(bounds[np.isfinite(bounds)].max(initial=0.0))
 
 
-def _excess(constraint: Constraint, values: NDArray) -> NDArray:
-    return np.maximum(np.maximum(constraint.lower - values, values - constraint.upper), 0.0)
+def _violation(constraint: Constraint, values: NDArray) -> NDArray:
+    return np.maximum(bound_violation(values, constraint.lower, constraint.upper), 0.0)

@@ -12,7 +12,7 @@ from trajopt.refinement.arc_problem import ArcSettings, arc_problem
 from trajopt.refinement.multiplier_signs import held_signs
 from trajopt.refinement.structure_search import solved
 from trajopt.solution.switching_structure import Saturation, Structure
-from trajopt.solvers.kkt import least_squares_kkt
+from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.verification.recomputed_kkt import recomputed_kkt
 
 

@@ -15,7 +15,12 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.solvers.checkpoint import Checkpointed, read, solve_with_checkpoints
+from trajopt.solvers.checkpoint import Checkpointed, read
+
+
+def solve_with_checkpoints(problem, path, **options):
+    return trajopt.solve(problem, Checkpointed(trajopt.Ipopt(), path, **options))
+
 
 SLOW_SOLVE = """
     import sys, time
