@@ -12,20 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
-from dynamics.kernels.packed_model import (
-    ARMATURE,
-    COORDINATE,
-    INERTIA,
-    LINK,
-    MASS,
-    MOMENT,
-    PARENT,
-    POSITION,
-    PRISMATIC,
-    RATIO,
-)
-from dynamics.kernels.pose import ground_frame, link_axes, local_force, local_pose, rotated_frame
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, INERTIA, LINK, MASS, MOMENT, PARENT, POSITION
+from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -61,17 +51,6 @@ SLOTS = 39
 
 
 @lane
-def joint_motion(prismatic, rate, acceleration, omega, alpha, linear):
-    """Add the joint's own motion along z to the parent's, all in the body's axes."""
-    spin = omega[1] * rate, -omega[0] * rate  # omega x z rate
-    if prismatic:
-        linear = linear[0] + 2.0 * spin[0], linear[1] + 2.0 * spin[1], linear[2] + acceleration
-        return omega, alpha, linear
-    alpha = alpha[0] + spin[0], alpha[1] + spin[1], alpha[2] + acceleration
-    return (omega[0], omega[1], omega[2] + rate), alpha, linear
-
-
-@lane
 def newton_euler(numbers, body, omega, alpha, linear):
     """(moment, force) that this motion of the body's frame needs, about its origin."""
     h = constant3(numbers, body, MOMENT)
@@ -85,18 +64,12 @@ def newton_euler(numbers, body, omega, alpha, linear):
 @lane
 def move_outward(work, at, parent, tree, numbers, body, q, v, a):
     """Pose, velocity, acceleration and needed force of one body, from its parent's motion."""
-    frame, origin = local_pose(work, tree, numbers, body, q)
+    frame, origin = local_pose(work, numbers, body, q)
     omega, alpha = load3(work, parent + OMEGA), load3(work, parent + ALPHA)
     linear = add(cross(alpha, origin), cross(omega, cross(omega, origin)))
     linear = rotate_back(frame, add(load3(work, parent + ACCELERATION), linear))
-    omega, alpha, linear = joint_motion(
-        tree[body, PRISMATIC],
-        numbers[body, RATIO] * v,
-        numbers[body, RATIO] * a,
-        rotate_back(frame, omega),
-        rotate_back(frame, alpha),
-        linear,
-    )
+    omega, alpha = rotate_back(frame, omega), rotate_back(frame, alpha)
+    omega, alpha, linear = add_joint_motion(numbers, body, v, a, omega, alpha, linear)
     moment, force = newton_euler(numbers, body, omega, alpha, linear)
     store_frame(work, at + FRAME, frame)
     store3(work, at + ORIGIN, origin)
@@ -150,8 +123,7 @@ def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
         for body in range(bodies - 1, 0, -1):
             i, at, parent = tree[body, COORDINATE], body * SLOTS, tree[body, PARENT] * SLOTS
             moment, force = load3(work, at + MOMENT_OF_FORCE), load3(work, at + FORCE)
-            along = force[2] if tree[body, PRISMATIC] else moment[2]
-            increase(work, torque + i, numbers[body, RATIO] * along)
+            increase(work, torque + i, joint_force(numbers, body, moment, force))
             if wrenches.shape[0] > 0 and tree[body, LINK] >= 0:
                 w = link_axes(numbers, body, (moment, force))
                 scatter6(wrenches, node, 6 * tree[body, LINK], w)

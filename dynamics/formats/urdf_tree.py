@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -12,11 +11,13 @@ from dynamics.formats.urdf_elements import UrdfJoint
 from dynamics.formats.urdf_parts import Parts, Place
 from dynamics.formats.urdf_transmission import Gear, rotor_of
 from dynamics.model.body import Body, Frame
-from dynamics.model.joint import Joint
+from dynamics.model.joint import Joint, JointKind
 from dynamics.model.matter import IDENTITY, Matter
 from dynamics.model.validation import unit_vector
 
-Axes = tuple[tuple[str, Literal["revolute", "prismatic"], np.ndarray], ...]
+Axes = tuple[tuple[str, JointKind, np.ndarray], ...]
+# URDF's types of joints with one coordinate
+ONE_AXIS: dict[str, JointKind] = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
 X, Y, Z = np.eye(3)
 FLOATING: Axes = (
     ("x", "prismatic", X),
@@ -69,7 +70,7 @@ class Assembly:
         mimics, ratio, offset = self.mimicked(joint)
         made = Joint(
             joint.name,
-            "prismatic" if joint.kind == "prismatic" else "revolute",
+            ONE_AXIS[joint.kind],
             joint.axis,
             pose.rotation,
             pose.position,

@@ -16,9 +16,11 @@ from dynamics.kernels.inertia import (
     store_factor,
     store_inertia,
 )
+from dynamics.kernels.joint_motion import joint_axis, local_pose
 from dynamics.kernels.packed_model import PARENT, POSITION
-from dynamics.kernels.pose import ground_frame, joint_axis, world_pose
+from dynamics.kernels.pose import ground_frame, rotated_frame
 from dynamics.kernels.spatial_algebra import (
+    add,
     add6,
     add_scaled6,
     constant3,
@@ -26,6 +28,7 @@ from dynamics.kernels.spatial_algebra import (
     load3,
     load6,
     load_frame,
+    rotate,
     same3,
     store3,
     store6,
@@ -59,10 +62,11 @@ def clear_ground(work, numbers, slots):
 def place(work, tree, numbers, body, at, parent, q):
     """Pose and axis of a body; the pose is returned."""
     frame, origin = load_frame(work, parent + FRAME), load3(work, parent + ORIGIN)
-    frame, origin = world_pose(work, tree, numbers, body, q, frame, origin)
+    axes, position = local_pose(work, numbers, body, q)
+    frame, origin = rotated_frame(frame, axes), add(origin, rotate(frame, position))
     store_frame(work, at + FRAME, frame)
     store3(work, at + ORIGIN, origin)
-    store6(work, at + AXIS, joint_axis(work, tree, numbers, body, frame, origin))
+    store6(work, at + AXIS, joint_axis(numbers, body, frame, origin))
     return frame, origin
 
 

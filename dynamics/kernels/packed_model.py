@@ -20,24 +20,25 @@ if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
 
 # columns of `tree`
-PARENT, COORDINATE, PRISMATIC, LINK = 0, 1, 2, 3
-FIRST, NEXT = 4, 5  # whether no earlier body has this coordinate, and the next body that has it, 0 = none
+PARENT, COORDINATE, LINK = 0, 1, 2
+FIRST, NEXT = 3, 4  # whether no earlier body has this coordinate, and the next body that has it, 0 = none
 # columns of `numbers`; row 0 (the ground) holds minus the gravity field at POSITION
 ROTATION = 0  # axes at displacement zero, in the parent's axes, one after the other
 POSITION = 9  # origin at displacement zero, in the parent's axes
 RATIO, OFFSET = 12, 13  # displacement = ratio q + offset
-ARMATURE = 14  # adds to the diagonal of M, on the body that owns the coordinate
-MASS, MOMENT = 15, 16  # mass and mass times centre of mass
-INERTIA = 19  # about the origin of the body: xx, xy, xz, yy, yz, zz
-BASIS = 25  # axes of the link frame, in the body's axes
-COLUMNS = 34
+TURN, SLIDE = 14, 15  # rad about z and m along z per unit of displacement
+ARMATURE = 16  # adds to the diagonal of M, on the body that owns the coordinate
+MASS, MOMENT = 17, 18  # mass and mass times centre of mass
+INERTIA = 21  # about the origin of the body: xx, xy, xz, yy, yz, zz
+BASIS = 27  # axes of the link frame, in the body's axes
+COLUMNS = 36
 
 
 @dataclass(frozen=True, eq=False)
 class PackedModel:
     """The arrays of one model, and what the border needs to know about it.
 
-    tree : (bodies + 1, 6) int, numbers : (bodies + 1, 34)
+    tree : (bodies + 1, 5) int, numbers : (bodies + 1, 36)
     body_of_link : (links,) row of every link
     names : of the coordinates, for messages
     siblings_only : whether bodies that share a coordinate also share their parent, as rotors do
@@ -98,7 +99,7 @@ class _Rows:
     """The rows while they are collected."""
 
     def __init__(self) -> None:
-        self.tree: list[tuple[int, int, int, int]] = [(-1, -1, 0, -1)]
+        self.tree: list[tuple[int, int, int]] = [(-1, -1, -1)]
         self.numbers: list[np.ndarray] = [np.zeros(COLUMNS)]
         self.bases: list[np.ndarray] = [np.eye(3)]
 
@@ -113,7 +114,8 @@ class _Rows:
         row[POSITION:RATIO] = to_parent @ joint.position
         row[RATIO], row[OFFSET] = ratio, offset
         row[BASIS:COLUMNS] = basis.ravel()
-        self.tree.append((parent, coordinate, int(joint.kind == "prismatic"), link))
+        row[TURN], row[SLIDE] = joint.motion.turn, joint.motion.slide
+        self.tree.append((parent, coordinate, link))
         self.numbers.append(row)
         self.bases.append(basis)
         return len(self.tree) - 1
@@ -180,8 +182,8 @@ def axes_with_z(axis: np.ndarray) -> np.ndarray:
 
 def with_chains(rows: np.ndarray) -> np.ndarray:
     """Add the columns FIRST and NEXT."""
-    tree = np.zeros((len(rows), 6), dtype=np.int64)
-    tree[:, :4] = rows
+    tree = np.zeros((len(rows), 5), dtype=np.int64)
+    tree[:, :FIRST] = rows
     last: dict[int, int] = {}
     for body, coordinate in enumerate(tree[:, COORDINATE].tolist()):
         if coordinate in last:

@@ -1,37 +1,10 @@
-"""One step outward along the tree: the frame, origin and axis of a body from those of its parent."""
+"""Changes of axes and reference point for twists, wrenches and frames: body axes, link axes, world axes."""
 
 from __future__ import annotations
 
 from dynamics.kernels.compile import lane
-from dynamics.kernels.packed_model import BASIS, OFFSET, POSITION, PRISMATIC, RATIO, ROTATION
-from dynamics.kernels.sincos import sincos
-from dynamics.kernels.spatial_algebra import (
-    add,
-    add_scaled,
-    constant3,
-    constant_frame,
-    cross,
-    rotate,
-    rotate_back,
-    same3,
-    scale,
-    sub,
-    zero3,
-)
-
-
-@lane
-def local_pose(array, tree, numbers, body, q):
-    """Axes and origin of a body in the axes of its parent."""
-    displacement = numbers[body, RATIO] * q + numbers[body, OFFSET]
-    x = same3(array, constant3(numbers, body, ROTATION))
-    y = same3(array, constant3(numbers, body, ROTATION + 3))
-    z = same3(array, constant3(numbers, body, ROTATION + 6))
-    origin = same3(array, constant3(numbers, body, POSITION))
-    if tree[body, PRISMATIC]:
-        return (x, y, z), add_scaled(origin, displacement, z)
-    s, c = sincos(displacement)
-    return (add_scaled(scale(c, x), s, y), add_scaled(scale(c, y), -s, x), z), origin
+from dynamics.kernels.packed_model import BASIS
+from dynamics.kernels.spatial_algebra import add, constant_frame, cross, rotate, rotate_back, same3, sub
 
 
 @lane
@@ -41,25 +14,9 @@ def rotated_frame(frame, axes):
 
 
 @lane
-def world_pose(array, tree, numbers, body, q, frame, origin):
-    """World axes and origin of a body, given those of its parent."""
-    axes, position = local_pose(array, tree, numbers, body, q)
-    return rotated_frame(frame, axes), add(origin, rotate(frame, position))
-
-
-@lane
 def ground_frame(array):
     """The world axes."""
     return same3(array, (1.0, 0.0, 0.0)), same3(array, (0.0, 1.0, 0.0)), same3(array, (0.0, 0.0, 1.0))
-
-
-@lane
-def joint_axis(array, tree, numbers, body, frame, origin):
-    """S, the motion of a body per rate of its coordinate: world axes, about the world origin."""
-    z = scale(numbers[body, RATIO], frame[2])
-    if tree[body, PRISMATIC]:
-        return zero3(array), z
-    return z, cross(origin, z)
 
 
 @lane

@@ -25,6 +25,27 @@ from dynamics.model.validation import (
 # Above 720 people write "no limit".
 DEGREES_SUSPECTED = (15.0, 720.0)
 
+JointKind = Literal["revolute", "prismatic"]
+
+
+@dataclass(frozen=True)
+class JointType:
+    """Motion of a link per unit of the joint's displacement: a screw motion along the joint axis.
+
+    turn : 1.0 when the displacement is an angle about the axis, 0.0 when the link does not turn
+    slide : m along the axis per unit of displacement
+    """
+
+    turn: float
+    slide: float
+
+
+# Everything that depends on how a joint moves reads this table: kernels through `joint_motion.py`.
+JOINT_TYPES: dict[JointKind, JointType] = {
+    "revolute": JointType(turn=1.0, slide=0.0),
+    "prismatic": JointType(turn=0.0, slide=1.0),
+}
+
 
 @dataclass(frozen=True)
 class JointLimits:
@@ -111,7 +132,7 @@ class Joint:
     link pose = parent pose * (rotation, position) * motion(axis, ratio * q + offset)
 
     name : unique in the model
-    kind : "revolute" or "prismatic"
+    kind : "revolute" or "prismatic", a key of JOINT_TYPES
     axis : (3,) in the joint frame (equally in link axes: the motion does not move its own axis); made unit
     rotation : (3, 3) axes of the joint frame at displacement zero, in parent link axes
     position : (3,) m, its origin in the parent link frame
@@ -126,7 +147,7 @@ class Joint:
     """
 
     name: str
-    kind: Literal["revolute", "prismatic"] = "revolute"
+    kind: JointKind = "revolute"
     axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
@@ -140,8 +161,9 @@ class Joint:
 
     def __post_init__(self) -> None:
         what = f"joint {checked_name(self.name, 'a joint')!r}:"
-        if self.kind not in ("revolute", "prismatic"):
-            raise JointError(f'{what} kind is {self.kind!r}; it must be "revolute" or "prismatic"')
+        if self.kind not in JOINT_TYPES:
+            known = " or ".join(f'"{kind}"' for kind in JOINT_TYPES)
+            raise JointError(f"{what} kind is {self.kind!r}; it must be {known}")
         checked_reference(self.mimics, f"{what} mimics")
         checked = {
             "axis": unit_vector(self.axis, f"{what} axis"),
@@ -161,8 +183,13 @@ class Joint:
                 raise JointError(f"{what} {coefficient} is {checked[coefficient]}; it must not be negative")
         for key, value in checked.items():
             object.__setattr__(self, key, value)
-        if self.kind == "revolute":
+        if self.motion.turn:
             warn_of_degrees(self)
+
+    @property
+    def motion(self) -> JointType:
+        """How a displacement turns and slides the link."""
+        return JOINT_TYPES[self.kind]
 
 
 def checked_limits(limits: JointLimits, what: str) -> JointLimits:

@@ -74,15 +74,12 @@ def moved_state(carrier, joint: Joint, k: int, q: float):
         carrier[1] + carrier[0] @ joint.position,
         carrier[2],
     )
-    axis, displacement = rotation @ joint.axis, joint.ratio * q + joint.offset
-    if joint.kind == "revolute":
-        jacobian = shifted(jacobian, origin - carrier[1])
-        jacobian[:3, k] += joint.ratio * axis
-        return rotation @ about_axis(joint.axis, displacement), origin, jacobian
-    origin = origin + displacement * axis
+    axis, displacement, motion = rotation @ joint.axis, joint.ratio * q + joint.offset, joint.motion
+    origin = origin + motion.slide * displacement * axis
     jacobian = shifted(jacobian, origin - carrier[1])
-    jacobian[3:, k] += joint.ratio * axis
-    return rotation, origin, jacobian
+    jacobian[:3, k] += motion.turn * joint.ratio * axis
+    jacobian[3:, k] += motion.slide * joint.ratio * axis
+    return rotation @ about_axis(joint.axis, motion.turn * displacement), origin, jacobian
 
 
 def add_rotor(matrix: np.ndarray, mode: str, carrier, joint: Joint, k: int, q: float) -> None:
