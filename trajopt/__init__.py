@@ -22,6 +22,7 @@ _HOME = {
     "ExpressionTerm": "terms.term",
     "Block": "graph.block",
     "Dynamics": "graph.block",
+    "DeclaredQuantity": "graph.declared_quantities",
     "trace": "graph.expression",
     "Neighbours": "splines.node_sets",
     "block_term": "terms.block_term",

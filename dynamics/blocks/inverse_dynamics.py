@@ -12,6 +12,7 @@ from dynamics.algorithms.external_wrench_derivatives import load_curvature, load
 from dynamics.algorithms.rnea import inverse_dynamics
 from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials, stacked_rows
 from dynamics.algorithms.rnea_second_derivatives import contracted_second
+from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, computed_by
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.node_batch import Batch, batch_with, nodes_first
 
@@ -40,13 +41,14 @@ class InverseDynamicsBlock:
         self.torques, self.base = "tau" in outputs, "base_wrench" in outputs
         joints = [name.removeprefix("wrench:") for name in outputs if name.startswith("wrench:")]
         self.links = tuple(model.joint_link_index(name) for name in joints)
+        # in the order of the rows of the kernel
         widths = {"tau": model.n} if self.torques else {}
         widths |= {f"wrench:{name}": 6 for name in joints}
         widths |= {"base_wrench": 6} if self.base else {}
         for name in outputs:
             if name not in widths:
                 raise UnknownNameError(
-                    f"inverse dynamics has no output {name!r}; it has tau, base_wrench and wrench:JOINT"
+                    f"inverse dynamics has no output {name!r}; it has {computed_by(INVERSE_DYNAMICS)}"
                 )
         self.outputs: Mapping[str, int] = widths
         self.inputs: Mapping[str, int] = dict.fromkeys(MOTION, model.n) | {

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynamics.blocks.declared_quantities import KINEMATICS, QUANTITIES, computed_by, family
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.node_batch import Batch, batch, batch_with, nodes_first
-from dynamics.quantities.frames import WIDTH_OF, FrameRequests, frame_curvature, frame_requests, frame_values
+from dynamics.quantities.frames import FrameRequests, frame_curvature, frame_requests, frame_values
 from dynamics.quantities.momentum import (
     CENTRE_ROW,
     KINETIC_ROW,
@@ -25,13 +26,12 @@ if TYPE_CHECKING:
     from dynamics.model.body import Frame
     from dynamics.model.model import RigidBodyModel
 
-OF_MASSES = {
-    "centre_of_mass": slice(CENTRE_ROW, CENTRE_ROW + 3),
-    "momentum": slice(MOMENTUM_ROW, MOMENTUM_ROW + 6),
-    "kinetic_energy": slice(KINETIC_ROW, KINETIC_ROW + 1),
-    "potential_energy": slice(POTENTIAL_ROW, POTENTIAL_ROW + 1),
+FIRST_ROW = {  # in the results of the kernel that sums over all masses
+    "centre_of_mass": CENTRE_ROW,
+    "momentum": MOMENTUM_ROW,
+    "kinetic_energy": KINETIC_ROW,
+    "potential_energy": POTENTIAL_ROW,
 }
-NEEDS_V = ("velocity", "momentum", "kinetic_energy")
 SECOND = (("q", "q"), ("q", "v"), ("v", "v"))
 
 Array = np.ndarray
@@ -54,17 +54,15 @@ class KinematicsBlock:
         self.frames: dict[str, tuple[Frame, str]] = {}
         widths: dict[str, int] = {}
         for name in outputs:
-            quantity, _, frame = name.partition(":")
-            if quantity in WIDTH_OF:
+            quantity, colon, frame = name.partition(":")
+            declared = QUANTITIES.get(quantity)
+            if declared is None or declared.block != KINEMATICS or (colon and not declared.argument):
+                raise UnknownNameError(f"kinematics has no output {name!r}; it has {computed_by(KINEMATICS)}")
+            if declared.argument:
                 self.frames[name] = (model.frame(frame), quantity)
-                widths[name] = WIDTH_OF[quantity]
-            elif name in OF_MASSES:
-                widths[name] = OF_MASSES[name].stop - OF_MASSES[name].start
-            else:
-                known = ", ".join([*(f"{key}:NAME" for key in WIDTH_OF), *OF_MASSES])
-                raise UnknownNameError(f"kinematics has no output {name!r}; it has {known}")
+            widths[name] = model.n if declared.width is None else declared.width
         self.outputs: Mapping[str, int] = widths
-        self.moves = any(name.partition(":")[0] in NEEDS_V for name in outputs)
+        self.moves = any("v" in QUANTITIES[family(name)].inputs for name in outputs)
         self.inputs: Mapping[str, int] = {"q": model.n} | ({"v": model.n} if self.moves else {})
 
     # --- values and derivatives -----------------------------------------------------------------------
@@ -75,9 +73,9 @@ class KinematicsBlock:
         if self.frames:
             values, _ = frame_values(self.model, nodes, self._requests)
             found |= {name: values[:, rows] for name, rows in self._rows.items()}
-        if self._of_masses:
+        if self._mass_rows:
             values, _ = mass_values(self.model, nodes)
-            found |= {name: values[:, OF_MASSES[name]] for name in self._of_masses}
+            found |= {name: values[:, rows] for name, rows in self._mass_rows.items()}
         return {name: found[name] for name in self.outputs}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
@@ -87,10 +85,10 @@ class KinematicsBlock:
             _, stacked = frame_values(self.model, nodes, self._requests, derivatives=True)
             stacked = nodes_first(stacked)
             found |= {name: stacked[:, rows] for name, rows in self._rows.items()}
-        if self._of_masses:
+        if self._mass_rows:
             _, stacked = mass_values(self.model, nodes, derivatives=True)
             stacked = nodes_first(stacked)
-            found |= {name: stacked[:, OF_MASSES[name]] for name in self._of_masses}
+            found |= {name: stacked[:, rows] for name, rows in self._mass_rows.items()}
         return {(output, name): found[output][:, :, "qv".index(name)] for output, name in self._pattern}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
@@ -100,10 +98,10 @@ class KinematicsBlock:
         names = [name.removeprefix("adjoint of ") for name in given]
         found = dict(zip(names, nodes.arrays[2:], strict=True))
         parts = []
-        if self._of_masses:
+        if self._mass_rows:
             stacked = np.zeros((nodes.nodes, ROWS), nodes.dtype)
-            for name in found.keys() & set(self._of_masses):
-                stacked[:, OF_MASSES[name]] = found[name]
+            for name in found.keys() & self._mass_rows.keys():
+                stacked[:, self._mass_rows[name]] += found[name]
             parts.append(mass_curvature(self.model, nodes, stacked))
         if self.frames:
             stacked = np.zeros((nodes.nodes, self._requests.rows), nodes.dtype)
@@ -129,7 +127,7 @@ class KinematicsBlock:
     @cached_property
     def _curvature_pattern(self) -> Pairs:
         packed = self.model.packed
-        active = np.full(packed.n, bool(self._of_masses))
+        active = np.full(packed.n, bool(self._mass_rows))
         for frame, _ in self.frames.values():
             active |= self._path(frame)
         interacting: Array = packed.relatives & active & active[:, None]
@@ -145,7 +143,7 @@ class KinematicsBlock:
         pattern: Pairs = {}
         for name, width in self.outputs.items():
             path = self._path(self.frames[name][0]) if name in self.frames else np.ones(self.model.n, bool)
-            inputs = ("q", "v") if name.partition(":")[0] in NEEDS_V else ("q",)
+            inputs = QUANTITIES[family(name)].inputs
             pattern |= {(name, key): np.repeat(path[None, :], width, axis=0) for key in inputs}
         return pattern
 
@@ -166,8 +164,10 @@ class KinematicsBlock:
         return {name: slice(starts[i], starts[i + 1]) for i, name in enumerate(self.frames)}
 
     @cached_property
-    def _of_masses(self) -> tuple[str, ...]:
-        return tuple(name for name in self.outputs if name in OF_MASSES)
+    def _mass_rows(self) -> dict[str, slice]:
+        """Rows of every sum over masses in the mass kernel's results."""
+        first = {name: FIRST_ROW[name] for name in self.outputs if name in FIRST_ROW}
+        return {name: slice(row, row + self.outputs[name]) for name, row in first.items()}
 
     def _nodes(self, u: Mapping[str, Array], further: dict | None = None) -> Batch:
         """q, v (zero when nothing needs it) and what else is given, as rows of nodes."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, QUANTITIES, family
+
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
-
-INVERSE_DYNAMICS = ("tau", "base_wrench", "wrench")
 
 
 def block(model: RigidBodyModel, outputs: tuple[str, ...], loads: tuple[str, ...] = ()) -> Any:
@@ -15,7 +15,8 @@ def block(model: RigidBodyModel, outputs: tuple[str, ...], loads: tuple[str, ...
 
     Inverse dynamics: "tau", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of links.
     """
-    if any(name.partition(":")[0] in INVERSE_DYNAMICS for name in outputs) or loads:
+    asked = {QUANTITIES[family(name)].block for name in outputs if family(name) in QUANTITIES}
+    if INVERSE_DYNAMICS in asked or loads:
         from dynamics.blocks.inverse_dynamics import InverseDynamicsBlock
 
         return InverseDynamicsBlock(model, outputs, loads)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from dynamics.errors import JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
 from dynamics.model.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
 from dynamics.model.validation import finite_array
+
+if TYPE_CHECKING:
+    from dynamics.blocks.declared_quantities import DeclaredQuantity
 
 ROTOR_MODES = ("exact", "armature", "none")
 
@@ -206,6 +209,13 @@ class RigidBodyModel:
         from dynamics.kernels.packed_model import pack
 
         return pack(self)
+
+    @property
+    def quantities(self) -> Mapping[str, DeclaredQuantity]:
+        """What `block` computes, by name: width, unit, names of components, inputs."""
+        from dynamics.blocks.declared_quantities import QUANTITIES
+
+        return QUANTITIES
 
     def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
         """The block with these outputs and exact derivatives that trajectory optimization evaluates."""

@@ -1,9 +1,13 @@
-"""What the graph is made of: the Block protocol, the Dynamics protocol, and the two arithmetic blocks."""
+"""What trajopt asks of others: blocks (functions with exact derivatives), terms, and the dynamics of a robot.
+
+Everything here is a protocol: any object with these attributes will do, nothing needs to be inherited.
+What an object may leave out is a protocol of its own (`SecondOrderBlock`, `DeclaringDynamics` ...).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from trajopt.arrays import Array
 
@@ -11,8 +15,9 @@ Values = dict[str, Array]  # quantity -> (K, width)
 Pairs = dict[tuple[str, str], Array]  # (output, input) or (input, input) -> (K, rows, columns)
 
 
+@runtime_checkable
 class Block(Protocol):
-    """A function of named inputs with named outputs, evaluated at K nodes at once, with exact derivatives."""
+    """A function y = f(u) of named inputs, evaluated at K nodes at once, with exact first derivatives."""
 
     @property
     def inputs(self) -> Mapping[str, int]:
@@ -25,19 +30,27 @@ class Block(Protocol):
         ...
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        """Outputs, each (K, width)."""
+        """y, each output (K, m)."""
         ...
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        """d output / d direct input, (K, m, m_u); a pair left out is structurally zero."""
-        ...
-
-    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        """d^2 sum(adjoint . output) / du dw, (K, m_u, m_w), each unordered pair of inputs once."""
+        """dy / du by the direct inputs, (K, m, m_u); a pair left out is structurally zero."""
         ...
 
     def pattern(self) -> Pairs:
         """Structural sparsity of `partials`, boolean (m, m_u)."""
+        ...
+
+
+@runtime_checkable
+class SecondOrderBlock(Block, Protocol):
+    """A block that also gives second derivatives; where one block does not, solvers fall back to L-BFGS."""
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        """d^2 sum(adjoint . y) / du dw, (K, m_u, m_w), each unordered pair of inputs once.
+
+        adjoints : output -> (K, m), the derivative of a scalar (the Lagrangian) by that output
+        """
         ...
 
     def curvature_pattern(self) -> Pairs:
@@ -45,11 +58,93 @@ class Block(Protocol):
         ...
 
 
+@runtime_checkable
+class SymbolicBlock(SecondOrderBlock, Protocol):
+    """A block that can also be evaluated on CasADi symbols, so that `fusion` may join it with others."""
+
+    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        """y as expressions, columns of m, of the symbols u, columns of m_u."""
+        ...
+
+
+@runtime_checkable
+class VerifiedBlock(Block, Protocol):
+    """A block that says whether its derivatives are tested; if so they are not checked before a solve."""
+
+    @property
+    def derivatives_are_tested(self) -> bool: ...
+
+
+@runtime_checkable
+class Term(Protocol):
+    """Something that can be minimized or bounded: a quantity, and the blocks that compute it."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def quantity(self) -> str:
+        """The key of the term's value in the graph."""
+        ...
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        """The blocks, beyond those of the dynamics, that compute `quantity`; width_of: quantity -> width."""
+        ...
+
+
+@runtime_checkable
+class NamedTerm(Term, Protocol):
+    """A term that names its components; empty where it leaves them to the joints or to counting."""
+
+    @property
+    def components(self) -> Sequence[str]: ...
+
+
+class QuantityDeclaration(Protocol):
+    """What a dynamics says of a quantity that it computes; `trajopt.DeclaredQuantity` is one."""
+
+    @property
+    def width(self) -> int | None:
+        """Number of components; None stands for one per joint."""
+        ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def description(self) -> str:
+        """What it is, with axes and points of reference."""
+        ...
+
+    @property
+    def components(self) -> Sequence[str]:
+        """What reports call the components; empty: the joints, if there is one for each, or numbers."""
+        ...
+
+    @property
+    def argument(self) -> str:
+        """What the name behind the colon is, "link" for "position:foot"; empty where there is none."""
+        ...
+
+    @property
+    def block(self) -> str:
+        """Quantities with the same value here are asked for together, in one call of `Dynamics.block`."""
+        ...
+
+    @property
+    def changed_by_loads(self) -> bool:
+        """Whether it contains the wrenches of `Problem.load`, which are inputs of its block then."""
+        ...
+
+
 class Dynamics(Protocol):
     """What a robot must offer to be optimized; `dynamics.RigidBodyModel` does, and so may anything else.
 
-    A dynamics may further offer `forward_dynamics(q, v, tau) -> a`, which the forward simulation in
-    `Solution.verify` uses, and `skeleton(q) -> (..., segments, 2, 3)`, which `plot.motion` draws.
+    A dynamics may further offer `quantities` (see `DeclaringDynamics`), `forward_dynamics(q, v, tau) -> a`,
+    which the forward simulation in `Solution.verify` uses, and `skeleton(q) -> (..., segments, 2, 3)`, which
+    `plot.motion` draws.
     """
 
     @property
@@ -63,4 +158,14 @@ class Dynamics(Protocol):
 
     def block(self, outputs: Sequence[str], loads: Sequence[str] = ()) -> Block:
         """The block that computes these quantities from q, v, a and the loads on the named links."""
+        ...
+
+
+@runtime_checkable
+class DeclaringDynamics(Dynamics, Protocol):
+    """A dynamics that says which quantities it computes; others are taken to compute the standard ones."""
+
+    @property
+    def quantities(self) -> Mapping[str, QuantityDeclaration]:
+        """Name -> declaration; a name with an argument stands without it, "position" for "position:foot"."""
         ...

@@ -66,7 +66,7 @@ class ChainRule:
 
     def direct_pairs(self) -> set[tuple[str, str]]:
         """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
-        pairs = {pair for block in self.graph.blocks for pair in block.curvature_pattern()}
+        pairs = {pair for block in self.graph.second_order_blocks for pair in block.curvature_pattern()}
         leaves = [pair for pair in pairs if set(pair) <= self.columns.keys()]
         return {(a, b) if self._position[a] <= self._position[b] else (b, a) for a, b in leaves}
 
@@ -111,7 +111,7 @@ class ChainRule:
         (K, width, width), or None.
         """
         turned: dict[str, Array] = {}  # by quantity u: sum over w of curvature(u, w) D_w
-        for block in self.graph.blocks:
+        for block in self.graph.second_order_blocks:
             mine = {name: np.ascontiguousarray(bar[:, self.rows[name]]) for name in block.outputs}
             for (first, second), part in block.curvature(u, mine).items():
                 if first in self.graph.leaves and second in self.graph.leaves:

@@ -14,6 +14,8 @@ from trajopt.graph.block import Pairs, Values
 class Square:
     """y_i = u_i^2."""
 
+    derivatives_are_tested = True
+
     def __init__(self, source: str, width: int, target: str) -> None:
         self.source, self.target = source, target
         self.inputs = {source: width}
@@ -42,6 +44,8 @@ class Square:
 
 class SquareTimesDuration:
     """y_i = T u_i^2: the integrand of a squared term in one step, with T the duration of the node's arc."""
+
+    derivatives_are_tested = True
 
     def __init__(self, square: Square, times: TimesDuration) -> None:
         self.source, self.target, self._T = square.source, times.target, times.DURATION
@@ -81,6 +85,8 @@ class SquareTimesDuration:
 class Renamed:
     """y = u under another name: how a term's value becomes the load on a link."""
 
+    derivatives_are_tested = True
+
     def __init__(self, source: str, width: int, target: str) -> None:
         self.source, self.target = source, target
         self.inputs = {source: width}
@@ -110,6 +116,7 @@ class Renamed:
 class TimesDuration:
     """y = T u, with T the duration of the node's arc: the integrand of an integral over normalised time."""
 
+    derivatives_are_tested = True
     DURATION = "arc_duration"
 
     def __init__(self, source: str, width: int, target: str) -> None:

@@ -14,21 +14,20 @@ from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.block import Pairs, Values
 from trajopt.graph.names import term_of
+from trajopt.graph.quantity_table import families_with_argument
 
 
 class NodeSymbols:
     """What a term's function sees: every quantity of one node as a column of symbols, made when asked for."""
 
-    _NAMED = ("wrench", "position", "orientation", "velocity", "parameter", "extra", "data")
-
     def __init__(self, width_of: Callable[[str], int]) -> None:
-        self._width_of = width_of
+        self._width_of, self._named = width_of, families_with_argument(width_of)
         self.used: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in self._NAMED:
+        if name in self._named:
             return _OfName(name, self._symbol)
         return self._symbol(name)
 
@@ -58,8 +57,6 @@ class _OfName:
 
 class ExpressionBlock:
     """Functions y = f(u) at K nodes, with exact sparse partials and curvature from one trace."""
-
-    is_traced = True
 
     def __init__(self, symbols: Mapping[str, Any], expressions: Mapping[str, Any]) -> None:
         self._symbols, self._expressions = dict(symbols), dict(expressions)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trajopt.graph.block import Block
+from trajopt.graph.block import Block, SymbolicBlock
 from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
+from trajopt.graph.expression import ExpressionBlock, joined
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import CLOCK_LEAVES
 
@@ -25,9 +26,7 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
         wanted = outside.union(used)
         if len(cluster) == 1:
             blocks += cluster
-        elif any(hasattr(block, "is_traced") for block in cluster):
-            from trajopt.graph.expression import joined
-
+        elif any(isinstance(block, ExpressionBlock) for block in cluster):
             blocks.append(joined(cluster, graph.width, wanted))
         else:
             blocks += _squares_in_one_step(cluster, wanted)
@@ -56,7 +55,7 @@ def _clusters(graph: Graph) -> list[list[Block]]:
     of: dict[tuple[int, str], list[Block]] = {}  # by depth and quantity
     for block in graph.blocks:
         deepest = max(depth[name] for name in block.inputs)
-        if not hasattr(block, "expressions"):
+        if not isinstance(block, SymbolicBlock):
             clusters.append([block])
             depth.update(dict.fromkeys(block.outputs, deepest + 1))
             continue

@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import GraphCycleError, UnknownNameError
-from trajopt.graph.block import Block, Pairs, Values
+from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
 
 
 class Graph:
@@ -23,10 +23,15 @@ class Graph:
         for block in self.blocks:
             self.width.update(block.outputs)
 
+    @cached_property
+    def second_order_blocks(self) -> tuple[SecondOrderBlock, ...]:
+        """The blocks that give second derivatives, in the order of `blocks`."""
+        return tuple(block for block in self.blocks if isinstance(block, SecondOrderBlock))
+
     @property
     def has_curvature(self) -> bool:
         """Whether every block gives second derivatives."""
-        return all(getattr(block, "curvature", None) is not None for block in self.blocks)
+        return len(self.second_order_blocks) == len(self.blocks)
 
     def values(self, z: Mapping[str, Array]) -> Values:
         """Every quantity, (K, width), from the leaves (K, width)."""
@@ -69,7 +74,7 @@ class Graph:
                 if output in active:
                     active.add(source)
         total: Pairs = {}
-        for block in self.blocks:
+        for block in self.second_order_blocks:
             if active.isdisjoint(block.outputs):
                 continue
             for (first, second), part in block.curvature_pattern().items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trajopt.errors import ProblemError, ShapeError
 from trajopt.graph.block import Block
+from trajopt.graph.full_patterns import completed
 
 PARTS = {
     "n": "the number of coordinates",
@@ -14,6 +15,7 @@ PARTS = {
     "limits": "arrays q_lower, q_upper, velocity, torque_lower, torque_upper",
     "block": "block(outputs, loads=()), which makes the block that computes quantities",
 }
+DECLARED = ("width", "unit", "description", "components", "argument", "block", "changed_by_loads")
 LIMITS = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
 
 
@@ -39,6 +41,24 @@ def check_dynamics(dynamics: Any) -> None:
         if shape != (dynamics.n,):
             told = "no array" if shape is None else f"of shape {shape}"
             raise ShapeError(f"limits.{limit} of {called} is {told}: give an array of shape ({dynamics.n},)")
+    _check_quantities(dynamics)
+
+
+def _check_quantities(dynamics: Any) -> None:
+    """What is declared can be read, for a dynamics that declares its quantities."""
+    declared, called = getattr(dynamics, "quantities", {}), type(dynamics).__name__
+    if not isinstance(declared, Mapping):
+        raise ProblemError(
+            f"the quantities of {called} are a {type(declared).__name__}: give a dictionary, "
+            "name -> trajopt.DeclaredQuantity(width, unit, description)"
+        )
+    for name, quantity in declared.items():
+        missing = [part for part in DECLARED if not hasattr(quantity, part)]
+        if missing:
+            raise ProblemError(
+                f"the quantity '{name}' of {called} has no `{missing[0]}`: "
+                "use trajopt.DeclaredQuantity(width, unit, description)"
+            )
 
 
 def block_of(
@@ -50,7 +70,7 @@ def block_of(
     """
     wanted, called = tuple(outputs), type(dynamics).__name__
     block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)
-    offered = getattr(block, "outputs", {})
+    offered: Mapping[str, int] = getattr(block, "outputs", {})
     for name in wanted:
         if name not in offered:
             raise ProblemError(
@@ -61,4 +81,4 @@ def block_of(
             raise ShapeError(
                 f"'{name}' of the dynamics {called} has {offered[name]} components: expected {width_of(name)}"
             )
-    return block
+    return completed(block)

@@ -13,13 +13,14 @@ from trajopt.errors import (
     NotFiniteError,
     OptionError,
     ShapeError,
-    UnknownNameError,
-    near_matches,
 )
-from trajopt.graph.block import Block, Dynamics
+from trajopt.graph.block import Block, Dynamics, NamedTerm, Term
 from trajopt.graph.data import Data, DataBlock, data_of
-from trajopt.graph.leaves import CLOCK_LEAVES, SPLINE_LEAVES
-from trajopt.graph.names import FIXED_NAMES, JOINT_QUANTITIES, bare, names_of_term, term_of
+from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.full_patterns import completed
+from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.names import bare, term_of
+from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem.costs_and_constraints import (
     Constraint,
     Cost,
@@ -34,6 +35,7 @@ from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
+from trajopt.terms.component_names import names_of_term
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
@@ -64,7 +66,6 @@ class Problem:
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
-    _names: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
@@ -279,42 +280,30 @@ class Problem:
 
     # -- names and widths ---------------------------------------------------------------------------------
 
+    @property
+    def quantities(self) -> QuantityTable:
+        """Every quantity that a term may ask for: width, names of components, unit."""
+        defined = {f"parameter:{name}": p.lower.size for name, p in self.parameters.items()}
+        defined |= {f"extra:{name}": extra.lower.size for name, extra in self.extras.items()}
+        defined |= {data.quantity: data.width for data in self.datasets.values()}
+        return QuantityTable(self.dynamics, defined)
+
     def width_of(self, quantity: str) -> int:
         """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""
-        n = self.dynamics.n
-        if quantity in SPLINE_LEAVES:
-            return n
-        if quantity in CLOCK_LEAVES:
-            return 1
-        family, _, of = quantity.partition(":")
-        if family == "extra" and of in self.extras:
-            return self.extras[of].lower.size
-        if family == "data" and of in self.datasets:
-            return self.datasets[of].width
-        if family == "parameter" and of in self.parameters:
-            return self.parameters[of].lower.size
-        if family in terms.DYNAMICS_WIDTHS:
-            width = terms.DYNAMICS_WIDTHS[family]
-            return n if width is None else width
-        known = [*SPLINE_LEAVES, *CLOCK_LEAVES, *terms.DYNAMICS_WIDTHS]
-        known += [f"parameter:{name}" for name in self.parameters]
-        known += [f"extra:{name}" for name in self.extras] + [f"data:{name}" for name in self.datasets]
-        raise UnknownNameError(
-            f"no quantity is called '{quantity}'{near_matches(quantity, known)}: known are {', '.join(known)}"
-        )
+        return self.quantities(quantity)
 
     def blocks_of(self, term: Any) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
-        if not (hasattr(term, "blocks") and hasattr(term, "quantity")):
+        if not isinstance(term, Term):
             hint = "decorate the function with @trajopt.term" if callable(term) else "use trajopt.tau, say"
-            raise OptionError(f"{term!r} is no term: {hint}, or write a class with blocks and quantity")
+            raise OptionError(f"{term!r} is no term: {hint}, or write a class with name, quantity and blocks")
         if term not in self._blocks:
-            blocks = term.blocks(self.width_of)
+            blocks = tuple(completed(block) for block in term.blocks(self.quantities))
             self._check_name(term, blocks)
             wanted = {term.quantity}.union(*(block.inputs for block in blocks))
             needed = [data for data in self.datasets.values() if data.quantity in wanted]
             self._blocks[term] = (*(DataBlock(data) for data in needed), *blocks)
-            self._name_components(term, blocks)
+            self._check_components(term)
         return self._blocks[term]
 
     def _check_name(self, term: Any, blocks: tuple[Block, ...]) -> None:
@@ -323,8 +312,7 @@ class Problem:
             if other.quantity != term.quantity:
                 continue
             for mine, theirs in zip(blocks, known[-len(blocks) :], strict=False):
-                equals = getattr(mine, "equals", None)
-                if equals is not None and not equals(theirs):
+                if isinstance(mine, ExpressionBlock) and not mine.equals(theirs):
                     raise OptionError(
                         f"two different terms are called '{term.name}': give each a name of its own"
                     )
@@ -341,25 +329,24 @@ class Problem:
 
         Else the names that its term gives them, or axes; numbers where there are none; a scalar has no name.
         """
-        name = bare(quantity)
-        labels = self._names.get(name) or FIXED_NAMES.get(name.partition(":")[0], ())
-        if name in JOINT_QUANTITIES:
-            labels = tuple(self.dynamics.joint_names)
+        name, table = bare(quantity), self.quantities
+        term = next((term for term in self._blocks if term.quantity == name), None)
+        labels = names_of_term(term, self._blocks[term], table) if term else ()
+        labels = labels or table.components(name)
         if len(labels) == width:
             return list(labels)
         return [""] if width == 1 else [str(i) for i in range(width)]
 
-    def _name_components(self, term: Any, blocks: tuple[Block, ...]) -> None:
-        names = names_of_term(term, blocks, self.dynamics.joint_names)
-        width = next(
-            (block.outputs[term.quantity] for block in blocks if term.quantity in block.outputs), None
-        )
-        if getattr(term, "components", ()) and len(names) != width:
+    def _check_components(self, term: Term) -> None:
+        """A term that names its components names each of them."""
+        if not (isinstance(term, NamedTerm) and term.components):
+            return
+        width = self.width_of_term(term)
+        if len(term.components) != width:
             raise ShapeError(
-                f"{term_of(term.quantity)} has {width} components but {len(names)} names "
-                f"({', '.join(names)}): name each of them"
+                f"{term_of(term.quantity)} has {width} components but {len(term.components)} names "
+                f"({', '.join(term.components)}): name each of them"
             )
-        self._names[term.quantity] = names
 
     def _boundary(
         self, place: Literal["start", "end"], q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None

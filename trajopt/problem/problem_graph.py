@@ -13,9 +13,7 @@ from trajopt.graph.leaves import CLOCK_LEAVES, parameter_leaf, spline_leaves
 from trajopt.graph.names import term_of
 from trajopt.problem.dynamics_check import block_of
 from trajopt.problem.problem import Problem
-from trajopt.terms.term import INVERSE_DYNAMICS
 
-LOADED = ("tau", "wrench")  # what a load changes
 LOAD = "load:"  # the inputs of a dynamics block that carry loads
 
 
@@ -35,16 +33,16 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
     problem's loads; torques and joint wrenches are those under the loads.
     """
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
-    blocks = _term_blocks(problem, (*terms, *integrated))
+    table, blocks = problem.quantities, _term_blocks(problem, (*terms, *integrated))
     wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks)
-    under_load = {name for name in wanted if _family(name) in LOADED} if problem.loads else set()
+    under_load = table.changed_by_loads(wanted) if problem.loads else set()
     if under_load:
         blocks |= _load_blocks(problem)
         loads = tuple(problem.loads)
-        blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, problem.width_of)
+        blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
-    for family in _dynamics_families((wanted | _inputs(blocks)) - known):
-        blocks[family[0]] = block_of(problem.dynamics, family, (), problem.width_of)
+    for together in table.by_block((wanted | _inputs(blocks)) - known):
+        blocks[together[0]] = block_of(problem.dynamics, together, (), table)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         integrand = integrand_of(term)
@@ -66,7 +64,7 @@ def _load_blocks(problem: Problem) -> dict[str, Block]:
     blocks = _term_blocks(problem, problem.loads.values())
     for link, term in problem.loads.items():
         own = _term_blocks(problem, [term])
-        needs = sorted(name for name in {term.quantity} | _inputs(own) if _family(name) in LOADED)
+        needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own)))
         if needs:
             raise GraphCycleError(
                 f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
@@ -80,17 +78,6 @@ def _inputs(blocks: Mapping[str, Block]) -> set[str]:
     return {name for block in blocks.values() for name in block.inputs}
 
 
-def _family(quantity: str) -> str:
-    return quantity.partition(":")[0]
-
-
 def integrand_of(term: Any) -> str:
     """The key of T * term, whose quadrature over normalised time is the integral of the term."""
     return f"{term.quantity} dt"
-
-
-def _dynamics_families(quantities: set[str]) -> list[tuple[str, ...]]:
-    """Inverse dynamics and kinematics apart, each in a fixed order."""
-    inverse = tuple(sorted(q for q in quantities if q.partition(":")[0] in INVERSE_DYNAMICS))
-    kinematics = tuple(sorted(quantities - set(inverse)))
-    return [family for family in (inverse, kinematics) if family]

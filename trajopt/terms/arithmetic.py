@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block, Pairs, Values
+from trajopt.graph.block import Block, Pairs, Term, Values
 from trajopt.graph.elementary import Square
 
 
@@ -120,7 +120,7 @@ def _parts(term: Any) -> tuple:
 
 
 def _factor(factor: Any) -> float | tuple[float, ...]:
-    if hasattr(factor, "quantity"):
+    if isinstance(factor, Term):
         raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
     values = np.asarray(factor, dtype=float)
     if values.ndim > 1 or not np.all(np.isfinite(values)):

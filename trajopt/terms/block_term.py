@@ -10,16 +10,17 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block, Pairs, Values
+from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
+from trajopt.graph.full_patterns import completed
 from trajopt.graph.names import term_of
 from trajopt.terms.arithmetic import Arithmetic
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockTerm(Arithmetic):
     """One output of a block of one's own; see `block_term`."""
 
-    block: Any
+    block: Block
     output: str
     name: str
 
@@ -34,9 +35,9 @@ class BlockTerm(Arithmetic):
                     f"term '{self.name}' takes '{quantity}' with {width} components, "
                     f"the problem has {width_of(quantity)}: correct the block's inputs"
                 )
-        if self.block.curvature is None:
-            return (FirstOrder(self.block, self.output, self.quantity),)
-        return (SecondOrder(self.block, self.output, self.quantity),)
+        if isinstance(self.block, SecondOrderBlock):
+            return (SecondOrderOutput(self.block, self.output, self.quantity),)
+        return (Output(self.block, self.output, self.quantity),)
 
 
 def block_term(block: Any, output: str | None = None, name: str | None = None) -> BlockTerm:
@@ -65,42 +66,13 @@ def block_term(block: Any, output: str | None = None, name: str | None = None) -
     chosen = names[0] if output is None else output
     if chosen not in names:
         raise OptionError(f"{type(block).__name__} has no output '{chosen}': it has {', '.join(names)}")
-    return BlockTerm(_Complete(block), chosen, name or chosen)
+    return BlockTerm(completed(block), chosen, name or chosen)
 
 
-class _Complete:
-    """A user's block with what it may leave out."""
-
-    def __init__(self, block: Any) -> None:
-        self.inputs: Mapping[str, int] = dict(block.inputs)
-        self.outputs: Mapping[str, int] = dict(block.outputs)
-        self.value, self.partials = block.value, block.partials
-        self.curvature = getattr(block, "curvature", None)
-        self.pattern = getattr(block, "pattern", self._full_pattern)
-        self.curvature_pattern = getattr(block, "curvature_pattern", self._full_curvature)
-
-    def _full_pattern(self) -> Pairs:
-        return {
-            (output, name): np.ones((m, width), dtype=bool)
-            for output, m in self.outputs.items()
-            for name, width in self.inputs.items()
-        }
-
-    def _full_curvature(self) -> Pairs:
-        pairs = list(self.inputs.items())
-        return {
-            (first, second): np.ones((rows, columns), dtype=bool)
-            for i, (first, rows) in enumerate(pairs)
-            for second, columns in pairs[i:]
-        }
-
-
-class FirstOrder:
+class Output:
     """One output of a block under the term's name, so that two blocks never collide."""
 
-    curvature: Any = None
-
-    def __init__(self, block: Any, output: str, target: str) -> None:
+    def __init__(self, block: Block, output: str, target: str) -> None:
         self.block, self.output, self.target = block, output, target
         self.inputs = dict(block.inputs)
         self.outputs = {target: block.outputs[output]}
@@ -120,15 +92,14 @@ class FirstOrder:
     def pattern(self) -> Pairs:
         return self._renamed(self.block.pattern())
 
-    def curvature_pattern(self) -> Pairs:
-        return {} if self.curvature is None else self.block.curvature_pattern()
-
     def _renamed(self, pairs: Pairs) -> Pairs:
         return {(self.target, name): part for (output, name), part in pairs.items() if output == self.output}
 
 
-class SecondOrder(FirstOrder):
-    """The same with curvature; the outputs that are not used get zero adjoints."""
+class SecondOrderOutput(Output):
+    """The same with second derivatives; the outputs that are not used get zero adjoints."""
+
+    block: SecondOrderBlock
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         mine = adjoints[self.target]
@@ -137,3 +108,6 @@ class SecondOrder(FirstOrder):
             for name, width in self.block.outputs.items()
         }
         return self.block.curvature(u, filled)
+
+    def curvature_pattern(self) -> Pairs:
+        return self.block.curvature_pattern()

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 from trajopt.graph.block import Block
+from trajopt.graph.declared_quantities import described
 from trajopt.terms.arithmetic import Arithmetic
-
-
-class Term(Protocol):
-    """Something that can be minimized or bounded."""
-
-    @property
-    def name(self) -> str: ...
-
-    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        """The blocks, beyond leaves and dynamics, that compute `quantity`."""
-        ...
-
-    @property
-    def quantity(self) -> str:
-        """The key of the term's value in the graph."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -35,6 +20,11 @@ class Quantity(Arithmetic):
     @property
     def name(self) -> str:
         return self.quantity
+
+    @property
+    def description(self) -> str:
+        """Meaning, shape and unit."""
+        return described(self.quantity)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         return ()
@@ -105,18 +95,3 @@ a = Quantity("a")  # joint accelerations
 jerk = Quantity("jerk")  # third derivatives
 tau = Quantity("tau")  # joint torques and forces, N m or N
 base_wrench = Quantity("base_wrench")  # what the ground supplies, [moment; force] about the world origin
-
-#: Widths that do not depend on the robot; None stands for the number of joints.
-DYNAMICS_WIDTHS: Mapping[str, int | None] = {
-    "tau": None,
-    "base_wrench": 6,
-    "wrench": 6,
-    "position": 3,
-    "orientation": 9,
-    "velocity": 6,
-    "centre_of_mass": 3,
-    "momentum": 6,
-    "kinetic_energy": 1,
-    "potential_energy": 1,
-}
-INVERSE_DYNAMICS = ("tau", "base_wrench", "wrench")  # the family that one inverse-dynamics block computes

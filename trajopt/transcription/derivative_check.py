@@ -19,8 +19,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import DerivativeError, EvaluationError, ShapeError
-from trajopt.graph.block import Block
-from trajopt.graph.elementary import Renamed, Square, TimesDuration
+from trajopt.graph.block import Block, SecondOrderBlock, VerifiedBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
 from trajopt.problem.problem import Problem
@@ -103,14 +102,12 @@ def check_block(
     u = _random_point(block, values, rng)
     point = _Point(block, u, components)
     point.check_partials()
-    if getattr(block, "curvature", None) is not None:
-        point.check_curvature(rng)
+    if isinstance(block, SecondOrderBlock):
+        point.check_curvature(block, rng)
 
 
 def _is_tested(block: Block) -> bool:
-    return isinstance(block, (Square, Renamed, TimesDuration)) or getattr(
-        block, "derivatives_are_tested", False
-    )
+    return isinstance(block, VerifiedBlock) and block.derivatives_are_tested
 
 
 def _values_at_guess(graph: Graph, z: Mapping[str, Array], components: Components) -> dict[str, Array]:
@@ -222,7 +219,7 @@ class _Point:
                 self._compare(got, want, exact, size, output, name)
                 self._check_pattern(pattern.get((output, name)), want, got, size, output, name)
 
-    def check_curvature(self, rng: np.random.Generator) -> None:
+    def check_curvature(self, block: SecondOrderBlock, rng: np.random.Generator) -> None:
         weights = {name: rng.uniform(0.5, 1.5, (1, width)) for name, width in self.block.outputs.items()}
 
         def gradient(u: dict[str, Array]) -> dict[str, Array]:
@@ -233,7 +230,7 @@ class _Point:
                 total[name] = total[name] + np.matmul(weights[output][:, None, :], part)[:, 0, :]
             return total
 
-        curvature = self.block.curvature(self.u, weights)
+        curvature = block.curvature(self.u, weights)
         by_difference, by_complex = self.slopes(gradient)
         at = gradient(self.u)
         start = 0

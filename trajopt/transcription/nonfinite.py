@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.graph.block import SecondOrderBlock
 from trajopt.graph.names import entry, term_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _findings(nlp: NLP, y: Array) -> Iterator[str]:
                     f"the derivative of {label(output, i)} by {label(name, j)}, "
                     f"is {part[node, i, j]} {place(node)}"
                 )
-        if not nlp.has_hessian:
+        if not (nlp.has_hessian and isinstance(block, SecondOrderBlock)):
             continue
         ones = {name: np.ones_like(u[name]) for name in block.outputs}
         for (first, second), part in block.curvature(u, ones).items():

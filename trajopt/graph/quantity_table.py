@@ -1,0 +1,89 @@
+"""The quantities of a problem in one table: names, widths, names of components, units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trajopt.errors import UnknownNameError, near_matches
+from trajopt.graph.block import DeclaringDynamics, Dynamics, QuantityDeclaration
+from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
+
+
+class QuantityTable:
+    """Every quantity that terms of a problem may ask for; called with a name it gives the width.
+
+    declared : family -> declaration, of the leaves and of what the dynamics computes
+    defined : key -> width of what the problem defines itself, "parameter:load" for instance
+    """
+
+    def __init__(self, dynamics: Dynamics, defined: Mapping[str, int]) -> None:
+        self.declared: dict[str, QuantityDeclaration] = {**LEAVES, **declared_by(dynamics)}
+        self.defined = dict(defined)
+        self.joint_names = tuple(dynamics.joint_names)
+        self._n = dynamics.n
+
+    def __call__(self, quantity: str) -> int:
+        """Number of components; UnknownNameError for a name that is not in the table."""
+        if quantity in self.defined:
+            return self.defined[quantity]
+        width = self.declaration(quantity).width
+        return self._n if width is None else width
+
+    def declaration(self, quantity: str) -> QuantityDeclaration:
+        """What is declared of a leaf or of a quantity of the dynamics; UnknownNameError for another name."""
+        family, _, argument = quantity.partition(":")
+        found = self.declared.get(family)
+        if found is None or (argument and not found.argument):
+            known = [*self.declared, *self.defined]
+            listed = [*(_spelled(*item) for item in self.declared.items()), *self.defined]
+            raise UnknownNameError(
+                f"no quantity is called '{quantity}'{near_matches(quantity, known)}: "
+                f"known are {', '.join(listed)}"
+            )
+        if found.argument and not argument:
+            raise UnknownNameError(
+                f"'{quantity}' needs the name of a {found.argument}: '{_spelled(quantity, found)}'"
+            )
+        return found
+
+    def is_per_joint(self, quantity: str) -> bool:
+        """Whether the components are the joints'."""
+        found = self.declared.get(quantity)
+        return found is not None and found.width is None and not found.components
+
+    def components(self, quantity: str) -> tuple[str, ...]:
+        """Names of the components, the joints' where there is one for each; nothing where there are none."""
+        if self.is_per_joint(quantity):
+            return self.joint_names
+        found = self._found(quantity)
+        return () if found is None else tuple(found.components)
+
+    def changed_by_loads(self, quantities: Iterable[str]) -> set[str]:
+        """Those among the quantities that contain the wrenches of `Problem.load`."""
+        return {name for name in quantities if (found := self._found(name)) and found.changed_by_loads}
+
+    def by_block(self, quantities: Iterable[str]) -> list[tuple[str, ...]]:
+        """Quantities of the dynamics, sorted, those that one block computes together."""
+        together: dict[str, list[str]] = {}
+        for quantity in sorted(quantities):
+            together.setdefault(found.block if (found := self._found(quantity)) else "", []).append(quantity)
+        return [tuple(together[block]) for block in sorted(together)]
+
+    def _found(self, quantity: str) -> QuantityDeclaration | None:
+        return self.declared.get(quantity.partition(":")[0])
+
+
+def declared_by(dynamics: Dynamics) -> Mapping[str, QuantityDeclaration]:
+    """What the dynamics declares, or the standard quantities."""
+    return dynamics.quantities if isinstance(dynamics, DeclaringDynamics) else STANDARD
+
+
+def families_with_argument(width_of: Any) -> frozenset[str]:
+    """Families of quantities that are named with an argument: `node.position("foot")` in a traced term."""
+    declared = width_of.declared if isinstance(width_of, QuantityTable) else STANDARD
+    return frozenset((*DEFINED, *(name for name, quantity in declared.items() if quantity.argument)))
+
+
+def _spelled(family: str, quantity: QuantityDeclaration) -> str:
+    return f"{family}:{quantity.argument.upper()}" if quantity.argument else family

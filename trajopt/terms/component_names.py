@@ -1,0 +1,46 @@
+"""What reports call the components of a term: `term 'power', component knee`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from trajopt.graph.block import Block, NamedTerm, Term
+from trajopt.graph.quantity_table import QuantityTable
+from trajopt.terms.arithmetic import Combination, Squared
+from trajopt.terms.block_term import BlockTerm
+
+
+def names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> tuple[str, ...]:
+    """Names of a term's components: its own, those of the term it is made of, or the joints' names.
+
+    The joints give their names where there is one component for each, which depends on that joint alone.
+    Empty where there are no names.
+    """
+    if isinstance(term, NamedTerm) and term.components:
+        return tuple(term.components)
+    if table.is_per_joint(term.quantity):
+        return table.joint_names
+    if isinstance(term, Squared):
+        return names_of_term(term.base, blocks, table)
+    if isinstance(term, Combination):
+        return names_of_term(term.parts[0][1], blocks, table)
+    block = next((block for block in blocks if term.quantity in block.outputs), None)
+    if block is None or block.outputs[term.quantity] != len(table.joint_names):
+        return table.components(term.quantity)
+    # A class of the user's own rarely says which entries vanish: one value per joint is then each joint's.
+    named = isinstance(term, BlockTerm) or _one_joint_each(block, term.quantity, table)
+    return table.joint_names if named else ()
+
+
+def _one_joint_each(block: Block, quantity: str, table: QuantityTable) -> bool:
+    """Whether component i of an output depends on joint i alone, as far as it depends on joints."""
+    square = np.eye(block.outputs[quantity], dtype=bool)
+    found = False
+    for (output, source), pattern in block.pattern().items():
+        if output == quantity and table.is_per_joint(source):
+            if np.any(pattern & ~square):
+                return False
+            found = True
+    return found
