@@ -138,8 +138,7 @@ class NLP:
     @cached_property
     def _linear_triplets(self) -> tuple[Array, Array, Array]:
         A = self.linear.A.tocoo()
-        rows, columns = A.coords
-        return rows, columns, A.data * self.row_scale[rows]
+        return A.row, A.col, A.data * self.row_scale[A.row]
 
     @cached_property
     def _jacobian_places(self) -> tuple[Array, Array]:

@@ -42,7 +42,7 @@ class RowGroup:
     def matrix(self) -> sparse.csr_array:
         """The rows of the NLP as a matrix times the quantity, node by node, (count, K width)."""
         width = self.lower.shape[1]
-        whole = sparse.kron(self.weights, sparse.eye_array(width), format="csr")[self.kept]
+        whole = sparse.kron(self.weights, sparse.identity(width), format="csr")[self.kept]
         if self.order is not None:
             of_first = whole.indices < width
             whole.indices[of_first] = self.order[whole.indices[of_first]]
