@@ -185,6 +185,7 @@ class Attempt:
     settings: ArcSettings = field(init=False)
     reason: str = ""
     dropped: int = 0
+    guessed_from: Structure | None = None  # before an arc was dropped on the word of an unconverged solve
     held: int = 0  # pairs of arc and held velocity whose multipliers were checked
 
     def run(self) -> str:
@@ -215,12 +216,14 @@ class Attempt:
         now = self.structure.with_times(trial.curve.durations)
         fewer = without_collapsed(now, trial.duration, COLLAPSED if trial.converged else 10 * COLLAPSED)
         if fewer is not now:
+            if not trial.converged:  # its durations are a guess, which may name the wrong arc
+                self.guessed_from = self.structure
             self.structure, self.reason = fewer, "arcs collapse"
             self.motion = trial if trial.converged else self.motion
             return None
         if not trial.converged and self.dropped < MOST_DROPPED:
-            fewer = without_collapsed(self.structure, self.structure.times[-1], SHORT)
-            if fewer is not self.structure:
+            fewer = self._without_short_arc()
+            if fewer is not None:
                 self.structure, self.dropped, self.reason = fewer, self.dropped + 1, "a short arc was dropped"
                 return None
         if not trial.converged:
@@ -237,6 +240,15 @@ class Attempt:
             )
         both = tuple(sorted((*wrong, *held_wrong), key=lambda each: -each.impulse))
         return self._judged(tuple(largest_excesses(self.motion)), both)
+
+    def _without_short_arc(self) -> Structure | None:
+        """This structure, or that before the last guess, without a short arc; None where both have none."""
+        for structure in (self.structure, self.guessed_from):
+            if structure is not None:
+                fewer = without_collapsed(structure, structure.times[-1], SHORT)
+                if fewer is not structure:
+                    return fewer
+        return None
 
     def _corrected_by_multipliers(self, wrong: tuple[Contradiction, ...]) -> bool:
         free = is_free(self.structure, self.motion.problem.dynamics.n, self.regular)

@@ -203,11 +203,14 @@ def attempt_from(structure_of, intervals=20):
     return search, attempt.run()
 
 
-def test_an_arc_too_many_is_found_by_its_multipliers_or_collapses():
+@pytest.mark.parametrize("window", [(0.10, 0.12), (0.12, 0.14), (0.07, 0.09)])
+def test_an_arc_too_many_is_found_by_its_multipliers_or_collapses(window):
+    """Or the solve ends half-way, and rounding decides which arc looks collapsed there: often a wrong one."""
+
     def with_a_needless_arc(structure):
         state = structure.saturated[1]
         flipped = frozenset(s.flipped if s.component == 1 else s for s in state)
-        return structure.replaced(1, 0.10, 0.12, flipped)
+        return structure.replaced(1, *window, flipped)
 
     search, reason = attempt_from(with_a_needless_arc)
     assert not reason and search.solves > 1
