@@ -1,46 +1,100 @@
-"""Starts taken from answers: of the same problem on other knots, of a neighbour, or of a pose."""
+"""First guesses: the curve and durations that a solve starts from, of numbers, samples or a known motion."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import ShapeError
+from trajopt.errors import NotFiniteError, ShapeError
+from trajopt.problem.costs_and_constraints import Parameter
+from trajopt.problem.input_checks import numbers
+from trajopt.splines.curve import Curve
 
-if TYPE_CHECKING:
-    from trajopt.problem.problem import Problem
-    from trajopt.solution.solution import Solution
+GuessedCurve = Callable[[Any], Any]  # normalised times (k,) -> (k, n), or with the additional curves
 
 
-def guess_from(problem: Problem, solution: Solution) -> None:
-    """Start from another solution: its motion by normalised time, its durations, its parameters.
+@runtime_checkable
+class Motion(Protocol):
+    """A known motion that a guess can be taken from; a `Solution` is one.
 
-    Exact where the problem's knots contain the solution's (knot insertion), interpolating elsewhere. The
-    durations carry over arc by arc when there are as many arcs, else in equal parts; parameters by name;
-    extra curves where all of them are the same.
+    extra_widths : additional curve -> its width, in their order behind the joints; None where unknown
     """
-    joints = tuple(problem.dynamics.joint_names)
-    if solution.joint_names != joints:
+
+    @property
+    def curve(self) -> Curve: ...
+
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def parameters(self) -> Mapping[str, NDArray[np.float64]]: ...
+
+    @property
+    def extra_widths(self) -> Mapping[str, int] | None: ...
+
+
+def curve_of_motion(
+    motion: Motion, joint_names: Sequence[str], extra_widths: Mapping[str, int]
+) -> GuessedCurve:
+    """A motion by normalised time, with its additional curves where they are the problem's own.
+
+    Exact where the problem's knots contain the motion's (knot insertion), interpolating elsewhere. Raises
+    ShapeError where it moves other joints.
+    """
+    if motion.joint_names != tuple(joint_names):
         raise ShapeError(
-            f"the solution moves {', '.join(solution.joint_names)} but the problem {', '.join(joints)}: "
+            f"the solution moves {', '.join(motion.joint_names)} but the problem {', '.join(joint_names)}: "
             "give a guess for these joints"
         )
-    arcs = len(problem.trajectory.arcs)
-    same = arcs == len(solution.curve.durations)
-    durations = solution.curve.durations if same else solution.duration
-    carried = solution.curve.n if _same_extras(problem, solution) else problem.dynamics.n
-    curve = solution.curve.at_progress
-    problem.guess(q=lambda s: curve(s)[..., :carried], duration=durations)
-    for name, value in solution.parameters.items():
-        if name in problem.parameters and problem.parameters[name].guess.shape == np.shape(value):
-            problem.parameters[name] = replace(problem.parameters[name], guess=np.array(value))
+    known = motion.extra_widths
+    same = known is not None and list(known.items()) == list(extra_widths.items())
+    carried = motion.curve.n if same else len(joint_names)
+    return lambda s: motion.curve.at_progress(s)[..., :carried]
 
 
-def _same_extras(problem: Problem, solution: Solution) -> bool:
-    """Whether both have the same extra curves; unknown where the solution's problem is."""
-    if solution.known_problem is None:
-        return False
-    own, others = ({name: e.lower.size for name, e in p.extras.items()} for p in (problem, solution.problem))
-    return list(own.items()) == list(others.items())
+def durations_of_motion(motion: Motion, arcs: int) -> NDArray[np.float64]:
+    """Arc by arc where a motion has as many arcs, else in equal parts, (arcs,) seconds."""
+    own = motion.curve.durations
+    return durations_of(own if own.size == arcs else motion.curve.duration, arcs)
+
+
+def parameters_of_motion(motion: Motion, own: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Parameters with their guesses replaced by a motion's values, where names and shapes agree."""
+    return {
+        name: replace(own[name], guess=np.array(value))
+        for name, value in motion.parameters.items()
+        if name in own and own[name].guess.shape == np.shape(value)
+    }
+
+
+def curve_of(q: Any, n: int) -> GuessedCurve:
+    """A curve q(s) as it is, or the one through even samples (k, n), linear in between."""
+    if callable(q):
+        return q
+    samples = numbers(q, "the guess")
+    if samples.ndim != 2 or samples.shape[1] != n or samples.shape[0] < 2:
+        raise ShapeError(
+            f"the guess has shape {samples.shape} but needs (samples, {n}): rows are evenly spaced times"
+        )
+    if not np.all(np.isfinite(samples)):
+        raise NotFiniteError("the guess contains NaN or infinity: give finite joint positions")
+    at = np.linspace(0.0, 1.0, samples.shape[0])
+
+    def curve(s: ArrayLike) -> NDArray:
+        return np.stack([np.interp(np.asarray(s, dtype=float), at, column) for column in samples.T], axis=-1)
+
+    return curve
+
+
+def durations_of(duration: ArrayLike, arcs: int) -> NDArray[np.float64]:
+    """Seconds per arc, (arcs,), of one number for the whole motion or one per arc."""
+    seconds = numbers(duration, "the guessed duration")
+    if not np.all(np.isfinite(seconds) & (seconds > 0.0)):
+        raise NotFiniteError(f"the guessed duration is {duration}: give a positive number of seconds")
+    if seconds.shape not in ((), (arcs,)):
+        raise ShapeError(f"the guessed durations have shape {seconds.shape} but there are {arcs} arcs")
+    return np.full(arcs, seconds / arcs) if seconds.ndim == 0 else seconds

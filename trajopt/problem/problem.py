@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +22,7 @@ from trajopt.graph.full_patterns import completed
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.graph.names import bare, term_of
 from trajopt.graph.quantity_table import QuantityTable
+from trajopt.problem import guess as guesses
 from trajopt.problem.costs_and_constraints import (
     Constraint,
     Cost,
@@ -66,6 +68,7 @@ class Problem:
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
+    _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
@@ -243,40 +246,44 @@ class Problem:
     def guess(self, q: Any = None, duration: ArrayLike | None = None) -> None:
         """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
 
-        duration is that of the whole motion, or one number per arc. A curve may give the values of all extra
-        curves behind the joints'.
+        duration is that of the whole motion, or one number per arc. A curve may give the values of all
+        additional curves behind the joints'. Of a solution the curve, the durations and the parameters of
+        the same name are taken.
         """
-        if hasattr(q, "curve"):
-            from trajopt.problem.guess import guess_from
-
-            guess_from(self, q)
-            return
         arcs = len(self.trajectory.arcs)
-        seconds = None if duration is None else numbers(duration, "the guessed duration")
-        if seconds is not None and not np.all(np.isfinite(seconds) & (seconds > 0.0)):
-            raise NotFiniteError(f"the guessed duration is {duration}: give a positive number of seconds")
-        if seconds is not None and seconds.shape not in ((), (arcs,)):
-            raise ShapeError(f"the guessed durations have shape {seconds.shape} but there are {arcs} arcs")
-        if q is not None and not callable(q):
-            samples = numbers(q, "the guess")
-            if samples.ndim != 2 or samples.shape[1] != self.dynamics.n or samples.shape[0] < 2:
-                raise ShapeError(
-                    f"the guess has shape {samples.shape} but needs (samples, {self.dynamics.n}): "
-                    "rows are evenly spaced times"
-                )
-            if not np.all(np.isfinite(samples)):
-                raise NotFiniteError("the guess contains NaN or infinity: give finite joint positions")
-            self.guessed_curve = _interpolant(samples)
-        elif q is not None:
-            self.guessed_curve = q
-        self.guessed_durations = None
-        if seconds is not None:
-            self.guessed_durations = np.full(arcs, seconds / arcs) if seconds.ndim == 0 else seconds
+        if isinstance(q, guesses.Motion):
+            self.guessed_curve = guesses.curve_of_motion(q, self.dynamics.joint_names, self.extra_widths)
+            self.guessed_durations = guesses.durations_of_motion(q, arcs)
+            self.parameters |= guesses.parameters_of_motion(q, self.parameters)
+            return
+        durations = None if duration is None else guesses.durations_of(duration, arcs)
+        if q is not None:
+            self.guessed_curve = guesses.curve_of(q, self.dynamics.n)
+        self.guessed_durations = durations
 
     def recommend(self, solver: Solver) -> None:
         """Let `solve` use this solver unless another one is given, `RowsInRounds(Ipopt())` for instance."""
         check_solver(solver, "the recommended solver")
         self.solver = solver
+
+    def on(self, trajectory: Trajectory) -> Problem:
+        """A copy on another trajectory, without a guess; a change of one problem leaves the other alone."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (list, dict, set)):
+                setattr(other, name, value.copy())
+        other.trajectory = trajectory
+        other.guessed_curve = other.guessed_durations = None
+        return other
+
+    def path_limits(self) -> list[Constraint]:
+        """The inequality constraints over the whole path."""
+        return [c for c in self.constraints if c.over == PATH and not np.all(c.lower == c.upper)]
+
+    @property
+    def extra_widths(self) -> dict[str, int]:
+        """Number of components of every additional curve."""
+        return {name: extra.lower.size for name, extra in self.extras.items()}
 
     # -- names and widths ---------------------------------------------------------------------------------
 
@@ -284,7 +291,7 @@ class Problem:
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
         defined = {f"parameter:{name}": p.lower.size for name, p in self.parameters.items()}
-        defined |= {f"extra:{name}": extra.lower.size for name, extra in self.extras.items()}
+        defined |= {f"extra:{name}": width for name, width in self.extra_widths.items()}
         defined |= {data.quantity: data.width for data in self.datasets.values()}
         return QuantityTable(self.dynamics, defined)
 
@@ -374,12 +381,3 @@ def _refuse_again(name: str, kind: str, known: dict[str, Any]) -> None:
 
 def _any_finite(*arrays: NDArray) -> bool:
     return any(bool(np.any(np.isfinite(array))) for array in arrays)
-
-
-def _interpolant(samples: NDArray):
-    at = np.linspace(0.0, 1.0, samples.shape[0])
-
-    def curve(s: ArrayLike) -> NDArray:
-        return np.stack([np.interp(np.asarray(s, dtype=float), at, column) for column in samples.T], axis=-1)
-
-    return curve

@@ -19,8 +19,7 @@ LOAD = "load:"  # the inputs of a dynamics block that carry loads
 
 def leaf_widths(problem: Problem) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
-    extras = {name: extra.lower.size for name, extra in problem.extras.items()}
-    splines = spline_leaves(problem.dynamics.n, extras)
+    splines = spline_leaves(problem.dynamics.n, problem.extra_widths)
     widths = {leaf: spline.curves.stop - spline.curves.start for leaf, spline in splines.items()}
     widths |= {leaf: 1 for leaf in CLOCK_LEAVES}
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}

@@ -16,7 +16,6 @@ switch time, and no second-order method finds it.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, Problem
-from trajopt.refinement.structure_detection import limit_order
 from trajopt.solution.switching_structure import Saturation, Structure
-from trajopt.solution.violation import path_limits_of
 from trajopt.splines.basis import SplineBasis
+from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes
 from trajopt.splines.trajectory import Arc, Trajectory
 from trajopt.terms import term as terms
@@ -74,10 +73,10 @@ def arc_problem(
     """The problem on the arcs of a structure, started from a motion whose times the structure refers to."""
     settings = settings or ArcSettings()
     free = free_arcs(structure, problem.dynamics.n, settings.regular)
-    arcs = with_trajectory(
-        problem, _arc_trajectory(problem, structure, motion, degree, free), keep_path=False
-    )
-    for index, limit in enumerate(path_limits_of(problem)):
+    arcs = problem.on(_arc_trajectory(problem, structure, motion, degree, free))
+    limits = problem.path_limits()
+    arcs.constraints = [constraint for constraint in arcs.constraints if constraint not in limits]
+    for index, limit in enumerate(limits):
         _add_limit(arcs, structure, index, limit, settings)
     _settle(arcs, motion, settings.settling, free)
     _fix_duration(arcs, problem)
@@ -90,13 +89,13 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
     """A solution on arcs as one of the problem that was asked, multipliers at every Gauss point."""
     points = trial.problem.trajectory.arcs[0].basis.degree - 1
     multipliers = dict(trial.multipliers)
-    for index, limit in enumerate(path_limits_of(problem)):
+    for index, limit in enumerate(problem.path_limits()):
         parts = [
             multipliers.pop(of_arc(index, number), np.zeros((points, limit.lower.size)))
             for number in range(structure.arc_count)
         ]
         multipliers[limit.name] = np.concatenate(parts)
-    asked = with_trajectory(problem, trial.problem.trajectory)
+    asked = problem.on(trial.problem.trajectory)
     own = {c.name for c in trial.problem.constraints} - {c.name for c in asked.constraints}
     multipliers = {name: values for name, values in multipliers.items() if name not in own}
     costs = {name: value for name, value in trial.cost_terms.items() if name != SETTLING}
@@ -114,16 +113,6 @@ def of_arc(limit: int, arc: int) -> str:
     return f"limit {limit} on arc {arc}"
 
 
-def with_trajectory(problem: Problem, trajectory: Trajectory, keep_path: bool = True) -> Problem:
-    """The same problem on another trajectory; its limits over the path are left out on request."""
-    other = copy.copy(problem)
-    other.trajectory = trajectory
-    other.guessed_curve = other.guessed_durations = None
-    limits = path_limits_of(problem)
-    other.constraints = [c for c in problem.constraints if keep_path or c not in limits]
-    return other
-
-
 def _arc_trajectory(
     problem: Problem, structure: Structure, motion: Solution, degree: int, free: tuple[bool, ...]
 ) -> Trajectory:
@@ -131,7 +120,7 @@ def _arc_trajectory(
     shortest = SHORTEST_ARC * motion.duration
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     basis, count = SplineBasis.uniform(1, degree), degree - 1
-    points = tuple(gauss_points(count).tolist())
+    points = tuple(gauss(count)[0].tolist())
     determined = Arc(basis, (shortest, longest), nodes_per_span=count, rule="gauss")
     arcs = tuple(replace(determined, nodes_per_span=2 * count) if one else determined for one in free)
     return Trajectory(arcs, continuity=1, extra_points=tuple(points if one else () for one in free))
@@ -147,16 +136,6 @@ def is_free(structure: Structure, n: int, regular: bool) -> bool:
     return any(free_arcs(structure, n, regular))
 
 
-def gauss_points(count: int) -> NDArray:
-    """Roots of the Legendre polynomial, on (0, 1)."""
-    return 0.5 * (np.polynomial.legendre.leggauss(count)[0] + 1.0)
-
-
-def gauss_weights(count: int) -> NDArray:
-    """Their weights, which sum to one."""
-    return 0.5 * np.polynomial.legendre.leggauss(count)[1]
-
-
 def _settle(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
     """Choose the motion of joints that the optimum leaves free: least torques and velocities, squared.
 
@@ -164,8 +143,7 @@ def _settle(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]
     velocities run into their limits. Where the optimum is attained on a set of motions, it is not moved: the
     weight is far below the objective's own slope.
     """
-    arcs.costs = list(arcs.costs)
-    for limit in path_limits_of(motion.problem) if any(free) else []:
+    for limit in motion.problem.path_limits() if any(free) else []:
         if limit_order(motion.problem, limit) in (1, 2):
             bounds = np.concatenate([limit.lower, limit.upper])
             size = float(np.abs(bounds[np.isfinite(bounds)]).max(initial=1.0))

@@ -133,10 +133,7 @@ def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:
 
 def moved(solution: Solution, trajectory: Trajectory) -> Problem:
     """A solution's problem on another trajectory of as many arcs, started from the solution's motion."""
-    from trajopt.refinement.arc_problem import with_trajectory
-
-    problem = with_trajectory(solution.problem, trajectory)
-    problem.parameters = dict(problem.parameters)  # the copy's own: their guesses change
+    problem = solution.problem.on(trajectory)
     problem.guess(solution)
     return problem
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, Problem
-from trajopt.refinement.arc_problem import AT_START, HELD, gauss_weights, of_arc
+from trajopt.refinement.arc_problem import AT_START, HELD, of_arc
 from trajopt.refinement.structure_correction import Contradiction
-from trajopt.refinement.structure_detection import limit_order
 from trajopt.solution.switching_structure import Saturation, Structure
-from trajopt.solution.violation import path_limits_of
+from trajopt.splines.gauss_rules import gauss
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -58,7 +58,7 @@ def held_signs(
     """
     found: list[tuple[Stretch, float, float]] = []
     checked = 0
-    for index, limit in enumerate(path_limits_of(problem)):
+    for index, limit in enumerate(problem.path_limits()):
         if limit_order(problem, limit) != 1:
             continue
         for stretch in stretches(structure, index):
@@ -88,7 +88,7 @@ def _measure(trial: Solution, structure: Structure, stretch: Stretch, limit: Con
         rows = trial.multipliers.get(f"{of_arc(index, arc)} {HELD}")
         if rows is None:
             return None
-        parts.append(rows[:, component] / gauss_weights(len(rows)) / structure.durations[arc])
+        parts.append(rows[:, component] / gauss(len(rows))[1] / structure.durations[arc])
     densities = np.concatenate(parts)
     entry = trial.multipliers.get(f"{of_arc(index, stretch.first)} {AT_START}")
     sigma = densities[:1] if entry is None else entry[:1, component]

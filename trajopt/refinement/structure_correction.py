@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.refinement.arc_problem import free_arcs, gauss_points
-from trajopt.refinement.structure_detection import limit_order
+from trajopt.problem.limit_order import limit_order
+from trajopt.refinement.arc_problem import free_arcs
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import Excess, path_limits
+from trajopt.splines.gauss_rules import gauss
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -49,7 +50,7 @@ def contradictions(motion: Solution, structure: Structure) -> tuple[Contradictio
     """
     found: list[tuple[float, int, Saturation, float, float]] = []
     largest = 0.0
-    points = gauss_points(motion.problem.trajectory.arcs[0].basis.degree - 1)
+    points = gauss(motion.problem.trajectory.arcs[0].basis.degree - 1)[0]
     edges = np.concatenate([[0.0], 0.5 * (points[1:] + points[:-1]), [1.0]])
     for index, limit in enumerate(path_limits(motion)):
         if limit_order(motion.problem, limit) != 2:

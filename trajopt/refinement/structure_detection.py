@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.problem.problem import Constraint, Problem
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.switching_structure import Run, Saturation, Structure
 from trajopt.solution.violation import path_limits
@@ -69,20 +70,6 @@ class Clock:
 
     def seconds(self, reading: ArrayLike) -> NDArray[np.float64]:
         return np.interp(np.asarray(reading, dtype=float), np.arange(self.knot_times.size), self.knot_times)
-
-
-def limit_order(problem: Problem, limit: Constraint) -> int | None:
-    """2 for a limit that depends on accelerations, 1 for v, 0 for q; None for one that no arc can hold.
-
-    Held on an arc, a limit of order 2 is an equation for the torque there; v and q are held by a = 0.
-    """
-    quantity = limit.term.quantity
-    if quantity in ("q", "v"):
-        return ("q", "v").index(quantity)
-    if quantity in ("a", "tau"):
-        return 2
-    pattern = graph_of(problem, [limit.term]).jacobian_pattern.get(quantity, {})
-    return 2 if np.any(pattern.get("a", False)) and not np.any(pattern.get("jerk", False)) else None
 
 
 def is_regular(solution: Solution) -> bool:

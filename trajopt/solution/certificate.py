@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.refinement.structure_detection import limit_order
+from trajopt.problem.limit_order import limit_order
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import Excess, path_limits
 

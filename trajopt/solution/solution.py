@@ -163,6 +163,11 @@ class Solution:
         return rebuilt_problem(self)
 
     @property
+    def extra_widths(self) -> dict[str, int] | None:
+        """Number of components of every additional curve; None where the problem is not at hand."""
+        return None if self.known_problem is None else self.known_problem.extra_widths
+
+    @property
     def limits(self) -> Any:
         """Joint limits of the dynamics."""
         return self.problem.dynamics.limits

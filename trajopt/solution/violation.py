@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem.problem import Constraint, Problem
-from trajopt.splines.node_sets import PATH
+from trajopt.problem.costs_and_constraints import Constraint
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -42,12 +41,7 @@ class Excess:
 
 def path_limits(solution: Solution) -> list[Constraint]:
     """The inequality constraints that a solution's problem means for the whole motion."""
-    return path_limits_of(solution.problem)
-
-
-def path_limits_of(problem: Problem) -> list[Constraint]:
-    """The inequality constraints that a problem means for the whole motion."""
-    return [c for c in problem.constraints if c.over == PATH and not np.all(c.lower == c.upper)]
+    return solution.problem.path_limits()
 
 
 def largest_excesses(solution: Solution) -> list[Excess]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
+from trajopt.splines.gauss_rules import gauss, gauss_lobatto
 
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
 
@@ -45,11 +46,8 @@ class Arc:
         """Points on [0, 1], ends included, and weights of the rule."""
         if self.rule == "lobatto":
             return gauss_lobatto(self.nodes_per_span)
-        points, weights = np.polynomial.legendre.leggauss(self.nodes_per_span)
-        return (
-            np.concatenate([[0.0], 0.5 * (points + 1.0), [1.0]]),
-            np.concatenate([[0.0], 0.5 * weights, [0.0]]),
-        )
+        points, weights = gauss(self.nodes_per_span)
+        return np.concatenate([[0.0], points, [1.0]]), np.concatenate([[0.0], weights, [0.0]])
 
     @property
     def duration_bounds(self) -> tuple[float, float]:
@@ -140,20 +138,6 @@ class Trajectory:
             span_offset += arc.basis.span_count
         arcs, s, spans, firsts, weights = (np.array(column) for column in zip(*rows, strict=True))
         return Nodes(arcs, s, spans, firsts, weights, np.concatenate(bases, axis=1))
-
-
-def gauss_lobatto(count: int) -> tuple[NDArray, NDArray]:
-    """Points and weights on [0, 1], both ends included: exact for polynomials up to degree 2 count - 3.
-
-    Points are the ends and the roots of P'_(count-1); weights 2 / (count (count - 1) P_(count-1)^2), halved
-    for the unit interval (Abramowitz and Stegun 25.4.32).
-    """
-    from numpy.polynomial.legendre import Legendre
-
-    polynomial = Legendre.basis(count - 1)
-    points = np.concatenate([[-1.0], np.sort(polynomial.deriv().roots().real), [1.0]])
-    weights = 2.0 / (count * (count - 1) * polynomial(points) ** 2)
-    return (points + 1.0) / 2.0, weights / 2.0
 
 
 def _span_nodes(arc: Arc, extra: NDArray):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.solution.solution import Solution
+from trajopt.splines.gauss_rules import gauss
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ def _worth(solution: Solution, term: Any) -> float:
     if term.quantity == "duration":
         return solution.duration
     nodes = np.unique(solution.node_times)
-    points, unit = np.polynomial.legendre.leggauss(5)
-    half = 0.5 * np.diff(nodes)
-    times = (nodes[:-1, None] + half[:, None] * (points + 1.0)).ravel()
-    return float(solution.value(term, times).sum(axis=-1) @ np.outer(half, unit).ravel())
+    points, weights = gauss(5)
+    lengths = np.diff(nodes)
+    times = (nodes[:-1, None] + lengths[:, None] * points).ravel()
+    return float(solution.value(term, times).sum(axis=-1) @ np.outer(lengths, weights).ravel())

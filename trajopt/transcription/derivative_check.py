@@ -49,7 +49,7 @@ def check_problem(problem: Problem) -> None:
     lasting = {block for blocks in problem._blocks.values() for block in blocks}
     # Blocks of the dynamics are made anew for every graph; what they compute identifies them.
     key = {block: block if block in lasting else tuple(block.outputs) for block in graph.blocks}
-    checked: set[Any] = problem.__dict__.setdefault("_checked_blocks", set())
+    checked = problem._tested_blocks
     fresh = [block for block in graph.blocks if not _is_tested(block) and key[block] not in checked]
     if not fresh:
         return

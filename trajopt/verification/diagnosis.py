@@ -14,7 +14,6 @@ alone, one common slack for all its rows.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -175,8 +174,7 @@ def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
     """The unknowns y at which a problem's NLP has the motion of a solution, or one near it on other knots."""
     if nlp.unknowns.fits(solution.curve, solution.parameters):
         return nlp.unknowns.of(solution.curve, solution.parameters)
-    moved = copy.copy(problem)
-    moved.parameters = dict(problem.parameters)  # the copy's own: their guesses change
+    moved = problem.on(problem.trajectory)
     moved.guess(solution)
     return nlp.unknowns.of(*first_guess(moved))
 

@@ -16,6 +16,7 @@ from problems.human.assessment.criteria import Criterion
 from problems.human.assessment.whole_body import whole_body
 from problems.human.body.model import GLOBAL
 from problems.human.gait.cycle import gait_cycle, other_end
+from trajopt.splines.gauss_rules import gauss
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -49,11 +50,11 @@ def identities(solution: Solution) -> tuple[Criterion, ...]:
 
 def mean_reaction(solution: Solution) -> np.ndarray:
     """Mean over the step of the total ground reaction (3,) N, by Gauss quadrature within spans."""
-    points, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
+    points, weights = gauss(GAUSS_POINTS)
     total = np.zeros(3)
     for a, b in pairwise(np.unique(solution.knot_times)):
-        force = solution.value(trajopt.base_wrench, 0.5 * (a + b) + 0.5 * (b - a) * points)[:, 3:]
-        total += 0.5 * (b - a) * weights @ force
+        force = solution.value(trajopt.base_wrench, a + (b - a) * points)[:, 3:]
+        total += (b - a) * weights @ force
     return total / solution.duration
 
 

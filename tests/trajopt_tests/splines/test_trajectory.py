@@ -7,16 +7,6 @@ from trajopt import Arc, SplineBasis, Trajectory
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import node_set
-from trajopt.splines.trajectory import gauss_lobatto
-
-
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 7])
-def test_gauss_lobatto_is_exact_to_degree_2n_minus_3_and_no_further(count):
-    points, weights = gauss_lobatto(count)
-    for degree in range(2 * count - 2):
-        assert np.isclose(weights @ points**degree, 1.0 / (degree + 1), rtol=1e-12)
-    beyond = 2 * count - 2
-    assert abs(weights @ points**beyond - 1.0 / (beyond + 1)) > 1e-9
 
 
 def test_smooth_spans_share_their_end_and_jumping_ones_do_not():

@@ -1,0 +1,23 @@
+"""The order of a limit: the highest derivative of q in it that an arc can hold at the limit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import graph_of
+
+
+def limit_order(problem: Problem, limit: Constraint) -> int | None:
+    """2 for a limit that depends on accelerations, 1 for v, 0 for q; None for one that no arc can hold.
+
+    Held on an arc, a limit of order 2 is an equation for the torque there; v and q are held by a = 0.
+    """
+    quantity = limit.term.quantity
+    if quantity in ("q", "v"):
+        return ("q", "v").index(quantity)
+    if quantity in ("a", "tau"):
+        return 2
+    pattern = graph_of(problem, [limit.term]).jacobian_pattern.get(quantity, {})
+    return 2 if np.any(pattern.get("a", False)) and not np.any(pattern.get("jerk", False)) else None

@@ -1,0 +1,30 @@
+"""Gauss and Gauss-Lobatto quadrature on [0, 1]: integral of f = sum_k weights_k f(points_k)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial.legendre import Legendre, leggauss
+from numpy.typing import NDArray
+
+Rule = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def gauss(count: int) -> Rule:
+    """Points and weights (count,): exact for polynomials up to degree 2 count - 1; no end is a point.
+
+    Points are the roots of the Legendre polynomial P_count, mapped from [-1, 1] to [0, 1].
+    """
+    points, weights = leggauss(count)
+    return 0.5 * (points + 1.0), 0.5 * weights
+
+
+def gauss_lobatto(count: int) -> Rule:
+    """Points and weights (count,), both ends among them: exact for polynomials up to degree 2 count - 3.
+
+    Points are the ends and the roots of P'_(count-1); weights 2 / (count (count - 1) P_(count-1)^2), halved
+    for the unit interval (Abramowitz and Stegun 25.4.32).
+    """
+    polynomial = Legendre.basis(count - 1)
+    points = np.concatenate([[-1.0], np.sort(polynomial.deriv().roots().real), [1.0]])
+    weights = 2.0 / (count * (count - 1) * polynomial(points) ** 2)
+    return (points + 1.0) / 2.0, weights / 2.0
