@@ -21,7 +21,7 @@ import trajopt
 from problems.recipe import recipe
 from trajopt.arrays import Array
 from trajopt.graph.block import Block
-from trajopt.graph.expression import trace
+from trajopt.graph.trace import trace
 
 JOINTS = ("extension", "azimuth", "elevation")
 PUBLISHED_DURATION = 9.14093620

@@ -23,7 +23,7 @@ _HOME = {
     "Block": "graph.block",
     "Dynamics": "graph.block",
     "DeclaredQuantity": "graph.declared_quantities",
-    "trace": "graph.expression",
+    "trace": "graph.trace",
     "Neighbours": "splines.node_sets",
     "block_term": "terms.block_term",
     "t": "terms.term",

@@ -156,7 +156,7 @@ class TwoLinkArm:
     def block(self, outputs, loads=()):
         import casadi
 
-        from trajopt.graph.expression import trace
+        from trajopt.graph.trace import trace
 
         whole, lever, outer = self._coefficients()
 

@@ -1,9 +1,8 @@
-"""Users' functions traced once into CasADi: values, Jacobians and Hessians for all nodes in one call."""
+"""CasADi expressions as blocks: values, sparse Jacobians and Hessians for all nodes in one call."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,48 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.errors import OptionError, ShapeError, TrajoptError
-from trajopt.graph.block import Pairs, Values
-from trajopt.graph.names import term_of
-from trajopt.graph.quantity_table import families_with_argument
-
-
-class NodeSymbols:
-    """What a term's function sees: every quantity of one node as a column of symbols, made when asked for."""
-
-    def __init__(self, width_of: Callable[[str], int]) -> None:
-        self._width_of, self._named = width_of, families_with_argument(width_of)
-        self.used: dict[str, Any] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name in self._named:
-            return _OfName(name, self._symbol)
-        return self._symbol(name)
-
-    def _symbol(self, quantity: str) -> Any:
-        import casadi
-
-        if quantity not in self.used:
-            self.used[quantity] = casadi.SX.sym(quantity, self._width_of(quantity))
-        return self.used[quantity]
-
-
-class _OfName:
-    """A family of quantities, `node.position`, that waits for a name; anything else asks for one."""
-
-    def __init__(self, family: str, symbol: Callable[[str], Any]) -> None:
-        self._family, self._symbol = family, symbol
-
-    def __call__(self, of: str) -> Any:
-        return self._symbol(f"{self._family}:{of}")
-
-    def __repr__(self) -> str:
-        return f"node.{self._family}, which needs a name, node.{self._family}('...')"
-
-    def __getitem__(self, key: Any) -> Any:
-        raise OptionError(f"{self}, was indexed before that")
+from trajopt.graph.block import Pairs, SymbolicBlock, Values
 
 
 class ExpressionBlock:
@@ -198,77 +156,36 @@ class _Mapped:
         return result.reshape(count, *self._shape)
 
 
-def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
-    """Call a user's function once with symbols and differentiate what it returns.
-
-    Raises OptionError when the function branches on a value, ShapeError when it returns no vector.
-    """
+def symbol(name: str, width: int) -> Any:
+    """A column of symbols, the input of an expression."""
     import casadi
 
     # Recent CasADi warns when NumPy's own functions meet its symbols; -1 means: as before, silently.
     quiet = getattr(casadi.GlobalOptions, "setNumpyMode", None)
     if quiet is not None:
         quiet(-1)
-    node, label = NodeSymbols(width_of), term_of(target)
-    try:
-        returned = function(node)
-    except Exception as error:
-        if (
-            "truth value" in str(error)
-            or "__bool__" in str(error)
-            or "cannot compute the truth" in str(error).lower()
-        ):
-            raise OptionError(
-                f"{label} branches on a value: it is traced once, use casadi.if_else or a smooth form"
-            ) from error
-        if isinstance(error, (TrajoptError, KeyboardInterrupt)):
-            raise
-        raise OptionError(f"{label} failed while it was traced: {_first_line(error)}") from error
-    if isinstance(returned, _OfName):
-        raise ShapeError(f"{label} returned {returned}: a term is a number or a column of numbers")
-    try:
-        expression = casadi.SX(casadi.vertcat(*returned) if isinstance(returned, (list, tuple)) else returned)
-    except NotImplementedError as error:
-        raise ShapeError(
-            f"{label} returned {returned!r}: a term is a number or a column of numbers"
-        ) from error
-    if expression.size2() != 1 or expression.numel() == 0:
-        raise ShapeError(
-            f"{label} returned shape {expression.shape}: a term is a number or a column of numbers"
-        )
-    if _contains_nan(expression):
-        raise OptionError(
-            f"{label} contains NaN whatever the node: float() and functions of `math` turn symbols into it, "
-            "use those of numpy or casadi"
-        )
-    if not node.used:
-        raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
-    return ExpressionBlock(node.used, {target: expression})
+    return casadi.SX.sym(name, width)
 
 
-def joined(blocks: Sequence[Any], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:
-    """Blocks that give `expressions`, in the order of use, as one with the `wanted` among their outputs."""
+def expression_of(value: Any) -> Any:
+    """A number, an expression, or a list of them as one expression; NotImplementedError for anything else."""
     import casadi
 
+    return casadi.SX(casadi.vertcat(*value) if isinstance(value, (list, tuple)) else value)
+
+
+def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:
+    """Blocks that give `expressions`, in the order of use, as one with the `wanted` among their outputs."""
     computed = [name for block in blocks for name in block.outputs]
     inputs = dict.fromkeys(name for block in blocks for name in block.inputs if name not in computed)
-    symbols = {name: casadi.SX.sym(name, widths[name]) for name in inputs}
+    symbols = {name: symbol(name, widths[name]) for name in inputs}
     known = dict(symbols)
     for block in blocks:
         known.update(block.expressions(known))
     return ExpressionBlock(symbols, {name: known[name] for name in computed if name in wanted})
 
 
-def _first_line(error: Exception) -> str:
-    """CasADi's messages are full of C++ paths and prototypes; what went wrong stands in the last words."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    words = re.sub(r"^\S*casadi/\S*: ", "", lines[-1]) if lines else "no message"
-    if "looping over rows" in words:
-        words = "a column cannot be looped over: index it, node.q[i] for i in range(n)"
-    return f"{type(error).__name__}: {words}"
-
-
-def _contains_nan(expression: Any) -> bool:
+def contains_nan(expression: Any) -> bool:
     """Whether a constant of the expression is NaN, which float(symbol) silently gives."""
     import casadi
 

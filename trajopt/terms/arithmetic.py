@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block, Pairs, Term, Values
-from trajopt.graph.elementary import Square
+from trajopt.graph.block import Block, Term
+from trajopt.graph.elementary import Square, WeightedSum
 
 
 class Arithmetic:
@@ -77,42 +77,6 @@ class Combination(Arithmetic):
             told = ", ".join(f"'{name}' {width}" for name, width in widths.items())
             raise ShapeError(f"terms of different widths were added: {told} components")
         return (*inner.values(), WeightedSum(sources, self.quantity))
-
-
-class WeightedSum:
-    """y = sum_u c_u * u, component by component."""
-
-    derivatives_are_tested = True
-
-    def __init__(self, factors: Mapping[str, Array], target: str) -> None:
-        self.target = target
-        self.inputs = {name: int(values.size) for name, values in factors.items()}
-        self.outputs = {target: next(iter(self.inputs.values()))}
-        self._diagonal = {name: np.diag(values) for name, values in factors.items()}
-        self._factors = dict(factors)
-
-    def value(self, u: Mapping[str, Array]) -> Values:
-        return {self.target: sum(values * u[name] for name, values in self._factors.items())}  # type: ignore[dict-item]
-
-    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of symbols, for `fusion`."""
-        return {self.target: sum(values * u[name] for name, values in self._factors.items())}
-
-    def partials(self, u: Mapping[str, Array]) -> Pairs:
-        count = next(iter(u[name] for name in self.inputs)).shape[0]
-        return {
-            (self.target, name): np.broadcast_to(matrix, (count, *matrix.shape))
-            for name, matrix in self._diagonal.items()
-        }
-
-    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        return {}
-
-    def pattern(self) -> Pairs:
-        return {(self.target, name): matrix != 0.0 for name, matrix in self._diagonal.items()}
-
-    def curvature_pattern(self) -> Pairs:
-        return {}
 
 
 def _parts(term: Any) -> tuple:

@@ -46,7 +46,7 @@ class ExpressionTerm(Arithmetic):
         return f"term:{self.name}"
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        from trajopt.graph.expression import trace
+        from trajopt.graph.trace import trace
 
         return (trace(self.function, self.quantity, width_of),)
 

@@ -7,7 +7,7 @@ import pytest
 
 import trajopt
 from trajopt.errors import ProblemError, ShapeError, TrajoptError
-from trajopt.graph.expression import trace
+from trajopt.graph.trace import trace
 
 
 def limits(n=2, **others):

@@ -14,7 +14,7 @@ class LoadedMasses(PointMasses):
     """Masses on lines along x that feel a load through a lever: tau = m a - (1 + q^2) W_x."""
 
     def block(self, outputs, loads=()):
-        from trajopt.graph.expression import trace
+        from trajopt.graph.trace import trace
 
         def values(node):
             parts = {"base_wrench": casadi.vertcat(0, 0, 0, self.mass * casadi.sum1(node.a), 0, 0)}

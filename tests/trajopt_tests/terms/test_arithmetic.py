@@ -6,7 +6,7 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.graph.expression import trace
+from trajopt.graph.trace import trace
 
 
 @trajopt.term

@@ -1,0 +1,112 @@
+"""Tracing: a user's function of one node is called once with symbols, which gives a block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from trajopt.errors import OptionError, ShapeError, TrajoptError
+from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, symbol
+from trajopt.graph.names import term_of
+from trajopt.graph.quantity_table import families_with_argument
+
+_BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
+
+
+class NodeSymbols:
+    """What a term's function is given: quantities of one node as columns of symbols, made when asked for.
+
+    `node.q` is a quantity; `node.position`, a family whose members have names, is called with one.
+    """
+
+    def __init__(self, width_of: Callable[[str], int]) -> None:
+        self._width_of, self._named = width_of, families_with_argument(width_of)
+        self.used: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._named:
+            return _Family(name, self._symbol)
+        return self._symbol(name)
+
+    def _symbol(self, quantity: str) -> Any:
+        if quantity not in self.used:
+            self.used[quantity] = symbol(quantity, self._width_of(quantity))
+        return self.used[quantity]
+
+
+class _Family:
+    """A family of quantities, `node.position`, to be called with a name."""
+
+    def __init__(self, family: str, symbol: Callable[[str], Any]) -> None:
+        self._family, self._symbol = family, symbol
+
+    def __call__(self, of: str) -> Any:
+        return self._symbol(f"{self._family}:{of}")
+
+    def __repr__(self) -> str:
+        return f"node.{self._family}, which needs a name, node.{self._family}('...')"
+
+    def __getitem__(self, key: Any) -> Any:
+        raise OptionError(f"{self}, was indexed before that")
+
+
+def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
+    """The block y = f(u) of a user's function f of the quantities u of one node, named `target`.
+
+    The function is called once, with an object whose attributes are columns of CasADi symbols, `node.q` (n,)
+    or `node.position("foot")` (3,); it returns an expression or a list of them, (m,). Exact sparse first and
+    second derivatives follow by automatic differentiation.
+
+    width_of : quantity -> number of components, `problem.quantities` for instance
+    Raises OptionError when the function branches on a value, ShapeError when it returns no vector.
+    """
+    node, label = NodeSymbols(width_of), term_of(target)
+    expression = _column(_returned(function, node, label), label)
+    if not node.used:
+        raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
+    return ExpressionBlock(node.used, {target: expression})
+
+
+def _returned(function: Callable[[Any], Any], node: NodeSymbols, label: str) -> Any:
+    """What the function returns, or what is wrong with it in words."""
+    try:
+        return function(node)
+    except TrajoptError:
+        raise
+    except Exception as error:
+        if any(sign in str(error).lower() for sign in _BRANCHED):
+            raise OptionError(
+                f"{label} branches on a value: it is traced once, use casadi.if_else or a smooth form"
+            ) from error
+        raise OptionError(f"{label} failed while it was traced: {_last_words(error)}") from error
+
+
+def _column(returned: Any, label: str) -> Any:
+    """What the function returned as one expression, (m,)."""
+    wanted = "a term is a number or a column of numbers"
+    if isinstance(returned, _Family):
+        raise ShapeError(f"{label} returned {returned}: {wanted}")
+    try:
+        expression = expression_of(returned)
+    except NotImplementedError as error:
+        raise ShapeError(f"{label} returned {returned!r}: {wanted}") from error
+    if expression.size2() != 1 or expression.numel() == 0:
+        raise ShapeError(f"{label} returned shape {expression.shape}: {wanted}")
+    if contains_nan(expression):
+        raise OptionError(
+            f"{label} contains NaN whatever the node: float() and functions of `math` turn symbols into it, "
+            "use those of numpy or casadi"
+        )
+    return expression
+
+
+def _last_words(error: Exception) -> str:
+    """CasADi's messages are full of C++ paths and prototypes; what went wrong stands in the last words."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    words = re.sub(r"^\S*casadi/\S*: ", "", lines[-1]) if lines else "no message"
+    if "looping over rows" in words:
+        words = "a column cannot be looped over: index it, node.q[i] for i in range(n)"
+    return f"{type(error).__name__}: {words}"
