@@ -1,0 +1,271 @@
+"""The contract of `Solver`, held by every registered solver, alone and inside those that wrap another."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_nlps import (
+    INF,
+    equality_quadratic,
+    failing,
+    hs071,
+    infeasible,
+    quadratic_with_rows,
+    rosenbrock,
+    slow,
+    unconstrained,
+)
+
+from trajopt import Checkpointed, RowsInRounds
+from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+from trajopt.solvers import capabilities, registry
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.solver import Result, Solver, Status, WarmStart
+
+WRAPPERS = ("", "rows in rounds, ", "checkpointed, ")
+CASES = [f"{wrapper}{name}" for wrapper in WRAPPERS for name in registry.SOLVERS]
+INFEASIBLE_STATUSES = (
+    Status.INFEASIBLE,
+    Status.INCOMPATIBLE,
+    Status.STEP_TOO_SMALL,
+    Status.RESTORATION_FAILED,
+)
+
+
+@pytest.fixture(params=CASES)
+def solver_with(request, tmp_path):
+    """A function of options: the solver of this case with these options."""
+    wrapper, _, name = request.param.rpartition(", ")
+
+    def made(**options) -> Solver:
+        solver = registry.create(name)
+        if wrapper == "rows in rounds":
+            solver = RowsInRounds(solver)
+        elif wrapper == "checkpointed":
+            solver = Checkpointed(solver, tmp_path / "checkpoint", resume=False)
+        return capabilities.with_options(solver, options)
+
+    return made
+
+
+@pytest.mark.parametrize("problem", [hs071, rosenbrock, equality_quadratic])
+def test_known_optima_satisfy_the_kkt_conditions(solver_with, problem):
+    nlp = problem()
+    result = solver_with().solve(nlp)
+    assert result.status is Status.CONVERGED and result.converged
+    np.testing.assert_allclose(result.y, nlp.solution, atol=2e-6)
+    # SLSQP's tol bounds steps, not this error: 4e-5 where a second round starts beside the optimum.
+    assert kkt_residuals(nlp, result).error < 1e-4
+    if nlp.multipliers.size:
+        np.testing.assert_allclose(result.row_multipliers, nlp.multipliers, rtol=1e-6)
+
+
+def test_a_result_describes_its_own_point_and_cannot_be_changed(solver_with):
+    nlp = hs071()
+    result = solver_with().solve(nlp)
+    assert result.objective == pytest.approx(nlp.objective(result.y), rel=1e-12)
+    assert result.infeasibility < 1e-6
+    assert result.row_multipliers.shape == (2,)
+    assert result.lower_multipliers.shape == result.upper_multipliers.shape == (4,)
+    assert result.history.shape[1] == 3 and result.history[-1, 0] <= result.iterations
+    assert 0.0 < sum(result.timings.values()) <= result.seconds * (1.0 + 1e-9)
+    with pytest.raises(ValueError, match="read-only"):
+        result.y[0] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("row", "bounds", "multipliers"),
+    [
+        ((-INF, 1.0), (-INF, INF), (2.0, 0.0, 0.0)),
+        ((5.0, INF), (-INF, INF), (-2.0, 0.0, 0.0)),
+        ((1.0, 1.0), (-INF, INF), (2.0, 0.0, 0.0)),
+        ((5.0, 5.0), (-INF, INF), (-2.0, 0.0, 0.0)),
+        ((-INF, 9.0), (-INF, 1.0), (0.0, 0.0, 2.0)),
+        ((-INF, 9.0), (5.0, INF), (0.0, 2.0, 0.0)),
+    ],
+    ids=["row at upper", "row at lower", "equality from above", "equality from below", "upper", "lower"],
+)
+def test_signs_of_multipliers_are_those_of_the_protocol(solver_with, row, bounds, multipliers):
+    """minimize (y - 3)^2 / 2: at y = 1 the gradient is -2, at y = 5 it is 2."""
+    nlp = quadratic_with_rows(
+        [[1.0]], [-3.0], [[1.0]], [row[0]], [row[1]], lower=np.array([bounds[0]]), upper=np.array([bounds[1]])
+    )
+    result = solver_with().solve(nlp)
+    found = [result.row_multipliers[0], result.lower_multipliers[0], result.upper_multipliers[0]]
+    assert result.converged
+    np.testing.assert_allclose(found, multipliers, atol=1e-6)
+
+
+def test_constraints_that_contradict_each_other_are_a_status_and_a_point(solver_with):
+    result = solver_with().solve(infeasible())
+    assert result.status in INFEASIBLE_STATUSES and not result.converged
+    # On the line between the disc and the half plane at best (3 - sqrt 2) / sqrt 2 away.
+    assert result.infeasibility > 0.3 and np.isfinite(result.y).all()
+
+
+def test_the_iteration_limit_is_a_status_and_the_best_point(solver_with):
+    nlp = rosenbrock()
+    result = solver_with(max_iterations=3).solve(nlp)
+    assert result.status is Status.ITERATION_LIMIT and result.iterations <= 3
+    assert result.objective == pytest.approx(nlp.objective(result.y), rel=1e-12)
+    assert result.objective <= nlp.objective(nlp.start)
+
+
+def test_the_time_limit_is_a_status_and_the_best_point(solver_with):
+    result = solver_with(time_limit=0.2).solve(slow(0.05))
+    assert result.status is Status.TIME_LIMIT and result.seconds < 1.0
+    assert result.objective <= rosenbrock().objective(rosenbrock().start)
+
+
+def test_a_derivative_that_becomes_nan_is_a_status_that_names_it(solver_with):
+    """minimize y, whose gradient is defined for y > 1/2 only."""
+    nlp = unconstrained(
+        [1.0],
+        lambda y: float(y[0]),
+        lambda y: np.where(y > 0.5, 1.0, np.nan),
+        lambda y: np.zeros((1, 1)),
+    )
+    result = solver_with().solve(nlp)
+    assert result.status is Status.EVALUATION_ERROR
+    assert "gradient" in result.detail and "not finite" in result.detail
+    assert np.isfinite(result.y).all() and np.isfinite(result.objective)
+
+
+@pytest.mark.parametrize("kind", ["objective", "gradient", "rows", "jacobian"])
+def test_nan_at_the_start_is_an_error(solver_with, kind):
+    with pytest.raises(EvaluationError, match=f"{kind}.* not finite at the starting point"):
+        solver_with().solve(failing(hs071(), kind, 0, lambda: np.nan))
+
+
+@pytest.mark.parametrize("kind", ["objective", "gradient", "rows", "jacobian"])
+def test_what_a_function_raises_leaves_solve_unchanged(solver_with, kind):
+    def outcome():
+        raise ZeroDivisionError("in the model")
+
+    with pytest.raises(ZeroDivisionError, match="in the model"):
+        solver_with().solve(failing(hs071(), kind, 6, outcome))
+
+
+def test_what_the_callback_raises_leaves_solve_unchanged(solver_with):
+    def callback(iteration):
+        if iteration.iteration == 2:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        solver_with().solve(hs071(), callback)
+
+
+def test_the_callback_sees_every_iteration_in_order(solver_with):
+    seen = []
+    result = solver_with().solve(hs071(), seen.append)
+    numbers = [iteration.iteration for iteration in seen]
+    assert numbers[0] == 0 and numbers[-1] == result.iterations
+    assert numbers == sorted(numbers) and set(numbers) == set(range(result.iterations + 1))
+    assert len(seen) == len(result.history)
+    assert np.all(np.diff([iteration.seconds for iteration in seen]) >= 0)
+
+
+def test_a_start_at_the_answer_needs_a_few_iterations(solver_with):
+    nlp = hs071()
+    cold = solver_with().solve(nlp)
+    warm = solver_with().solve(nlp, None, cold.warm_start)
+    assert warm.converged and warm.iterations <= 3 < cold.iterations
+    np.testing.assert_allclose(warm.y, cold.y, atol=1e-6)
+
+
+def test_a_start_of_another_size_is_refused(solver_with):
+    with pytest.raises(ShapeError, match=r"start.y has shape \(3,\) but the problem has 4 variables"):
+        solver_with().solve(rosenbrock4(), None, WarmStart(np.ones(3)))
+
+
+def rosenbrock4():
+    """Four unknowns without rows, so that nothing is evaluated at a start before its size is checked."""
+    return unconstrained(np.ones(4), lambda y: float(y @ y), lambda y: 2 * y, lambda y: 2 * np.eye(4))
+
+
+def test_crossed_bounds_and_a_start_that_is_not_finite_are_refused(solver_with):
+    nlp = rosenbrock()
+    with pytest.raises(InfeasibleBoundsError, match="variables 1: the lower bound exceeds the upper one"):
+        solver_with().solve(replace(nlp, lower=np.array([0.0, 2.0]), upper=np.array([1.0, 1.0])))
+    with pytest.raises(NotFiniteError, match="starting point is not finite in variables 0"):
+        solver_with().solve(replace(nlp, start=np.array([np.nan, 1.0])))
+
+
+def test_ctrl_c_is_a_status_and_the_best_point(solver_with):
+    before = signal.getsignal(signal.SIGINT)
+
+    def press():
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    result = solver_with().solve(failing(rosenbrock(), "gradient", 9, press, times=1))
+    assert result.status is Status.INTERRUPTED
+    assert result.objective <= rosenbrock().objective(rosenbrock().start)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_pickled_solver_gives_the_same_answer(solver_with):
+    solver = solver_with(max_iterations=200)
+    copy = pickle.loads(pickle.dumps(solver))
+    np.testing.assert_array_equal(copy.solve(hs071()).y, solver.solve(hs071()).y)
+
+
+def test_an_option_that_no_solver_has_is_refused(solver_with):
+    with pytest.raises(OptionError, match=r"'tolerence' is not an option|has no option 'tolerence'"):
+        solver_with(tolerence=1e-6)
+
+
+@pytest.mark.parametrize("name", registry.SOLVERS)
+def test_registered_solvers_can_be_limited_and_keep_their_own_settings(name):
+    solver = registry.create(name)
+    assert isinstance(solver, capabilities.ToleranceSolver)
+    assert isinstance(solver, capabilities.TimeLimitedSolver)
+    assert isinstance(solver, capabilities.IterationLimitedSolver)
+    assert {"tol", "time_limit", "max_iterations"} <= set(registry.SOLVERS[name].options)
+    assert solver.with_tolerance(1e-3).tol == 1e-3 != solver.tol
+    limited = capabilities.with_time_limit(solver, 5.0)
+    assert limited.time_limit == 5.0 and solver.time_limit is None
+    assert capabilities.with_time_limit(limited, 9.0).time_limit == 5.0
+    assert capabilities.with_max_iterations(solver, 7).max_iterations == 7
+    assert capabilities.with_max_iterations(solver, 10**9) == solver
+
+
+def test_presets_leave_what_the_user_has_set():
+    solver = capabilities.with_options(registry.create("ipopt"), {"mu_init": 1e-2})
+    near = capabilities.with_presets(solver, *capabilities.Preset)
+    assert near.options["mu_init"] == 1e-2 and near.options["bound_push"] == 1e-4
+    assert capabilities.with_presets(registry.create("slsqp"), *capabilities.Preset) == registry.create(
+        "slsqp"
+    )
+
+
+class Bare:
+    """A user's solver that offers `solve` alone."""
+
+    def solve(self, nlp, callback=None, start=None) -> Result:
+        return registry.create().solve(nlp, callback, start)
+
+
+def test_a_solver_without_capabilities_is_used_as_it_is():
+    bare = Bare()
+    assert capabilities.with_time_limit(bare, 1.0) is bare
+    assert capabilities.with_max_iterations(bare, 1) is bare
+    assert capabilities.with_presets(bare, capabilities.Preset.NEAR_START) is bare
+    assert capabilities.without_checkpoints(bare) is bare
+    assert capabilities.with_options(bare, {}) is bare
+    with pytest.raises(OptionError, match="Bare takes no options, but tol was given"):
+        capabilities.with_options(bare, {"tol": 1e-3})
+    assert bare.solve(rosenbrock()).converged
+
+
+def test_only_instances_are_solvers_and_only_registered_names_are_created():
+    with pytest.raises(OptionError, match=r"solver is 3: give an instance such as trajopt.Ipopt\(\)"):
+        registry.check_solver(3)
+    with pytest.raises(OptionError, match=r"solver is <class .*Bare'>: give an instance"):
+        registry.check_solver(Bare)
+    with pytest.raises(OptionError, match=r"no solver is called 'ipot' .did you mean 'ipopt'"):
+        registry.create("ipot")
