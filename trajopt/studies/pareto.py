@@ -1,4 +1,4 @@
-"""The front of best compromises between several costs: one solve per weight, each from the answer before."""
+"""Pareto front of several costs by weighted sums: one solve per weight, each from the solution before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trajopt.splines.gauss_rules import gauss
 
 @dataclass(frozen=True, eq=False)
 class ParetoPoint:
-    """One compromise: its weight, what every cost is worth without weight, and the solution."""
+    """One point of the front: its weight, the unweighted value of every cost, and the solution."""
 
     weight: float
     costs: Mapping[str, float]
@@ -37,12 +37,12 @@ def pareto_front(
         if points and points[-1].solution.converged:
             problem.guess(points[-1].solution)
         solution = solve(problem, solver)
-        costs = {name: _worth(solution, term) for name, term in terms.items()}
+        costs = {name: _value(solution, term) for name, term in terms.items()}
         points.append(ParetoPoint(float(weight), costs, solution))
     return tuple(points)
 
 
-def _worth(solution: Solution, term: Any) -> float:
+def _value(solution: Solution, term: Any) -> float:
     """Integral of a term over the motion by 5-point Gauss rules between the nodes; durations by value."""
     if term.quantity == "duration":
         return solution.duration

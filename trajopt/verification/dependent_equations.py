@@ -1,10 +1,12 @@
-"""Equations that say nothing new: rows of a Jacobian that are combinations of earlier ones, and of which.
+"""Linearly dependent equality constraints at a point: which rows of the Jacobian are combinations of which.
 
-In the order of the rows, Gram-Schmidt takes from each what earlier rows span; where next to nothing is left,
+The linear independence constraint qualification (LICQ) fails there, and multipliers are not unique. Each row
+in turn is made orthogonal to the earlier ones (Gram-Schmidt); where next to nothing is left,
 
     row_i = sum_j w_j row_j   with few j,
 
-so at this point equation i follows from the equations j, or contradicts them when its value does not.
+so at this point equation i follows from the equations j, or contradicts them where its residual is not that
+combination of theirs (a Farkas certificate of the linearized equations).
 """
 
 from __future__ import annotations
@@ -21,25 +23,25 @@ from trajopt.transcription.nlp import NLP
 RANK = 1e-8  # of the length of a row: less than that left over means that it depends on others
 MOST_ENTRIES = 9_000_000  # of a dense Jacobian; larger ones are not looked at
 MOST_NAMED, MOST_PARTNERS = 8, 3
-MISSED = 1e-6  # of the size of a limit: a residual that a contradiction has
+CONTRADICTION = 1e-6  # of the size of a limit: a larger gap means a contradiction
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """A row of the NLP that is a combination of others, and by how much their values miss each other."""
+    """A row of the NLP that is a combination of others, and the gap between their residuals."""
 
     row: int
     others: tuple[int, ...]
     gap: float
 
     def sentence(self, name: Callable[[int], str]) -> str:
-        """What to tell the user, with the names of rows."""
+        """The dependence in words, with the names of rows."""
         if not self.others:
             return f"{name(self.row)} is fixed by other conditions: no unknown changes it here"
         partners = " and ".join(name(other) for other in self.others[:MOST_PARTNERS])
         more = len(self.others) - MOST_PARTNERS
         partners += f" and {more} more" * (more > 0)
-        if abs(self.gap) > MISSED:
+        if abs(self.gap) > CONTRADICTION:
             return f"{name(self.row)} contradicts {partners} by {abs(self.gap):.3g} of its limit: drop one"
         return f"{name(self.row)} follows from {partners}: drop one"
 

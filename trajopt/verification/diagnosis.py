@@ -1,15 +1,16 @@
-"""Diagnosis of a solve that failed or got stuck: which limits conflict, by how much, and what would mend it.
+"""Diagnosis of a solve that did not converge: which limits are in conflict, by how much, and the smallest
+change of a single limit that restores feasibility.
 
-Elastic relaxation: every row and bound of the problem gets a slack in each direction, and their sum is
-minimized,
+Conflicts are found by elastic relaxation: every row and bound gets a slack on each side, and the sum of
+slacks is minimized,
 
     minimize sum(s)   subject to   row_lower - s_low <= g(y) <= row_upper + s_high,   s >= 0,
 
-an exact penalty (L1), so that few limits carry all of the violation: those are in conflict. The problem is
-scaled, so slacks are parts of the limits' own size; afterwards they are given in the limits' units.
+an L1 penalty, whose minimizers are sparse: the few limits with a positive slack are those in conflict. The
+NLP is scaled, so slacks are parts of the limits' sizes; they are reported in the limits' units.
 
-The smallest change of one limit that restores feasibility: the same relaxation with slack for that limit
-alone, one common slack for all its rows.
+The smallest change of one limit is the minimum of the same relaxation with a single slack, shared by all rows
+of that limit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
-BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that deserves a word
+BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
 CANDIDATES = 6  # limits for which the smallest change is computed
 
 
@@ -51,12 +52,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A limit that elastic relaxation overstepped."""
+    """A limit that is violated."""
 
-    place: Place  # where it is overstepped most
+    place: Place  # where it is violated most
     amount: float  # in the limit's unit
     relative: float  # of the limit's size
-    rows: int  # how many of its rows are overstepped
+    rows: int  # how many of its rows are violated
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found; print it.
+    """The diagnosis; print it.
 
-    status : how the solve that is diagnosed ended
-    worst : the rows and bounds violated most at its point; nothing for a motion on other knots
-    conflicts : what elastic relaxation overstepped, empty for a feasible problem
+    status : how the diagnosed solve ended
+    worst : the limits violated at its point, largest first; empty for a motion on other knots
+    conflicts : the limits with slack in the elastic relaxation; empty for a feasible problem
     changes : each restores feasibility alone, the smallest relative one first; empty where none does
-    warnings : rank and scaling
+    warnings : dependent equations and bad scaling
     """
 
     name: str
@@ -122,7 +123,7 @@ class Diagnosis:
 
 
 def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution | None = None) -> Diagnosis:
-    """Solve (unless a solution is given), relax, and say what stands in the way.
+    """Diagnose a problem: solve it (unless a solution is given), then minimize its elastic relaxation.
 
     Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
     """
@@ -138,7 +139,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
         status, y = solution.status, unknowns_of(problem, nlp, solution)
     labels = Labels(problem, nlp, y)
     relaxed = Elastic(nlp)
-    slackest = solver.solve(relaxed, None, relaxed.warm(y)).y  # type: ignore[arg-type]
+    slackest = solver.solve(relaxed, None, relaxed.warm(y)).y
     over = relaxed.violations(slackest)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else labels.conflicts(over)
@@ -182,7 +183,7 @@ def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
 def changes(
     nlp: NLP, labels: Labels, conflicts: Sequence[Conflict], solver: Solver, y: NDArray
 ) -> tuple[Change, ...]:
-    """For each conflicting limit alone: one slack for all of its rows, made as small as possible."""
+    """The smallest change of each conflicting limit that restores feasibility alone, where there is one."""
     found = []
     places = [conflict.place for conflict in conflicts[:CANDIDATES]]
     places += [Place(name, "", None) for name in dict.fromkeys(place.limit for place in places)]
@@ -194,7 +195,7 @@ def changes(
         tried.add(members.tobytes())
         base = Elastic(nlp)
         alone = Elastic(nlp, one_slack_for(base, [members]))
-        answer = solver.solve(alone, None, alone.warm(y))  # type: ignore[arg-type]
+        answer = solver.solve(alone, None, alone.warm(y))
         hard = alone.violations(answer.y)
         hard[:, members] = 0.0
         if hard.max(initial=0.0) <= FEASIBLE:
@@ -275,7 +276,7 @@ class Labels:
         return Place(self.limits[index], self.components[index], self.times[index])
 
     def conflicts(self, over: NDArray) -> tuple[Conflict, ...]:
-        """Overstepped limits, each at its worst place, the gravest first."""
+        """Violated limits, each at its worst place, the largest relative violation first."""
         size = over.max(axis=0)
         found: dict[str, list[int]] = {}
         for index in np.flatnonzero(size > FEASIBLE):

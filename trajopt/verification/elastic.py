@@ -1,6 +1,9 @@
 """Elastic relaxation of an NLP: every row and bound may be violated, and the sum of violations is minimized.
 
-    minimize sum(w s)   subject to   row_lower - s_low <= g(y) <= row_upper + s_high,   s >= 0
+    minimize sum(s) + w/2 |y - y_start|^2
+    subject to   row_lower - s_low <= g(y) <= row_upper + s_high,   s >= 0
+
+with a small w that makes the minimizer unique.
 
 Bounds on unknowns become rows, so that they can be violated too; only durations stay positive. Rows may
 share a slack: it is then the smallest change of a whole limit, the same at all times.
@@ -19,18 +22,16 @@ from trajopt.solvers.violation import side_violations
 from trajopt.transcription.nlp import NLP
 
 SHORTEST = 1e-3  # of a duration's lower bound: as far as the elastic problem may shorten it
-HIGHEST_START = 1e-2  # slack beyond the violation at the start, so that it lies inside
-TIE = 1e-6  # weight of moving away from the start: makes the answer unique
+MARGIN = 1e-2  # of slack beyond the violation at the start, so that the start lies in the interior
+TIE = 1e-6  # w above
 
 
 class Elastic:
-    """An NLP over (y, slacks), made of another one.
+    """The elastic relaxation of `nlp`, an NLP over (y, s).
 
     shared : for each side of each constraint (rows, then bounds), the slack it uses, -1 for none; (2, m + n),
         the lower sides first. By default every side has its own.
     """
-
-    has_hessian: bool
 
     def __init__(self, nlp: NLP, shared: NDArray | None = None) -> None:
         self.nlp, self.has_hessian = nlp, nlp.has_hessian
@@ -45,6 +46,20 @@ class Elastic:
         self._origin = np.array(nlp.start, dtype=float)
         places = [np.flatnonzero(finite[side]) for side in (0, 1)]
         self._kept = (places[0], places[1])
+        low, high = self._kept
+        self.lower = np.concatenate([self._least_unknowns(), np.zeros(self.slack_count)])
+        self.upper = np.full(self.variable_count, np.inf)
+        # Lower sides, g + s >= lower, then upper sides, g - s <= upper.
+        self.row_lower = np.concatenate([self.bounds[0][low], np.full(high.size, -np.inf)])
+        self.row_upper = np.concatenate([np.full(low.size, np.inf), self.bounds[1][high]])
+        self.hessian_rows = np.concatenate([nlp.hessian_rows, np.arange(self.n)])
+        self.hessian_columns = np.concatenate([nlp.hessian_columns, np.arange(self.n)])
+
+    def _least_unknowns(self) -> NDArray:
+        """-inf, as the bounds of unknowns are rows here, but for durations: a part of their lower bound."""
+        least, durations = np.full(self.n, -np.inf), self.nlp.unknowns.durations
+        least[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
+        return least
 
     # -- sizes and structure ------------------------------------------------------------------------------
 
@@ -56,26 +71,7 @@ class Elastic:
     def row_count(self) -> int:
         return self._kept[0].size + self._kept[1].size
 
-    @cached_property
-    def lower(self) -> NDArray:
-        own, durations = np.full(self.n, -np.inf), self.nlp.unknowns.durations
-        own[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
-        return np.concatenate([own, np.zeros(self.slack_count)])
-
-    @cached_property
-    def upper(self) -> NDArray:
-        return np.full(self.variable_count, np.inf)
-
-    @cached_property
-    def row_lower(self) -> NDArray:
-        """Lower sides, g + s >= lower, then upper sides, g - s <= upper."""
-        return np.concatenate([self.bounds[0][self._kept[0]], np.full(self._kept[1].size, -np.inf)])
-
-    @cached_property
-    def row_upper(self) -> NDArray:
-        return np.concatenate([np.full(self._kept[0].size, np.inf), self.bounds[1][self._kept[1]]])
-
-    @cached_property
+    @property
     def start(self) -> NDArray:
         return self.warm(self._origin).y
 
@@ -112,14 +108,6 @@ class Elastic:
             offset += self._kept[side].size
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(takes), np.concatenate(signs)
 
-    @cached_property
-    def hessian_rows(self) -> NDArray:
-        return np.concatenate([self.nlp.hessian_rows, np.arange(self.n)])
-
-    @cached_property
-    def hessian_columns(self) -> NDArray:
-        return np.concatenate([self.nlp.hessian_columns, np.arange(self.n)])
-
     # -- functions ----------------------------------------------------------------------------------------
 
     def objective(self, y: NDArray) -> float:
@@ -154,11 +142,11 @@ class Elastic:
 
     def warm(self, y: NDArray) -> WarmStart:
         """A start at y with slacks just large enough."""
-        slack = np.full(self.slack_count, HIGHEST_START)
+        slack = np.full(self.slack_count, MARGIN)
         over = self.violations(y)
         for side in (0, 1):
             has = self.shared[side] >= 0
-            np.maximum.at(slack, self.shared[side][has], over[side][has] + HIGHEST_START)
+            np.maximum.at(slack, self.shared[side][has], over[side][has] + MARGIN)
         return WarmStart(np.concatenate([y, slack]))
 
     def violations(self, y: NDArray) -> NDArray:

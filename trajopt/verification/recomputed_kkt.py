@@ -1,7 +1,8 @@
-"""The optimality conditions of an answer, computed again from its problem and its curve.
+"""KKT residuals of a solution, computed again from its problem and its curve.
 
-KKT residuals are small where some multipliers make them so: those of the solver, or, where a program built
-anew is scaled otherwise, those that fit best. The better of the two is told.
+The KKT conditions hold where any multipliers make the residuals small. Two candidates are tried: those of the
+solver and, as an NLP that is built again may be scaled differently, those of least squares; the smaller error
+is returned.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def recomputed_kkt(solution: Solution) -> KKT | None:
-    """The residuals of the curve as it is, from a program built anew.
+    """The KKT residuals of the curve in an NLP that is built again.
 
-    None where that program cannot be known: limits were tightened, the motion was slowed, or the refined
+    None where that NLP cannot be known: limits were tightened, the motion was slowed, or the refined
     problem is no longer the one that was asked.
     """
     from trajopt.transcription.transcribe import transcribe
@@ -45,7 +46,7 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
 
 
 def _refined_problem(solution: Solution) -> Problem | None:
-    """The problem whose program a certified solution solves, from the one that was asked."""
+    """The problem that a certified solution solves, on its arcs or knots, from the one that was asked."""
     from trajopt.refinement.arc_problem import arc_problem
     from trajopt.refinement.knots import moved
 
