@@ -18,8 +18,11 @@ import numpy as np
 
 from trajopt.errors import OptionError
 from trajopt.problem.problem import Problem, Recipe
+from trajopt.solution.archive import built
 from trajopt.solution.solution import Solution
+from trajopt.solve import solve
 from trajopt.solvers.solver import Solver
+from trajopt.transcription.transcribe import transcribe
 
 HARMONICS = 4
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
@@ -119,8 +122,6 @@ def _one(
     build: Callable[[], Problem], number: int, seed: int, spread: float, solver: Solver | None
 ) -> tuple[Start, Any]:
     """Solve from one start; whatever it raises becomes a row of the table."""
-    from trajopt.solve import solve
-
     try:
         problem = build()
         if number:
@@ -142,8 +143,6 @@ def _one(
 
 def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
     """Move the problem's guess: sines that vanish at both ends, and a duration from half to twice as long."""
-    from trajopt.transcription.transcribe import transcribe
-
     nlp = transcribe(problem)
     base = nlp.unknowns.curve(nlp.start)
     travel = np.ptp(np.concatenate(base.control_points), axis=0)
@@ -177,8 +176,6 @@ class _FromRecipe:
     parameters: tuple[tuple[str, Any], ...]
 
     def __call__(self) -> Problem:
-        from trajopt.solution.archive import built
-
         return built(Recipe(self.problem, dict(self.parameters)))
 
 

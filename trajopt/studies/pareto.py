@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.solution.solution import Solution
+from trajopt.solve import solve
 from trajopt.splines.gauss_rules import gauss
 
 
@@ -29,8 +30,6 @@ def pareto_front(
     terms : name -> term, what is reported of every solution: its integral over the path, or the duration.
     Points that did not converge are kept, with their status.
     """
-    from trajopt.solve import solve
-
     points: list[ParetoPoint] = []
     for weight in weights:
         problem = build(float(weight))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.solvers.multipliers import dense_jacobian
 from trajopt.transcription.elimination import combined
 from trajopt.transcription.nlp import NLP
 
@@ -48,8 +49,6 @@ class Dependence:
 
 def dependent_equations(nlp: NLP, y: NDArray) -> tuple[Dependence, ...]:
     """Equality rows that depend on earlier ones at y, in order."""
-    from trajopt.solvers.multipliers import dense_jacobian
-
     rows = np.flatnonzero(nlp.row_lower == nlp.row_upper)
     if rows.size == 0 or nlp.row_count * nlp.variable_count > MOST_ENTRIES:
         return ()

@@ -17,20 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.problem.problem import Problem
+from trajopt.solution.solution import Solution
+from trajopt.solve import default_solver
+from trajopt.solvers.capabilities import without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import transcribe
 from trajopt.verification.dependent_equations import sentences
 from trajopt.verification.elastic import Elastic, one_slack_for
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
@@ -127,9 +127,6 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
 
     Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
     """
-    from trajopt.solve import default_solver
-    from trajopt.transcription.transcribe import transcribe
-
     solver = solver or default_solver(problem)
     nlp = transcribe(problem)
     if solution is None:
@@ -138,7 +135,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     else:
         status, y = solution.status, unknowns_of(problem, nlp, solution)
     labels = Labels(problem, nlp, y)
-    relaxed = Elastic(nlp)
+    relaxed, solver = Elastic(nlp), without_checkpoints(solver)
     slackest = solver.solve(relaxed, None, relaxed.warm(y)).y
     over = relaxed.violations(slackest)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
@@ -163,8 +160,6 @@ def repeated_equations(solution: Solution) -> list[str]:
 
     Each as a sentence that names constraint, component and time; at most eight.
     """
-    from trajopt.transcription.transcribe import transcribe
-
     nlp = transcribe(solution.problem)
     y = unknowns_of(solution.problem, nlp, solution)
     labels = Labels(solution.problem, nlp, y)

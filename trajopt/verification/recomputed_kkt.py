@@ -8,15 +8,15 @@ is returned.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from trajopt.problem.problem import Problem
+from trajopt.refinement.arc_problem import arc_problem
+from trajopt.refinement.knots import moved
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
 from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.splines.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+from trajopt.transcription.transcribe import transcribe
 
 
 def recomputed_kkt(solution: Solution) -> KKT | None:
@@ -25,8 +25,6 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
     None where that NLP cannot be known: limits were tightened, the motion was slowed, or the refined
     problem is no longer the one that was asked.
     """
-    from trajopt.transcription.transcribe import transcribe
-
     point = solution.point
     if point is None or point.row_multipliers is None:
         return None
@@ -47,9 +45,6 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
 
 def _refined_problem(solution: Solution) -> Problem | None:
     """The problem that a certified solution solves, on its arcs or knots, from the one that was asked."""
-    from trajopt.refinement.arc_problem import arc_problem
-    from trajopt.refinement.knots import moved
-
     certificate, asked = solution.certificate, solution.problem
     assert certificate is not None
     arcs = asked.trajectory.arcs

@@ -7,7 +7,6 @@ and the motion is simulated forward from its torques.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,10 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import samples
 from trajopt.solution.simulation import USEFUL_GROWTH, Simulation, simulate
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT
 from trajopt.solvers.violation import bound_violation
 from trajopt.verification.recomputed_kkt import recomputed_kkt
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
 
 HELD, OPTIMAL = 1e-6, 1e-5  # what a report calls met: violations relative to their limit, KKT error
 LOADED = "forward dynamics does not know the loads"
