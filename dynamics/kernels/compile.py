@@ -79,10 +79,9 @@ def temporary_folder() -> Path | None:
     return folder if not foreign and is_writable(folder) else None
 
 
-def source_digest() -> str:
-    """Twelve hexadecimal digits that change with any edit of any source of `dynamics`, in any folder."""
+def source_digest(package: Path = Path(__file__).parents[1]) -> str:
+    """Twelve hexadecimal digits that change with any edit, move or new name of a source below `package`."""
     digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
     for path in sorted(package.rglob("*.py")):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dynamics.model.joint import Joint
-    from dynamics.model.model import RigidBodyModel
+from dynamics.model.joint import Joint
+from dynamics.model.model import RigidBodyModel
 
 # columns of `tree`
 PARENT, COORDINATE, LINK = 0, 1, 2
@@ -162,8 +160,6 @@ def add_rotor(rows: _Rows, mode: str, parent: int, coordinate: int, driven: int,
         rows.numbers[driven][ARMATURE] = ratio**2 * rotor.axial_inertia
         rows.add_mass(parent, rotor.mass, rotor.position + rotor.centre_of_mass, np.zeros((3, 3)))
         return
-    from dynamics.model.joint import Joint
-
     spindle = Joint(f"rotor of {joint.name}", axis=rotor.axis, position=rotor.position)
     row = rows.append(parent, coordinate, -1, spindle, ratio, rotor.gear_ratio * joint.offset)
     rows.add_mass(row, rotor.mass, rotor.centre_of_mass, rotor.inertia)

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dynamics.errors import JsonError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint, JointLimits, Rotor
-from dynamics.model.model import RigidBodyModel
 
 FORMAT = "rigid-body model"
 VERSION = 1
-PARTS = (RigidBodyModel, Body, Joint, JointLimits, Rotor, Frame)
 NESTED = {"joint": Joint, "limits": JointLimits, "rotor": Rotor}
 LISTS = {"bodies": Body, "frames": Frame}
 
+Model = TypeVar("Model")
 
-def model_to_json(model: RigidBodyModel) -> str:
-    """The text of `RigidBodyModel.to_json`: limits that are infinite are left out."""
+
+def model_to_json(model: object) -> str:
+    """The text of `RigidBodyModel.to_json`: the fields by name, infinite limits left out."""
     content = {"format": FORMAT, "version": VERSION, **plain(model)}
     return json.dumps(content, indent=1, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
     """`value` as dictionaries, lists, numbers and strings."""
-    if isinstance(value, PARTS):
+    if is_dataclass(value):
         entries = {f.name: getattr(value, f.name) for f in fields(value)}
         return {key: plain(entry) for key, entry in entries.items() if not is_infinite(entry)}
     if isinstance(value, tuple):
@@ -41,8 +41,8 @@ def is_infinite(value: Any) -> bool:
     return isinstance(value, float) and math.isinf(value)
 
 
-def model_from_json(text: str) -> RigidBodyModel:
-    """The model of `RigidBodyModel.from_json`."""
+def model_from_json(text: str, kind: type[Model]) -> Model:
+    """The model of class `kind`, which is `RigidBodyModel`, saved by `model_to_json`; JsonError otherwise."""
     try:
         content = json.loads(text, parse_constant=refuse_constant)
     except (TypeError, ValueError, RecursionError) as error:
@@ -52,7 +52,7 @@ def model_from_json(text: str) -> RigidBodyModel:
     version = content.pop("version", None)
     if version != VERSION:
         raise JsonError(f"the saved model has version {version!r}, this program reads version {VERSION}")
-    return built(RigidBodyModel, content, "the model")
+    return built(kind, content, "the model")
 
 
 def refuse_constant(name: str) -> float:

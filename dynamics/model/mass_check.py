@@ -1,17 +1,17 @@
-"""The mass matrix in a few lines of NumPy: a model is checked with it without compiling a kernel."""
+"""The mass matrix from its definition, in NumPy: checks a model without compiling a kernel.
+
+Rotors and joint motion are written out here a second time, apart from `kernels/packed_model.py` and
+`kernels/joint_motion.py`, on purpose: tests hold the kernels against this matrix as an independent oracle.
+"""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynamics.errors import InertiaError
 from dynamics.model.joint import Joint
 from dynamics.model.rotation import about_axis
-
-if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+from dynamics.model.tree import Robot, coordinate_indices, parent_indices
 
 # A point mass on its own axis leaves (1e-16 m)^2; the lightest finger of a large robot has 1e-9 of the
 # largest entry.
@@ -20,22 +20,23 @@ SINGULAR_DIAGONAL = 1e-18
 SINGULAR_EIGENVALUE = 1e-13
 
 
-def check_mass_matrix(model: RigidBodyModel) -> None:
+def check_mass_matrix(model: Robot) -> None:
     """InertiaError, naming the joint, when a leaf has no mass or M(q) is singular at three seeded q."""
-    inner = set(model.parent.tolist())
+    inner = set(parent_indices(model.bodies))
     for i, body in enumerate(model.bodies):
         if i not in inner and body.is_massless:
             raise InertiaError(
                 f"body {body.name!r} on joint {body.joint.name!r} is a leaf without mass, so nothing "
                 "resists its joint; give it mass and inertia, or make it a frame of its parent"
             )
+    names = [body.joint.name for body in model.bodies if body.joint.mimics is None]
     generator = np.random.default_rng(0)
     for _ in range(3):
-        name_singular_joint(model, mass_matrix(model, generator.uniform(-1.5, 1.5, model.n)))
+        name_singular_joint(names, mass_matrix(model, generator.uniform(-1.5, 1.5, len(names))))
 
 
-def name_singular_joint(model: RigidBodyModel, matrix: np.ndarray) -> None:
-    """InertiaError for a mass matrix (n, n) that is not positive definite."""
+def name_singular_joint(names: list[str], matrix: np.ndarray) -> None:
+    """InertiaError, naming a joint that moves no mass, when M (n, n) is not positive definite."""
     diagonal = np.diag(matrix)
     least = int(np.argmin(diagonal))
     if diagonal[least] > SINGULAR_DIAGONAL * diagonal.max():
@@ -45,24 +46,25 @@ def name_singular_joint(model: RigidBodyModel, matrix: np.ndarray) -> None:
             return
         least = int(np.argmax(np.abs(vectors[:, 0])))
     raise InertiaError(
-        f"the mass matrix is singular: joint {model.joint_names[least]!r} can move without moving mass; "
+        f"the mass matrix is singular: joint {names[least]!r} can move without moving mass; "
         "give its links mass or inertia off the axis, or remove the joint"
     )
 
 
-def mass_matrix(model: RigidBodyModel, q: np.ndarray) -> np.ndarray:
+def mass_matrix(model: Robot, q: np.ndarray) -> np.ndarray:
     """M(q) = sum over bodies of m J' J + W' I W, (n, n), rotors as the model treats them.
 
     J and W are the Jacobians of the body's centre of mass and of its rotation (Savin, lecture).
     """
-    matrix = np.zeros((model.n, model.n))
-    ground = (np.eye(3), np.zeros(3), np.zeros((6, model.n)))
+    n = len(q)
+    matrix = np.zeros((n, n))
+    ground = (np.eye(3), np.zeros(3), np.zeros((6, n)))
     states: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    for i, body in enumerate(model.bodies):
-        carrier = ground if model.parent[i] < 0 else states[model.parent[i]]
-        k = model.coordinate[i]
+    indices = zip(parent_indices(model.bodies), coordinate_indices(model.bodies), strict=True)
+    for body, (parent, k) in zip(model.bodies, indices, strict=True):
+        carrier = ground if parent < 0 else states[parent]
         states.append(moved_state(carrier, body.joint, k, float(q[k])))
-        add_body(matrix, states[i], body.mass, body.centre_of_mass, body.inertia)
+        add_body(matrix, states[-1], body.mass, body.centre_of_mass, body.inertia)
         add_rotor(matrix, model.rotors, carrier, body.joint, k, float(q[k]))
     return matrix
 

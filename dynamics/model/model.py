@@ -11,6 +11,9 @@ import numpy as np
 
 from dynamics.errors import JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
+from dynamics.model.json_format import model_from_json, model_to_json
+from dynamics.model.mass_check import check_mass_matrix
+from dynamics.model.table import model_table
 from dynamics.model.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
 from dynamics.model.validation import finite_array
 
@@ -74,8 +77,6 @@ class RigidBodyModel:
         for array in (self.parent, self.coordinate):  # computing them is their check
             array.flags.writeable = False
         self._check_limits()
-        from dynamics.model.mass_check import check_mass_matrix
-
         check_mass_matrix(self)
 
     # --- the tree -------------------------------------------------------------------------------------
@@ -181,8 +182,6 @@ class RigidBodyModel:
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        from dynamics.model.table import model_table
-
         return model_table(self)
 
     def __repr__(self) -> str:
@@ -190,16 +189,12 @@ class RigidBodyModel:
 
     def to_json(self) -> str:
         """The model as JSON text; `from_json` gives the same floats back, bit for bit."""
-        from dynamics.model.json_format import model_to_json
-
         return model_to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> RigidBodyModel:
         """The model saved by `to_json`; JsonError when the text is none, ModelError when it cannot exist."""
-        from dynamics.model.json_format import model_from_json
-
-        return model_from_json(text)
+        return model_from_json(text, cls)
 
     # --- what others compute --------------------------------------------------------------------------
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dynamics.model.body import Body
-    from dynamics.model.model import RigidBodyModel
+from dynamics.model.body import Body
+from dynamics.model.tree import Robot, coordinate_indices
 
 HEADER = ("q", "joint", "kind", "link", "on", "mass", "centre of mass", "limits", "rate", "torque", "gear")
 UNITS = ("", "", "", "", "", "kg", "m", "rad, m", "1/s", "N m, N", "")
 
 
-def model_table(model: RigidBodyModel) -> str:
+def model_table(model: Robot) -> str:
     """One line per link, the coordinate first: an index of q, or "=" before one that is shared."""
-    rows = [row_of(body, int(k)) for body, k in zip(model.bodies, model.coordinate, strict=True)]
+    coordinates = coordinate_indices(model.bodies)
+    rows = [row_of(body, k) for body, k in zip(model.bodies, coordinates, strict=True)]
     mass = sum(body.mass for body in model.bodies)
     gravity = ", ".join(number(g) for g in model.gravity)
     title = (
-        f"{model.name or 'model'}: {model.n} coordinates, {model.link_count} links, {number(mass)} kg, "
+        f"{model.name or 'model'}: {max(coordinates) + 1} coordinates, {len(rows)} links, {number(mass)} kg, "
         f"gravity ({gravity}) m/s^2, rotors {model.rotors}"
     )
     lines = [title, *aligned([HEADER, UNITS, *rows])]

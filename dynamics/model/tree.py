@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
 
 from dynamics.errors import TreeError
 from dynamics.model.body import Body, Frame
+
+
+class Robot(Protocol):
+    """The fields of `RigidBodyModel` that checks and tables read before there is such a model."""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]: ...
+    @property
+    def gravity(self) -> np.ndarray: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def rotors(self) -> str: ...
+    @property
+    def frames(self) -> tuple[Frame, ...]: ...
 
 
 def check_unique(names: Iterable[str], what: str) -> None:

@@ -1,7 +1,9 @@
 """Where compiled code is kept, and that nobody else's numba is disturbed."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from numba.core import config
@@ -42,6 +44,20 @@ def test_code_is_cached_under_a_digest_of_the_sources_and_the_setting_of_numba_i
     assert kernel.source_digest() in found[2]
     assert found[2].startswith(str(tmp_path))
     assert list(tmp_path.rglob("*.nbi"))
+
+
+def test_an_edit_in_any_folder_of_the_package_changes_the_digest(tmp_path):
+    package = tmp_path / "dynamics"
+    shutil.copytree(Path(kernel.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
+    seen = [kernel.source_digest(package)]
+    assert seen == [kernel.source_digest()], "contents and relative paths count, not where the package lies"
+    for name in ("model/joint.py", "kernels/simd.py", "algorithms/rnea.py", "errors.py"):
+        with (package / name).open("a") as stream:
+            stream.write("# edited\n")
+        seen.append(kernel.source_digest(package))
+    (package / "model" / "joint.py").rename(package / "formats" / "joint.py")
+    seen.append(kernel.source_digest(package))
+    assert len(set(seen)) == len(seen)
 
 
 def test_folders_that_cannot_be_written_are_replaced_by_a_temporary_one(search_path, tmp_path):
