@@ -1,4 +1,8 @@
-"""The chain rule at the nodes: derivatives of quantities by leaves, in arrays stacked over both."""
+"""The chain rule at the nodes: first and second derivatives of quantities by the leaves of the graph.
+
+First derivatives are accumulated forward through the blocks, adjoints backward; second derivatives are those
+of the blocks, weighted with the adjoints and multiplied by first derivatives from both sides.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,24 @@ from trajopt.graph.block import Block, Pairs, Values
 from trajopt.graph.graph import Graph
 
 
-class Link(NamedTuple):
-    """Outputs of one block that stand in neighbouring rows and depend on the same source."""
+class Edge(NamedTuple):
+    """An edge of the graph: partial derivatives of outputs of one block by one of its inputs, the source.
+
+    Outputs that stand in neighbouring rows of D share an edge, so that they share a matrix product.
+    """
 
     outputs: tuple[str, ...]
     source: str
-    rows: slice
-    across: slice  # columns of a leaf, rows of anything else
+    rows: slice  # of the outputs in D
+    place: slice  # of the source: columns of D for a leaf, rows of D for anything else
     is_leaf: bool
 
-    def part(self, direct: Pairs, widths: Mapping[str, int], nodes: int) -> Array:
+    def partial(self, direct: Pairs, widths: Mapping[str, int], nodes: int) -> Array:
         """d outputs / d source, (nodes, rows, width); pairs that a block leaves out are zero."""
         parts = [direct.get((output, self.source)) for output in self.outputs]
         if len(parts) == 1 and parts[0] is not None:
             return parts[0]
-        width = self.across.stop - self.across.start
+        width = self.place.stop - self.place.start
         shapes = ((nodes, widths[output], width) for output in self.outputs)
         return np.concatenate(
             [np.zeros(s) if part is None else part for part, s in zip(parts, shapes, strict=True)], axis=1
@@ -37,12 +44,15 @@ class Link(NamedTuple):
 class ChainRule:
     """Derivatives of the `bounded` and `minimized` quantities of a graph by the stacked `leaves`.
 
-    With u the direct inputs of a block, z the leaves and D the Jacobian of all quantities by z,
+    With y = f(u) a block, z the leaves, D = d(all quantities)/dz and lambda the adjoints, at every node
 
-        D_y = sum_u (dy/du) D_u,        H = sum over blocks of D_u' curvature D_w.
+        D_y = sum_u (dy/du) D_u                                       forward, in the order of the blocks
+        lambda_u = sum_y (dy/du)' lambda_y                            backward
+        H = sum over blocks of sum_uw D_u' [d^2 (lambda_y . y) / du dw] D_w
 
     rows : quantity -> its rows of D, bounded quantities (leaves among them too) first, then minimized ones
     columns : leaf -> its columns of D
+    used_count : rows of the bounded and minimized quantities; those of all others follow
     """
 
     def __init__(
@@ -62,7 +72,7 @@ class ChainRule:
         self.width = max((place.stop for place in self.columns.values()), default=0)
         self._position = {leaf: place for place, leaf in enumerate(leaves)}
         self._identities = [name for name in self.used if name in graph.leaves]
-        self._links = [list(self._links_of(block)) for block in graph.blocks]
+        self._edges = [list(self._edges_of(block)) for block in graph.blocks]
 
     def direct_pairs(self) -> set[tuple[str, str]]:
         """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
@@ -79,76 +89,76 @@ class ChainRule:
         D = np.zeros((nodes, self.row_count, self.width), dtype)
         for leaf in self._identities:
             D[:, self.rows[leaf], self.columns[leaf]] = np.eye(self.graph.width[leaf])
-        for direct, links in zip(partials, self._links, strict=True):
-            for link in links:
-                part = link.part(direct, self.graph.width, nodes)
-                if link.is_leaf:
-                    increase(D[:, link.rows, link.across], part)
+        for direct, edges in zip(partials, self._edges, strict=True):
+            for edge in edges:
+                part = edge.partial(direct, self.graph.width, nodes)
+                if edge.is_leaf:
+                    increase(D[:, edge.rows, edge.place], part)
                 else:
-                    increase(D[:, link.rows], np.matmul(part, D[:, link.across]))
+                    increase(D[:, edge.rows], np.matmul(part, D[:, edge.place]))
         return D
 
     def adjoints(self, partials: Sequence[Pairs], used: Array) -> Array:
-        """Adjoints (K, row_count) of all quantities from those of the used ones (reverse sweep).
+        """Adjoints (K, row_count) of all quantities from those of the used ones, (K, used_count).
 
-        Those of leaves are not carried back: D gives them in one product.
+        The adjoints of leaves are left out: D' times those of the used quantities gives them in one product.
         """
-        bar = np.zeros((used.shape[0], self.row_count))
-        bar[:, : self.used_count] = used
-        for direct, links in zip(reversed(partials), reversed(self._links), strict=True):
-            for link in links:
-                if not link.is_leaf:
-                    part = link.part(direct, self.graph.width, len(bar))
-                    increase(bar[:, link.across], np.matmul(bar[:, None, link.rows], part)[:, 0])
-        return bar
+        adjoints = np.zeros((used.shape[0], self.row_count))
+        adjoints[:, : self.used_count] = used
+        for direct, edges in zip(reversed(partials), reversed(self._edges), strict=True):
+            for edge in edges:
+                if not edge.is_leaf:
+                    part = edge.partial(direct, self.graph.width, len(adjoints))
+                    increase(adjoints[:, edge.place], np.matmul(adjoints[:, None, edge.rows], part)[:, 0])
+        return adjoints
 
-    def hessian(self, u: Values, D: Array, bar: Array, into: Pairs) -> Array | None:
-        """d^2 sum(bar . quantity) / dz dz', with `bar` from `adjoints`, in two parts that add up.
+    def hessian(self, u: Values, D: Array, adjoints: Array, into: Pairs) -> Array | None:
+        """H, with the adjoints that `adjoints` gives, in two parts of which it is the sum.
 
-        What blocks say of leaves is added to (leaf, leaf) -> (K, width, width): pairs of one leaf are full
-        symmetric matrices, pairs of two leaves stand once, in the order of the leaves; pairs that are no keys
-        are not wanted. What comes through other quantities is returned as symmetric matrices of all leaves,
-        (K, width, width), or None.
+        into : (leaf, leaf) -> (K, width, width), to which second derivatives of blocks by their leaves are
+            added: symmetric matrices for pairs of one leaf; pairs of two leaves stand once, in the order of
+            the leaves. Pairs that are no keys are left out.
+        returned : the part through other quantities, symmetric (K, width, width) over all leaves, or None
         """
-        turned: dict[str, Array] = {}  # by quantity u: sum over w of curvature(u, w) D_w
+        half: dict[str, Array] = {}  # u -> sum over w of [d^2 (lambda . y) / du dw] D_w, (K, m_u, width)
         for block in self.graph.second_order_blocks:
-            mine = {name: np.ascontiguousarray(bar[:, self.rows[name]]) for name in block.outputs}
-            for (first, second), part in block.curvature(u, mine).items():
+            weights = {name: np.ascontiguousarray(adjoints[:, self.rows[name]]) for name in block.outputs}
+            for (first, second), part in block.curvature(u, weights).items():
                 if first in self.graph.leaves and second in self.graph.leaves:
-                    self._add_leaves(into, first, second, part)
+                    self._add_pair(into, first, second, part)
                     continue
-                self._turn(turned, first, second, part, D)
+                self._multiply(half, first, second, part, D)
                 if first != second:
-                    self._turn(turned, second, first, part.transpose(0, 2, 1), D)
-        return self._through(turned, D) if turned else None
+                    self._multiply(half, second, first, part.transpose(0, 2, 1), D)
+        return self._product(half, D) if half else None
 
-    def _turn(self, turned: dict[str, Array], first: str, second: str, part: Array, D: Array) -> None:
-        """Add part @ D of the second quantity."""
+    def _multiply(self, half: dict[str, Array], first: str, second: str, part: Array, D: Array) -> None:
+        """Add [d^2 / d first d second] D_second to the half product of the first."""
         if second in self.graph.leaves:
-            mine = turned.setdefault(first, np.zeros((*part.shape[:2], self.width)))
-            increase(mine[:, :, self.columns[second]], part)
+            total = half.setdefault(first, np.zeros((*part.shape[:2], self.width)))
+            increase(total[:, :, self.columns[second]], part)
             return
         product = np.matmul(part, D[:, self.rows[second]])
-        turned[first] = turned[first] + product if first in turned else product
+        half[first] = half[first] + product if first in half else product
 
-    def _add_leaves(self, into: Pairs, first: str, second: str, part: Array) -> None:
+    def _add_pair(self, into: Pairs, first: str, second: str, part: Array) -> None:
         if self._position[first] > self._position[second]:
             first, second, part = second, first, part.transpose(0, 2, 1)
         if (first, second) in into:
             increase(into[first, second], part)
 
-    def _through(self, turned: dict[str, Array], D: Array) -> Array:
-        """sum over quantities u of D_u' turned_u; for a leaf, D_u is the identity."""
-        inner = [name for name in turned if name not in self.graph.leaves]
+    def _product(self, half: dict[str, Array], D: Array) -> Array:
+        """sum over u of D_u' half_u; for a leaf, D_u is the identity."""
+        inner = [name for name in half if name not in self.graph.leaves]
         left = np.concatenate([D[:, self.rows[name]] for name in inner], axis=1)
-        right = np.concatenate([turned[name] for name in inner], axis=1)
+        right = np.concatenate([half[name] for name in inner], axis=1)
         total = np.matmul(left.transpose(0, 2, 1), right)
-        for name in turned.keys() - set(inner):
-            increase(total[:, self.columns[name]], turned[name])
+        for name in half.keys() - set(inner):
+            increase(total[:, self.columns[name]], half[name])
         return total
 
-    def _links_of(self, block: Block) -> Iterable[Link]:
-        """The pairs of a block, those of neighbouring outputs with one source together."""
+    def _edges_of(self, block: Block) -> Iterable[Edge]:
+        """The edges into a block, neighbouring outputs with the same source in one."""
         by_source: dict[str, list[str]] = {}
         for output, source in block.pattern():
             by_source.setdefault(source, []).append(output)
@@ -159,8 +169,8 @@ class ChainRule:
             for _, run in groupby(zip(gaps, outputs, strict=True), key=lambda pair: pair[0]):
                 names = tuple(name for _, name in run)
                 rows = slice(self.rows[names[0]].start, self.rows[names[-1]].stop)
-                across = self.columns[source] if is_leaf else self.rows[source]
-                yield Link(names, source, rows, across, is_leaf)
+                place = self.columns[source] if is_leaf else self.rows[source]
+                yield Edge(names, source, rows, place, is_leaf)
 
 
 def increase(view: Array, part: Array) -> None:

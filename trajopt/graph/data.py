@@ -1,4 +1,4 @@
-"""Measured or planned curves as quantities of nodes: what tracking compares a motion with."""
+"""Given curves (measured or planned) as quantities at nodes, for terms that compare a motion with them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str) -> Data:
 
 
 class DataBlock:
-    """y = d(t), or d(t / T) for data over progress, with the derivatives of the spline through the data."""
+    """y = d(t), or y = d(t / T) for data over progress, d the cubic spline through it, (K, width)."""
 
     derivatives_are_tested = True
 

@@ -1,4 +1,4 @@
-"""Arithmetic blocks: squares, products with the duration, renaming."""
+"""Arithmetic blocks: squares, weighted sums, products with the duration, renaming."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Square:
 
 
 class SquareTimesDuration:
-    """y_i = T u_i^2: the integrand of a squared term in one step, with T the duration of the node's arc."""
+    """y_i = T u_i^2: `Square` and `TimesDuration` in one, with T the duration of the node's arc."""
 
     derivatives_are_tested = True
 
@@ -83,7 +83,7 @@ class SquareTimesDuration:
 
 
 class Renamed:
-    """y = u under another name: how a term's value becomes the load on a link."""
+    """y = u: passes a quantity on under another name, the value of a term as the load on a link."""
 
     derivatives_are_tested = True
 
@@ -114,7 +114,7 @@ class Renamed:
 
 
 class TimesDuration:
-    """y = T u, with T the duration of the node's arc: the integrand of an integral over normalised time."""
+    """y = T u, with T the duration of the node's arc: what is integrated over normalised time, 0 to 1."""
 
     derivatives_are_tested = True
     DURATION = "arc_duration"
@@ -153,7 +153,7 @@ class TimesDuration:
 
 
 class WeightedSum:
-    """y = sum_u c_u * u, component by component."""
+    """y = sum_u c_u * u, with one factor per component."""
 
     derivatives_are_tested = True
 

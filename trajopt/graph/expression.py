@@ -14,7 +14,10 @@ from trajopt.graph.block import Pairs, SymbolicBlock, Values
 
 
 class ExpressionBlock:
-    """Functions y = f(u) at K nodes, with exact sparse partials and curvature from one trace."""
+    """y = f(u) as CasADi expressions, evaluated at K nodes at once.
+
+    First and second derivatives come from CasADi's automatic differentiation, exact and with their sparsity.
+    """
 
     def __init__(self, symbols: Mapping[str, Any], expressions: Mapping[str, Any]) -> None:
         self._symbols, self._expressions = dict(symbols), dict(expressions)
@@ -24,7 +27,7 @@ class ExpressionBlock:
         self._size, self._height = sum(self.inputs.values()), sum(self.outputs.values())
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs as expressions of other symbols, for `fusion`."""
+        """y as expressions of other symbols u; `fusion` joins blocks by it."""
         import casadi
 
         function = casadi.Function("terms", list(self._symbols.values()), list(self._expressions.values()))
@@ -109,7 +112,7 @@ class ExpressionBlock:
 
 @dataclass(frozen=True, eq=False)
 class _Functions:
-    """What an expression block evaluates, and which entries of partials and curvature the trace left."""
+    """The compiled functions of an expression block and the sparsity of its derivatives."""
 
     value: _Mapped
     jacobian: _Mapped
@@ -175,7 +178,7 @@ def expression_of(value: Any) -> Any:
 
 
 def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:
-    """Blocks that give `expressions`, in the order of use, as one with the `wanted` among their outputs."""
+    """One block for several in their order of evaluation, with the `wanted` among their outputs."""
     computed = [name for block in blocks for name in block.outputs]
     inputs = dict.fromkeys(name for block in blocks for name in block.inputs if name not in computed)
     symbols = {name: symbol(name, widths[name]) for name in inputs}
@@ -199,7 +202,7 @@ def contains_nan(expression: Any) -> bool:
 
 
 def _structure(matrix: Any) -> Array:
-    """Where a CasADi matrix has entries."""
+    """Structural sparsity of a CasADi matrix, boolean."""
     found = np.zeros(matrix.shape, dtype=bool)
     found[tuple(np.array(places, dtype=np.int64) for places in matrix.sparsity().get_triplet())] = True
     return found

@@ -1,7 +1,7 @@
-"""Traced terms that follow from the same quantities, as one block: one call where there were many.
+"""Fusion: traced terms that share inputs become one block, so that one call evaluates them all.
 
-Terms are small: at a hundred nodes calling one costs more than computing it. What is fused is computed from
-the same expressions, so only rounding can differ.
+Terms are small: at a hundred nodes the call of one costs more than its arithmetic. The fused block computes
+the same expressions, so that values differ by rounding only.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from trajopt.graph.leaves import CLOCK_LEAVES
 
 
 def fused(graph: Graph, used: Iterable[str]) -> Graph:
-    """The graph with traced terms, and the arithmetic between them, joined wherever they share an input.
+    """The graph with traced terms, and the arithmetic blocks between them, joined where they share an input.
 
-    Of what is joined only the `used` quantities and the inputs of other blocks remain outputs.
+    A fused block keeps as outputs the `used` quantities and the inputs of other blocks.
     """
     blocks: list[Block] = []
     for cluster in _clusters(graph):
@@ -27,14 +27,15 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
         if len(cluster) == 1:
             blocks += cluster
         elif any(isinstance(block, ExpressionBlock) for block in cluster):
-            blocks.append(joined(cluster, graph.width, wanted))
+            symbolic = [block for block in cluster if isinstance(block, SymbolicBlock)]
+            blocks.append(joined(symbolic, graph.width, wanted))
         else:
-            blocks += _squares_in_one_step(cluster, wanted)
+            blocks += _with_fused_squares(cluster, wanted)
     return Graph(graph.leaves, blocks)
 
 
-def _squares_in_one_step(cluster: list[Block], wanted: set[str]) -> list[Block]:
-    """T u^2 where only that, and not u^2 itself, is wanted; without CasADi, complex numbers welcome."""
+def _with_fused_squares(cluster: list[Block], wanted: set[str]) -> list[Block]:
+    """T u^2 as one block where u^2 itself is not wanted; no CasADi, so that complex steps go through."""
     sources = [name for block in cluster for name in block.inputs]
     squares = {block.target: block for block in cluster if isinstance(block, Square)}
     found: list[Block] = []
@@ -49,8 +50,11 @@ def _squares_in_one_step(cluster: list[Block], wanted: set[str]) -> list[Block]:
 
 
 def _clusters(graph: Graph) -> list[list[Block]]:
-    """Blocks that can be joined, together; every other block alone."""
-    depth = dict.fromkeys(graph.leaves, 0)  # how many opaque blocks lie before a quantity
+    """Symbolic blocks that share a quantity, together; every other block alone.
+
+    Blocks with an opaque one between them are kept apart, as the order of evaluation would break.
+    """
+    depth = dict.fromkeys(graph.leaves, 0)  # quantity -> opaque blocks on the longest way to it
     clusters: list[list[Block]] = []
     of: dict[tuple[int, str], list[Block]] = {}  # by depth and quantity
     for block in graph.blocks:
@@ -61,7 +65,7 @@ def _clusters(graph: Graph) -> list[list[Block]]:
             continue
         depth.update(dict.fromkeys(block.outputs, deepest))
         linked = [(deepest, name) for name in (*block.inputs, *block.outputs) if name not in CLOCK_LEAVES]
-        met = _different(of[link] for link in linked if link in of)
+        met = _distinct(of[link] for link in linked if link in of)
         mine = [*(other for found in met for other in found), block]
         clusters = [cluster for cluster in clusters if not any(cluster is found for found in met)]
         of.update({link: mine for link, cluster in of.items() if any(cluster is found for found in met)})
@@ -70,7 +74,7 @@ def _clusters(graph: Graph) -> list[list[Block]]:
     return clusters
 
 
-def _different(clusters: Iterable[list[Block]]) -> list[list[Block]]:
+def _distinct(clusters: Iterable[list[Block]]) -> list[list[Block]]:
     found: list[list[Block]] = []
     for cluster in clusters:
         if not any(cluster is other for other in found):

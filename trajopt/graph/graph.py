@@ -1,4 +1,4 @@
-"""Composition of blocks: an order in which everything is known before it is used, and who depends on what."""
+"""The graph of blocks: their order of evaluation and the structural sparsity of derivatives by leaves."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Graph:
         return total
 
     def leaf_pattern(self, quantity: str) -> Values:
-        """The same for one quantity, which may be a leaf itself."""
+        """leaf -> where the derivative of one quantity may differ from zero; a leaf has the identity."""
         if quantity in self.leaves:
             return {quantity: np.eye(self.width[quantity], dtype=bool)}
         return self.jacobian_pattern.get(quantity, {})

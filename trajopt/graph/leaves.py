@@ -1,19 +1,17 @@
-"""Leaves of the graph: quantities at a node that come straight from the unknowns, by name and order."""
+"""Leaves of the graph: quantities at a node that follow from the unknowns alone, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SPLINE_LEAVES = ("q", "v", "a", "jerk")
-
-
-CLOCK_LEAVES = ("t", "duration", "arc_duration")
+SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
+CLOCK_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion, of the node's arc
 
 
 @dataclass(frozen=True)
 class SplineLeaf:
-    """A leaf that is the derivative of this order of some of the curves of a trajectory."""
+    """A leaf that is a derivative by time of curves of the trajectory: their columns and the order."""
 
     order: int
     curves: slice
@@ -25,7 +23,7 @@ def extra_leaf(name: str) -> str:
 
 
 def spline_leaves(n: int, extras: Mapping[str, int]) -> dict[str, SplineLeaf]:
-    """Joint positions and their derivatives, then the values of extra curves (name -> width)."""
+    """Leaf -> its curves and order: the joints' leaves, then those of the extra curves (name -> width)."""
     leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
     cursor = n
     for name, width in extras.items():

@@ -1,4 +1,4 @@
-"""What messages call quantities and their components: `term 'power', component knee`."""
+"""Keys of quantities that follow from others (`term:power`, `tau dt`) and what messages call them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ _PREFIX = "term:"
 _INTEGRAND = " dt"
 
 
+def own_term(name: str) -> str:
+    """The key of the value of a user's term."""
+    return f"{_PREFIX}{name}"
+
+
+def integrand(quantity: str) -> str:
+    """The key of T * quantity, whose quadrature over normalised time is the integral over time."""
+    return f"{quantity}{_INTEGRAND}"
+
+
 def bare(quantity: str) -> str:
-    """The quantity of which an integrand is one, else the quantity itself."""
+    """The quantity without the mark of an integrand: "tau" of "tau dt" and of "tau"."""
     return quantity.removesuffix(_INTEGRAND)
 
 
 def term_of(quantity: str) -> str:
-    """`term 'power'` for a term of one's own and its integrand, `'tau'` for anything else."""
+    """What messages call a quantity: `term 'power'` for a user's term and its integrand, else `'tau'`."""
     name = bare(quantity)
     return f"term '{name[len(_PREFIX) :]}'" if name.startswith(_PREFIX) else f"'{name}'"
 
 
 def entry(quantity: str, component: int, width: int, components: Callable[[str, int], list[str]]) -> str:
-    """A component by its name, a scalar by its own."""
+    """What messages call a component: `term 'power', component knee`; `components` gives the names."""
     label = components(quantity, width)[component]
     return f"{term_of(quantity)}, component {label}" if label else term_of(quantity)

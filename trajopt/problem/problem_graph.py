@@ -10,7 +10,7 @@ from trajopt.graph.block import Block
 from trajopt.graph.elementary import Renamed, TimesDuration
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import CLOCK_LEAVES, parameter_leaf, spline_leaves
-from trajopt.graph.names import term_of
+from trajopt.graph.names import integrand, term_of
 from trajopt.problem.dynamics_check import block_of
 from trajopt.problem.problem import Problem
 
@@ -79,4 +79,4 @@ def _inputs(blocks: Mapping[str, Block]) -> set[str]:
 
 def integrand_of(term: Any) -> str:
     """The key of T * term, whose quadrature over normalised time is the integral of the term."""
-    return f"{term.quantity} dt"
+    return integrand(term.quantity)

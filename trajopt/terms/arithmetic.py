@@ -1,4 +1,4 @@
-"""Sums, differences and multiples of terms, which are terms again."""
+"""Arithmetic of terms: sums, differences, multiples and squares of terms are terms again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from trajopt.graph.elementary import Square, WeightedSum
 
 
 class Arithmetic:
-    """What makes a class a term that can be added, scaled and squared."""
+    """Base class that gives a term the operators + - * / and ** 2."""
 
     __array_ufunc__ = None  # NumPy numbers leave the multiplication to the term
 
-    def __pow__(self, exponent: int) -> Any:
-
+    def __pow__(self, exponent: int) -> Squared:
         return squared(self, exponent)
 
     def __mul__(self, factor: Any) -> Combination:
@@ -46,7 +45,7 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Combination(Arithmetic):
-    """sum_i factor_i * term_i, factors being numbers or one number per component."""
+    """y = sum_i factor_i * term_i, terms of one width m; a factor is a number or one per component, (m,)."""
 
     parts: tuple[tuple[float | tuple[float, ...], Any], ...]
 
@@ -100,7 +99,7 @@ def _spelled(factor: float | tuple[float, ...]) -> str:
 
 @dataclass(frozen=True)
 class Squared(Arithmetic):
-    """The squares of a term's components."""
+    """y_i = u_i^2, the squares of the components of a term `base`, (m,)."""
 
     base: Any
 
@@ -123,7 +122,7 @@ class Squared(Arithmetic):
 
 
 def squared(base: Any, exponent: int) -> Squared:
-    """Terms know the power 2; anything else is written inside an expression term."""
+    """The square of a term; OptionError for another exponent, which is written inside a traced term."""
     if exponent != 2:
         raise OptionError(
             f"a term was raised to the power {exponent!r}: only 2 is built in, write others inside @term"

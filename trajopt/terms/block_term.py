@@ -1,4 +1,4 @@
-"""A NumPy class as a term: for what plain expressions cannot say, or say too slowly."""
+"""Terms whose value and derivatives a user's class computes with NumPy, without tracing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
 from trajopt.graph.full_patterns import completed
-from trajopt.graph.names import term_of
+from trajopt.graph.names import own_term, term_of
 from trajopt.terms.arithmetic import Arithmetic
 
 
 @dataclass(frozen=True, eq=False)
 class BlockTerm(Arithmetic):
-    """One output of a block of one's own; see `block_term`."""
+    """One output of a user's block; see `block_term`."""
 
     block: Block
     output: str
@@ -26,7 +26,7 @@ class BlockTerm(Arithmetic):
 
     @property
     def quantity(self) -> str:
-        return f"term:{self.name}"
+        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         for quantity, width in self.block.inputs.items():
@@ -41,12 +41,13 @@ class BlockTerm(Arithmetic):
 
 
 def block_term(block: Any, output: str | None = None, name: str | None = None) -> BlockTerm:
-    """Make a term of a block: an object with inputs, outputs, value, partials and, if it can, the rest.
+    """Make a term of a block y = f(u): an object with inputs, outputs, value, partials, and optionally more.
 
-        inputs, outputs    quantity -> width; outputs may have names of one's own
+        inputs, outputs    quantity -> width; inputs are quantities of the problem
         value(u)           {output: (K, m)} from u[input] (K, width), K nodes at once
         partials(u)        {(output, input): (K, m, width)}; a pair left out is zero
-        curvature(u, w)    {(input, input'): (K, width, width')} of sum w . output, each unordered pair once;
+        curvature(u, w)    {(input, input'): (K, width, width')}, second derivatives of sum w . y with the
+                           adjoints w {output: (K, m)}, each unordered pair of inputs once;
                            without it a solve falls back to L-BFGS, and says so
         pattern(), curvature_pattern()    where derivatives may differ from zero; full when left out
 
@@ -70,7 +71,7 @@ def block_term(block: Any, output: str | None = None, name: str | None = None) -
 
 
 class Output:
-    """One output of a block under the term's name, so that two blocks never collide."""
+    """A block with one output of another block, under the name of the term."""
 
     def __init__(self, block: Block, output: str, target: str) -> None:
         self.block, self.output, self.target = block, output, target
@@ -97,7 +98,7 @@ class Output:
 
 
 class SecondOrderOutput(Output):
-    """The same with second derivatives; the outputs that are not used get zero adjoints."""
+    """The same with second derivatives; the adjoints of the other outputs are zero."""
 
     block: SecondOrderBlock
 

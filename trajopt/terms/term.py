@@ -1,4 +1,4 @@
-"""Terms: what a problem minimizes or bounds. A term names one quantity of the graph and how to compute it."""
+"""Ready terms (`q`, `tau`, `position("foot")` ...) and terms traced from a user's function."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import Any, overload
 
 from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import described
+from trajopt.graph.names import own_term
 from trajopt.terms.arithmetic import Arithmetic
 
 
 @dataclass(frozen=True)
 class Quantity(Arithmetic):
-    """A leaf, or an output of the dynamics, taken as it is."""
+    """A term that is a quantity of the problem as it is: a leaf or an output of the dynamics."""
 
     quantity: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.description)  # for `trajopt.tau?` in notebooks
 
     @property
     def name(self) -> str:
@@ -23,7 +27,7 @@ class Quantity(Arithmetic):
 
     @property
     def description(self) -> str:
-        """Meaning, shape and unit."""
+        """Meaning, shape and unit: "joint positions, (n,), rad or m"."""
         return described(self.quantity)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
@@ -32,9 +36,9 @@ class Quantity(Arithmetic):
 
 @dataclass(frozen=True)
 class ExpressionTerm(Arithmetic):
-    """A user's function of node quantities, traced once into CasADi; see `trajopt.term`.
+    """A term y = f(quantities of a node), f a user's function that is traced once; see `trajopt.term`.
 
-    components : what reports call the components, nothing where they are counted or are the joints'
+    components : names of the components; empty: the joints' names if there is one for each, or numbers
     """
 
     function: Callable[[Any], Any]
@@ -43,7 +47,7 @@ class ExpressionTerm(Arithmetic):
 
     @property
     def quantity(self) -> str:
-        return f"term:{self.name}"
+        return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         from trajopt.graph.trace import trace
@@ -56,12 +60,16 @@ def term(function: Callable[[Any], Any]) -> ExpressionTerm: ...
 @overload
 def term(*, components: Sequence[str]) -> Callable[[Callable[[Any], Any]], ExpressionTerm]: ...
 def term(function: Callable[[Any], Any] | None = None, *, components: Sequence[str] = ()) -> Any:
-    """Make a term of a plain function of a node: `node.t q v a tau wrench("knee") position("foot") ...`.
+    """Make a term y = f(node), (m,), of a function of the quantities of one node.
 
-    The function is called once with CasADi symbols, each a column; it returns an expression, whose exact
-    sparse first and second derivatives follow. Use plain arithmetic and casadi functions, and no Python `if`
-    on values. The term's name in every report is the function's; `@term(components=["x", "y"])` names its
-    components there too, which otherwise are called like the joints, if there is one for each, or counted.
+        node.t, node.q, node.v, node.tau ...                  columns of 1, n, n, n components
+        node.wrench("knee"), node.position("foot") ...        (6,), (3,); `problem.quantities` has them all
+        node.parameter("load"), node.extra("force"), node.data("measured")     what the problem defines
+
+    The function is called once with columns of CasADi symbols and returns an expression or a list of them.
+    Exact sparse first and second derivatives follow by automatic differentiation. Use arithmetic, NumPy and
+    casadi functions, and no Python `if` on values. Reports call the term by the function's name and its
+    components by `components`, else by the joints' names if there is one for each, or by numbers.
     """
     if function is None:
         return lambda decorated: ExpressionTerm(decorated, _name_of(decorated), tuple(components))
@@ -73,25 +81,26 @@ def _name_of(function: Callable[[Any], Any]) -> str:
 
 
 def wrench(joint: str) -> Quantity:
-    """What a joint transmits to its link, [moment; force] in link axes about the joint's origin, (6,)."""
+    """What a joint transmits to its link, (6,): [moment; force], N m and N, link axes, about its origin."""
     return Quantity(f"wrench:{joint}")
 
 
 def position(link: str) -> Quantity:
-    """Position of a link frame's origin in world axes, (3,) metres."""
+    """Origin of a link or frame, (3,) m, world axes."""
     return Quantity(f"position:{link}")
 
 
 def parameter(name: str) -> Quantity:
-    """A constant unknown of the problem."""
+    """A constant unknown of the problem, defined by `Problem.parameter`."""
     return Quantity(f"parameter:{name}")
 
 
-t = Quantity("t")  # seconds since the start
-duration = Quantity("duration")  # seconds, the whole motion
-q = Quantity("q")  # joint positions, rad or m
-v = Quantity("v")  # joint velocities
-a = Quantity("a")  # joint accelerations
-jerk = Quantity("jerk")  # third derivatives
-tau = Quantity("tau")  # joint torques and forces, N m or N
-base_wrench = Quantity("base_wrench")  # what the ground supplies, [moment; force] about the world origin
+# Meaning, shape and unit of each: `trajopt.q.description`, or `graph/declared_quantities.py`.
+t = Quantity("t")
+duration = Quantity("duration")
+q = Quantity("q")
+v = Quantity("v")
+a = Quantity("a")
+jerk = Quantity("jerk")
+tau = Quantity("tau")
+base_wrench = Quantity("base_wrench")
