@@ -60,7 +60,7 @@ def parts_of(name: str) -> dict[str, Any]:
             taken[i] = time.perf_counter() - began
     columns = np.quantile(1e6 * seconds, 0.02, axis=0)
     sizes = {
-        "nodes": nlp.leaf_map.nodes,
+        "nodes": nlp.unknowns.nodes.count,
         "unknowns": nlp.variable_count,
         "rows": nlp.row_count,
         "entries of J": nlp.jacobian_rows.size,

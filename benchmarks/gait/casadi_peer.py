@@ -94,7 +94,7 @@ class Program:
         for cost, use in zip(problem.costs, nlp.objectives, strict=True):
             weights = casadi.DM(use.node_weights * use.weight * (duration if cost.over.integrates else 1.0))
             objective += casadi.dot(weights, casadi.sum1(at[cost.term.quantity]).T)
-        rows = [sparse_matrix(nlp.linear.A) @ self.y + casadi.DM(nlp.linear.b)] if nlp.linear.b.size else []
+        rows = [sparse_matrix(nlp.linear.A) @ self.y + casadi.DM(nlp.linear.b)] if nlp.linear.count else []
         for group in nlp.groups:
             together = at[group.quantity] @ sparse_matrix(group.weights).T  # (width, rows)
             rows.append(casadi.vec(together)[np.flatnonzero(group.kept).tolist()])

@@ -81,11 +81,11 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     if own is None or lower is None or upper is None or own.size != nlp.row_count:
         return []
     labels = Labels(solution.problem, nlp, point.y)
-    rows = np.where(np.arange(nlp.row_count) < nlp.linear.b.size, own, 0.0)
+    rows = np.where(np.arange(nlp.row_count) < nlp.linear.count, own, 0.0)
     scaled = np.abs(np.concatenate([rows, upper - lower]))
     sizes = scaled / (labels.units * nlp.objective_scale)
     places: dict[tuple[str, str], list[int]] = {}
-    for index in [*range(nlp.linear.b.size), *range(nlp.row_count, sizes.size)]:
+    for index in [*range(nlp.linear.count), *range(nlp.row_count, sizes.size)]:
         places.setdefault((labels.limits[index], labels.components[index]), []).append(index)
     found = []
     for (name, component), indices in places.items():

@@ -14,11 +14,13 @@ import numpy as np
 
 from trajopt.atomic_file import unreadable, whole_file
 from trajopt.errors import SolutionFileError
+from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
+from trajopt.transcription.row_labels import continuity_name
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -191,8 +193,9 @@ def _check_fits(solution: Solution, problem: Problem, source: Any) -> None:
             f"{source} moves the joints ({', '.join(solution.joint_names)}) but the problem has "
             f"({', '.join(names)}): pass the problem that was solved"
         )
-    limits = {use.name for use in (*problem.constraints, *problem.periodicities)}
-    unknown = [name for name in solution.multipliers if name not in limits and "continuity" not in name]
+    conditions = {condition.name for condition in (*problem.constraints, *problem.periodicities)}
+    conditions |= {continuity_name(quantity) for quantity in SPLINE_LEAVES}
+    unknown = [name for name in solution.multipliers if name not in conditions]
     if unknown:
         raise SolutionFileError(
             f"{source} was solved under '{unknown[0]}', which the problem does not have: "

@@ -32,12 +32,12 @@ class Elimination:
         return x[self.free]
 
 
-def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: Array) -> Elimination:
+def eliminate(A: sparse.csr_array, b: Array, labels: Sequence[object], last_resort: Array) -> Elimination:
     """Solve A x = b for as many unknowns as A has independent rows.
 
     Gauss-Jordan with the largest remaining entry of each row as pivot. Unknowns in `last_resort` (durations,
     whose bounds are better kept as bounds) are pivots only where a row has no other entry. A row that follows
-    from earlier ones is dropped; one that contradicts them raises DegreesOfFreedomError with all their names.
+    from earlier ones is dropped; one that contradicts them raises DegreesOfFreedomError with their labels.
     """
     size = A.shape[1]
     dense = A.toarray()
@@ -48,18 +48,18 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
     pivots: list[int] = []
     kept: list[int] = []
     for row in range(dense.shape[0]):
-        for earlier, pivot in zip(kept, pivots, strict=True):
-            factor = dense[row, pivot]
-            if factor != 0.0:
-                dense[row] -= factor * dense[earlier]
-                rhs[row] -= factor * rhs[earlier]
-                dense[row, pivot] = 0.0
+        # Kept rows vanish at each other's pivots, so that none changes the factor of another.
+        for i in np.flatnonzero(dense[row, pivots]):
+            factor = dense[row, pivots[i]]
+            dense[row] -= factor * dense[kept[i]]
+            rhs[row] -= factor * rhs[kept[i]]
+            dense[row, pivots[i]] = 0.0
         tiny = RANK_TOLERANCE * max(scale[row], 1.0)
         dense[row, np.abs(dense[row]) <= tiny] = 0.0
         if not dense[row].any():
             if abs(rhs[row]) > 1e3 * tiny:
                 partners = combined(A.toarray()[kept], A.toarray()[row], kept)
-                raise _contradiction(names[row], [names[i] for i in partners], abs(rhs[row]))
+                raise _contradiction(labels[row], [labels[i] for i in partners], abs(rhs[row]))
             continue
         magnitude = np.abs(dense[row])
         preferred = magnitude * preference
@@ -67,35 +67,36 @@ def eliminate(A: sparse.csr_array, b: Array, names: Sequence[str], last_resort: 
         value = dense[row, pivot]
         dense[row] /= value
         rhs[row] /= value
-        for earlier in kept:
-            factor = dense[earlier, pivot]
-            if factor != 0.0:
-                dense[earlier] -= factor * dense[row]
-                rhs[earlier] -= factor * rhs[row]
-                dense[earlier, pivot] = 0.0
+        earlier = np.array(kept, dtype=int)[np.flatnonzero(dense[kept, pivot])]
+        factors = dense[earlier, pivot]
+        dense[earlier] -= factors[:, None] * dense[row]
+        rhs[earlier] -= factors * rhs[row]
+        dense[earlier, pivot] = 0.0
         kept.append(row)
         pivots.append(pivot)
-    return _solved(dense[kept], rhs[kept], pivots)
+    return _solved(dense[kept], rhs[kept], np.array(pivots, dtype=int))
 
 
-def _solved(reduced: Array, rhs: Array, pivots: list[int]) -> Elimination:
-    """The elimination that rows (m, n) in reduced form say, each with a one at its pivot alone."""
+def _solved(reduced: Array, rhs: Array, pivots: Array) -> Elimination:
+    """Solve rows in reduced echelon form for their pivots.
+
+    reduced : (m, n), column pivots[i] is column i of the identity, so that row i reads
+        x[pivots[i]] = rhs[i] - reduced[i, free] x[free]
+    """
     size = reduced.shape[1]
     free = np.setdiff1d(np.arange(size), pivots)
     c = np.zeros(size)
-    N = sparse.lil_array((size, free.size))
-    N[free, np.arange(free.size)] = 1.0
-    if pivots:
-        c[pivots] = rhs
-        block = reduced[:, free]
-        rows, columns = np.nonzero(block)
-        N[np.asarray(pivots)[rows], columns] = -block[rows, columns]
-    return Elimination(N.tocsr(), c, free)
+    c[pivots] = rhs
+    others = -reduced[:, free]
+    row, column = np.nonzero(others)
+    places = np.concatenate([free, pivots[row]]), np.concatenate([np.arange(free.size), column])
+    values = np.concatenate([np.ones(free.size), others[row, column]])
+    return Elimination(sparse.coo_array((values, places), shape=(size, free.size)).tocsr(), c, free)
 
 
-def _contradiction(name: str, partners: Sequence[str], gap: float) -> DegreesOfFreedomError:
+def _contradiction(label: object, partners: Sequence[object], gap: float) -> DegreesOfFreedomError:
     return DegreesOfFreedomError(
-        f"the condition '{name}' contradicts {listed(partners)} by {gap:.3g}: drop one of the two where the "
+        f"the condition '{label}' contradicts {listed(partners)} by {gap:.3g}: drop one of the two where the "
         "same thing is fixed twice, else use more intervals or a higher degree"
     )
 
@@ -107,8 +108,8 @@ def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
     return [numbers[i] for i in heavy[np.argsort(-weights[heavy], kind="stable")]]
 
 
-def listed(names: Sequence[str]) -> str:
-    """At most four of some names, in quotes."""
-    different = list(dict.fromkeys(names))
+def listed(labels: Sequence[object]) -> str:
+    """At most four of some labels, in quotes."""
+    different = list(dict.fromkeys(map(str, labels)))
     more = f" and {len(different) - MOST_LISTED} more" if len(different) > MOST_LISTED else ""
-    return ", ".join(f"'{name}'" for name in different[:MOST_LISTED]) + more
+    return ", ".join(f"'{label}'" for label in different[:MOST_LISTED]) + more

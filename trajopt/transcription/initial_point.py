@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,9 +11,8 @@ from trajopt.errors import NotFiniteError, ShapeError
 from trajopt.problem.problem import Problem
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import END, START, NodeSet
-
-if TYPE_CHECKING:
-    from trajopt.transcription.nlp import NLP
+from trajopt.transcription.bounds import Bounds
+from trajopt.transcription.unknowns import Unknowns
 
 DURATIONS_TRIED = np.geomspace(0.05, 50.0, 31)  # seconds; robots and people move within these
 FALLBACK_DURATION = 1.0
@@ -59,19 +58,24 @@ def _guessed_values(problem: Problem, at: Array, curves: int) -> Array:
     return values
 
 
-def guessed_duration(problem: Problem, nlp: NLP, start: Array) -> Array:
-    """Give free durations the shortest tried value at which the rows are violated least."""
-    places = nlp.unknowns.durations
+def with_guessed_duration(
+    problem: Problem, unknowns: Unknowns, y: Array, bounds: Bounds, violation: Callable[[Array], float]
+) -> Array:
+    """Give free durations of y the shortest tried value at which the rows are violated least.
+
+    violation : y -> the largest violation of a row
+    """
+    places = unknowns.durations
     if problem.guessed_durations is not None or places.size == 0:
-        return start
-    best, least = start, np.inf
+        return y
+    best, least = y, np.inf
     for duration in DURATIONS_TRIED:
-        trial = start.copy()
-        trial[places] = np.clip(duration / places.size, nlp.lower[places], nlp.upper[places])
-        rows = nlp.rows(trial)
-        violation = np.maximum(nlp.row_lower - rows, rows - nlp.row_upper).max(initial=0.0)
-        if violation < least * (1.0 - 1e-6):
-            best, least = trial, max(violation, 0.0)
+        trial = y.copy()
+        trial[places] = duration / places.size
+        trial = bounds.clipped(trial)
+        now = violation(trial)
+        if now < least * (1.0 - 1e-6):
+            best, least = trial, now
         if least == 0.0:
             break
     return best

@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.graph.block import SecondOrderBlock
+from trajopt.graph.block import SecondOrderBlock, Values
+from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
 
-if TYPE_CHECKING:
-    from trajopt.transcription.nlp import NLP
+Names = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
 
 
-def culprit(nlp: NLP, y: Array) -> str:
-    """`term 'power', component knee, is nan at t = 0.12 s (node 7)`, or nothing when all is finite at y.
+def first_not_finite(graph: Graph, leaves: Values, names: Names) -> str:
+    """`term 'power', component knee, is nan at t = 0.12 s (node 7)`, or nothing when all is finite.
 
+    leaves : all leaves of the graph at the nodes, the time t among them
     Blocks are asked in the order of evaluation: values first, then partials, then curvature, so the first
     that is named is the cause of those that follow.
     """
     with np.errstate(all="ignore"):
-        return next(_findings(nlp, y), "")
+        return next(_findings(graph, leaves, names), "")
 
 
-def _findings(nlp: NLP, y: Array) -> Iterator[str]:
-    z = nlp.spline_map.leaf_values(nlp.unknowns.elimination.expand(y), set(nlp.graph.leaves))
-    times, width = z["t"][:, 0], nlp.graph.width
+def _findings(graph: Graph, leaves: Values, names: Names) -> Iterator[str]:
+    times = leaves["t"][:, 0]
 
     def label(quantity: str, component: int) -> str:
-        return entry(quantity, component, width[quantity], nlp.component_names)
+        return entry(quantity, component, graph.width[quantity], names)
 
     def place(node: int) -> str:
         return f"at t = {times[node]:.4g} s (node {node})"
 
-    u = nlp.graph.values(z)
-    for block in nlp.graph.blocks:
+    u = graph.values(leaves)
+    for block in graph.blocks:
         for name in block.outputs:
             values = u[name]
             for node, i in np.argwhere(~np.isfinite(values))[:1]:
                 yield f"{label(name, i)}, is {values[node, i]} {place(node)}"
-    for block in nlp.graph.blocks:
+    for block in graph.blocks:
         for (output, name), part in block.partials(u).items():
             for node, i, j in np.argwhere(~np.isfinite(part))[:1]:
                 yield (
                     f"the derivative of {label(output, i)} by {label(name, j)}, "
                     f"is {part[node, i, j]} {place(node)}"
                 )
-        if not (nlp.has_hessian and isinstance(block, SecondOrderBlock)):
+        if not (graph.has_curvature and isinstance(block, SecondOrderBlock)):
             continue
         ones = {name: np.ones_like(u[name]) for name in block.outputs}
         for (first, second), part in block.curvature(u, ones).items():

@@ -28,6 +28,7 @@ from trajopt.solvers.capabilities import without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
+from trajopt.transcription.row_labels import Label, RowLabel, unknown_label
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification.dependent_equations import sentences
 from trajopt.verification.elastic import Elastic, one_slack_for
@@ -163,7 +164,7 @@ def repeated_equations(solution: Solution) -> list[str]:
     nlp = transcribe(solution.problem)
     y = unknowns_of(solution.problem, nlp, solution)
     labels = Labels(solution.problem, nlp, y)
-    return sentences(nlp, y, lambda row: str(labels.place(row)))
+    return sentences(nlp, y, labels.name)
 
 
 def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
@@ -201,70 +202,53 @@ def changes(
 
 
 class Labels:
-    """Names, times and units of the rows and bounds of a problem, (m + n,) each."""
+    """What the rows and bounds of a program are called, when they hold and in which units, (m + n,) each.
+
+    limits, components, times : the constraint, its component, and the time of the node if there is one
+    units, parts : what a scaled excess of one is in the limit's unit, and as a part of the limit
+    """
 
     def __init__(self, problem: Problem, nlp: NLP, y: NDArray) -> None:
+        layout, free = nlp.unknowns.layout, nlp.unknowns.elimination.free
+        of_unknowns = (unknown_label(problem, layout, int(column)) for column in free)
+        self.labels: list[Label] = [*nlp.row_labels, *of_unknowns]
+        self.limits = [label.constraint for label in self.labels]
+        self.components = [label.component for label in self.labels]
         times = nlp.unknowns.node_times(y)
-        self.limits: list[str] = list(nlp.linear.names)
-        self.components: list[str] = [""] * len(self.limits)
-        self.times: list[float | None] = [None] * len(self.limits)
-        for group in nlp.groups:
-            labels = problem.component_names(group.quantity, group.lower.shape[1])
-            for row, component in zip(
-                *np.unravel_index(np.flatnonzero(group.kept), group.lower.shape), strict=True
-            ):
-                self.limits.append(group.name)
-                self.components.append(labels[component])
-                self.times.append(float(times[group.node[row]]))
-        self._add_bounds(problem, nlp)
-        #: what a scaled excess of one is in the limit's unit, and as a part of the limit
+        nodes = [label.node if isinstance(label, RowLabel) else None for label in self.labels]
+        self.times = [None if node is None else float(times[node]) for node in nodes]
         self.units = np.concatenate([1.0 / nlp.row_scale, np.ones(nlp.variable_count)])
         self.parts = np.ones(self.units.size)
         self._measure_velocities(problem, nlp, nlp.unknowns.curve(y).durations)
         self._measure_durations(nlp)
-        self._keys = [f"{a}|{b}" for a, b in zip(self.limits, self.components, strict=True)]
-
-    def _add_bounds(self, problem: Problem, nlp: NLP) -> None:
-        from trajopt.transcription.linear_rows import variable_bounds
-
-        names = variable_bounds(problem, nlp.spline_map)[2]
-        hull = [c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q"]
-        for x in nlp.unknowns.elimination.free:
-            name, joint, time = names[x], "", None
-            if x < nlp.spline_map.layout.control_point_count and name.startswith("control point"):
-                curve = name.partition(" of ")[2].partition(" in arc ")[0]
-                joint = curve if curve in problem.dynamics.joint_names else ""
-                name = (hull[0] if hull else name) if joint else f"bounds of {curve}"
-            self.limits.append(name)
-            self.components.append(joint)
-            self.times.append(time)
+        self._keys = list(zip(self.limits, self.components, strict=True))
 
     def _measure_velocities(self, problem: Problem, nlp: NLP, durations: NDArray) -> None:
         """Rows of velocity hulls are multiplied by the duration and bounded by zero."""
-        for constraint in problem.constraints:
-            if constraint.hold != "hull" or constraint.term.quantity != "v":
-                continue
-            for joint, low, high in zip(
-                problem.dynamics.joint_names, constraint.lower, constraint.upper, strict=True
-            ):
-                size = max((abs(bound) for bound in (low, high) if np.isfinite(bound)), default=1.0) or 1.0
-                for row, name in enumerate(nlp.linear.names):
-                    if name == f"{constraint.name} of {joint}":
-                        self.limits[row], self.components[row] = constraint.name, joint
-                        self.units[row] /= float(np.mean(durations))
-                        self.parts[row] = self.units[row] / size
+        limits = {c.name: c for c in problem.constraints if c.hold == "hull" and c.term.quantity == "v"}
+        joints = list(problem.dynamics.joint_names)
+        for row, label in enumerate(nlp.linear.labels):
+            if isinstance(label, RowLabel):
+                limit, joint = limits[label.constraint], joints.index(label.component)
+                sizes = np.abs([limit.lower[joint], limit.upper[joint]])
+                self.units[row] /= float(np.mean(durations))
+                self.parts[row] = self.units[row] / (sizes[np.isfinite(sizes)].max(initial=0.0) or 1.0)
 
     def _measure_durations(self, nlp: NLP) -> None:
-        for index in range(nlp.variable_count):
-            if self.limits[nlp.row_count + index].startswith("duration"):
-                bounds = [b for b in (nlp.lower[index], nlp.upper[index]) if np.isfinite(b) and b > 0.0]
-                self.parts[nlp.row_count + index] = 1.0 / max(bounds, default=1.0)
+        for place in nlp.unknowns.durations:
+            bounds = [b for b in (nlp.lower[place], nlp.upper[place]) if np.isfinite(b) and b > 0.0]
+            self.parts[nlp.row_count + place] = 1.0 / max(bounds, default=1.0)
+
+    def name(self, index: int) -> str:
+        """A row by its constraint, component and time, an unknown by its own label."""
+        label = self.labels[index]
+        return str(self.place(index) if isinstance(label, RowLabel) else label)
 
     def members(self, place: Place) -> NDArray:
         """All rows and bounds of a component of a limit, of all components where none is named."""
         if not place.component:
             return np.flatnonzero([limit == place.limit for limit in self.limits])
-        key = f"{place.limit}|{place.component}"
+        key = (place.limit, place.component)
         return np.flatnonzero([other == key for other in self._keys])
 
     def place(self, index: int) -> Place:
@@ -273,7 +257,7 @@ class Labels:
     def conflicts(self, over: NDArray) -> tuple[Conflict, ...]:
         """Violated limits, each at its worst place, the largest relative violation first."""
         size = over.max(axis=0)
-        found: dict[str, list[int]] = {}
+        found: dict[tuple[str, str], list[int]] = {}
         for index in np.flatnonzero(size > FEASIBLE):
             found.setdefault(self._keys[index], []).append(int(index))
         result = []
@@ -299,7 +283,7 @@ def warnings_of(nlp: NLP, y: NDArray, labels: Labels) -> list[str]:
             low, high = alive[np.argmin(sizes[alive])], alive[np.argmax(sizes[alive])]
             found.append(
                 f"gradients by {what} differ {sizes[high] / sizes[low]:.1e} times: least for "
-                f"{labels.place(offset + low)}, largest for {labels.place(offset + high)}; use units where "
+                f"{labels.name(offset + low)}, largest for {labels.name(offset + high)}; use units where "
                 "both are near one"
             )
-    return found + sentences(nlp, y, lambda row: str(labels.place(row)))
+    return found + sentences(nlp, y, labels.name)

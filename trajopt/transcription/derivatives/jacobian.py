@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -63,8 +64,10 @@ class LeafMap:
         self.groups = _curve_groups(spline_map, spline)
         self.spline_width = max((group.columns.stop for group in self.groups), default=0)
         widths = [spline_map.global_jacobian(leaf).shape[1] for leaf in clock]
-        self.width = self.spline_width + sum(widths)
-        self.own = self.spline_width + sum(widths[: clock.index(OWN)])
+        by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
+        ends = np.cumsum([0, *by_leaf, *widths]).tolist()
+        self.columns = {leaf: slice(*place) for leaf, place in zip(self.leaves, pairwise(ends), strict=True)}
+        self.width, self.own = ends[-1], self.columns[OWN].start
         by_column = [np.repeat(group.orders, group.curve_count) for group in self.groups]
         self.order = np.concatenate([*by_column, np.zeros(sum(widths), dtype=np.int64)]).astype(np.int64)
         arc = spline_map.nodes.arc
@@ -83,15 +86,22 @@ class LeafMap:
         powers = inverse[:, None] ** np.arange(HIGHEST_POWER + 1)
         scale, inverse = self.by_node(powers[:, self.order]), self.by_node(inverse[:, None])
         z = Q * scale
-        values, cursor = {}, 0
-        for group in self.groups:
-            for leaf in group.leaves:
-                values[leaf] = z[:, cursor : cursor + group.curve_count].copy()
-                cursor += group.curve_count
-        for leaf in self.leaves[len(values) :]:
-            end = cursor + self.spline_map.global_jacobian(leaf).shape[1]
-            values[leaf], cursor = z[:, cursor:end].copy(), end
+        values = {leaf: z[:, place].copy() for leaf, place in self.columns.items()}
         return LeafPoint(z, -self.order * inverse * z, powers, scale, inverse, values)
+
+    def depending(self, pattern: Values, width: int) -> Array:
+        """Which components of a quantity depend on any unknown at which node, (K, width).
+
+        pattern : leaf -> where derivatives of the quantity by it may differ from zero, (width, leaf width)
+        """
+        moving = np.diff(self.B.indptr).reshape(self.nodes, self.width) > 0
+        found = np.zeros((self.nodes, width), dtype=bool)
+        for leaf, part in pattern.items():
+            place = self.columns[leaf]
+            found |= moving[:, place] @ part.T
+            if self.order[place.start] > 0:  # divided by the duration of the arc
+                found |= moving[:, [self.own]] & part.any(axis=1)
+        return found
 
     def by_node(self, by_arc: Array) -> Array:
         """(arcs, ...) as (K, ...), or as (1, ...) where there is one arc."""

@@ -7,7 +7,7 @@ whose pattern follows from structure, never from values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,10 @@ class EntryMap:
 
     def __call__(self, raw: Array) -> Array:
         return self.matrix @ raw
+
+    def scaled(self, factors: Array) -> EntryMap:
+        """The map to the entries times the factor of their row."""
+        return replace(self, matrix=row_scaled(self.matrix, factors[self.rows]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,12 @@ def joined(parts: Sequence[Entries]) -> Entries:
     """All entries of several parts."""
     fields = ("index", "row", "column", "factor")
     return Entries(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+
+
+def row_scaled(matrix: sparse.csr_array, factors: Array) -> sparse.csr_array:
+    """diag(factors) @ matrix, entries in their order."""
+    values = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
+    return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def expand(matrix: sparse.csr_array, rows: Array) -> tuple[Array, Array, Array]:

@@ -1,0 +1,256 @@
+"""Objective, rows and their exact derivatives by the unknowns: weighted sums of quantities at the nodes.
+
+With u(y) the used quantities at all nodes, node by node in one vector,
+
+    f(y) = w . u(y),        g(y) = (A y + b,  W u(y)),
+
+where w, W, A and b are constant. What follows from u is evaluated once per point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.arrays import Array
+from trajopt.errors import EvaluationError
+from trajopt.graph.block import Pairs, Values
+from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.graph import Graph
+from trajopt.transcription.derivatives.hessian import CurvatureMap
+from trajopt.transcription.derivatives.jacobian import LeafMap
+from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
+from trajopt.transcription.row_groups import Objective, RowGroup
+from trajopt.transcription.scaling import Scaling
+
+
+class Evaluation:
+    """Everything known at one point y; each stage is computed when it is first asked for."""
+
+    def __init__(self, chain: ChainRule, leaf_map: LeafMap, y: Array) -> None:
+        self._chain = chain
+        self.key = y.tobytes()
+        self.leaves = leaf_map.at(y)
+
+    @cached_property
+    def values(self) -> Values:
+        """Every quantity, (K, width)."""
+        return self._chain.graph.values(self.leaves.values)
+
+    @cached_property
+    def stacked(self) -> Array:
+        """The used quantities side by side, node by node, flat."""
+        return self._chain.stacked(self.values).ravel()
+
+    @cached_property
+    def partials(self) -> list[Pairs]:
+        """The direct partials of every block."""
+        return self._chain.graph.partials(self.values)
+
+    @cached_property
+    def jacobian(self) -> Array:
+        """Derivatives of all quantities by all leaves, (K, rows, columns) as `ChainRule` lays them out."""
+        z = self.leaves.z
+        return self._chain.jacobian(self.partials, z.shape[0], z.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramFunctions:
+    """Objective, rows, gradient, Jacobian and Hessian; rows are the linear ones A y + b first.
+
+    The last point is cached, so that the five questions a solver asks at one point cost one evaluation of the
+    dynamics and one of each derivative.
+
+    objective_weights : (K used_count,) of the used quantities, node by node
+    row_weights : (rows, K used_count)
+    curvature_map : None where a block gives no second derivatives
+    """
+
+    chain: ChainRule
+    leaf_map: LeafMap
+    curvature_map: CurvatureMap | None
+    objective_weights: Array
+    A: sparse.csr_array
+    b: Array
+    row_weights: sparse.csr_array
+    jacobian_map: EntryMap
+    hessian_map: EntryMap
+
+    @property
+    def row_count(self) -> int:
+        return self.b.size + self.row_weights.shape[0]
+
+    @cached_property
+    def jacobian_places(self) -> tuple[Array, Array]:
+        """Row and column of every nonzero of the Jacobian."""
+        linear = self.A.tocoo()
+        return (
+            np.concatenate([linear.row, self.jacobian_map.rows]),
+            np.concatenate([linear.col, self.jacobian_map.columns]),
+        )
+
+    def objective(self, y: Array) -> float:
+        """f(y)."""
+        value: Any = self.objective_weights @ self.at(y).stacked
+        return value
+
+    def rows(self, y: Array) -> Array:
+        """g(y), (row_count,)."""
+        nonlinear = self.row_weights @ self.at(y).stacked
+        return np.concatenate([self.A @ y + self.b, nonlinear]) if self.b.size else nonlinear
+
+    def gradient(self, y: Array) -> Array:
+        """df/dy, (variables,)."""
+        point = self.at(y)
+        return self.leaf_map.gradient(point.leaves, self._leaf_adjoints(point, self.objective_weights))
+
+    def jacobian(self, y: Array) -> Array:
+        """Nonzeros of dg/dy in the order of `jacobian_places`."""
+        if not self.jacobian_map.rows.size:
+            return self.A.data
+        point = self.at(y)
+        bounded = point.jacobian[:, : self.chain.bounded_count]
+        values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, bounded))
+        return np.concatenate([self.A.data, values]) if self.A.data.size else values
+
+    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float) -> Array:
+        """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
+        if self.curvature_map is None:
+            raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
+        point = self.at(y)
+        adjoints = objective_factor * self.objective_weights
+        adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
+        by_leaf = self._leaf_adjoints(point, adjoints)
+        by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
+        second, arrays = self.curvature_map.zeros()
+        total = self.chain.hessian(point.values, point.jacobian, by_quantity, second)
+        return self.hessian_map(self.curvature_map.raw(point.leaves, second, arrays, total, by_leaf))
+
+    def at(self, y: Array) -> Evaluation:
+        """The evaluation at y, the last one again when y is the same."""
+        cached = self.__dict__.get("_last")
+        if cached is None or cached.key != y.tobytes():
+            cached = Evaluation(self.chain, self.leaf_map, y)
+            self.__dict__["_last"] = cached
+        return cached
+
+    def scaled(self, scaling: Scaling) -> ProgramFunctions:
+        """The same functions, multiplied by constant factors."""
+        of_linear, of_rest = scaling.rows[: self.b.size], scaling.rows[self.b.size :]
+        return replace(
+            self,
+            objective_weights=scaling.objective * self.objective_weights,
+            A=row_scaled(self.A, of_linear),
+            b=of_linear * self.b,
+            row_weights=row_scaled(self.row_weights, of_rest),
+            jacobian_map=self.jacobian_map.scaled(scaling.rows),
+        )
+
+    @cached_property
+    def _weights_transposed(self) -> sparse.csr_array:
+        return self.row_weights.T.tocsr()
+
+    def _leaf_adjoints(self, point: Evaluation, adjoints: Array) -> Array:
+        """Adjoints of the leaves (K, width) from those of the used quantities."""
+        used = point.jacobian[:, : self.chain.used_count]
+        return np.matmul(adjoints.reshape(used.shape[0], 1, -1), used)[:, 0]
+
+
+def program_functions(
+    graph: Graph,
+    leaf_map: LeafMap,
+    objectives: Sequence[Objective],
+    groups: Sequence[RowGroup],
+    A: sparse.csr_array,
+    b: Array,
+) -> ProgramFunctions:
+    """The functions of a program, not scaled: sparsity patterns from structure, constant maps and weights."""
+    bounded = [group.quantity for group in groups]
+    minimized = [objective.quantity for objective in objectives]
+    chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
+    row_weights = _row_weights(chain, groups, leaf_map.nodes)
+    pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
+    entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
+    curvature_map, second = _second_derivatives(chain, leaf_map, objectives, groups)
+    return ProgramFunctions(
+        chain=chain,
+        leaf_map=leaf_map,
+        curvature_map=curvature_map,
+        objective_weights=_objective_weights(chain, objectives, leaf_map.nodes),
+        A=A,
+        b=b,
+        row_weights=row_weights,
+        jacobian_map=jacobian_map(entries, row_weights, raw_size, b.size),
+        hessian_map=second,
+    )
+
+
+def _objective_weights(chain: ChainRule, objectives: Sequence[Objective], nodes: int) -> Array:
+    """The objective as weights of the used quantities, node by node, flat."""
+    weights = np.zeros((nodes, chain.used_count))
+    for cost in objectives:
+        weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[:, None]
+    return weights.ravel()
+
+
+def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], nodes: int) -> sparse.csr_array:
+    """The rows of all groups as one matrix times the used quantities, node by node."""
+    parts = []
+    for group in groups:
+        place = chain.rows[group.quantity]
+        own = group.matrix
+        node, component = np.divmod(own.indices, place.stop - place.start)
+        columns = node * chain.used_count + place.start + component
+        shape = (own.shape[0], nodes * chain.used_count)
+        parts.append(sparse.csr_array((own.data, columns, own.indptr), shape=shape))
+    shape = (0, nodes * chain.used_count)
+    return sparse.csr_array(sparse.vstack(parts, format="csr") if parts else sparse.csr_array(shape))
+
+
+def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[str]) -> Array:
+    """Where derivatives of quantities by the leaves may differ from zero, laid out as by `chain`."""
+    pattern = np.zeros((chain.used_count, chain.width), dtype=bool)
+    for quantity in quantities:
+        for leaf, part in chain.graph.leaf_pattern(quantity).items():
+            pattern[chain.rows[quantity], chain.columns[leaf]] = part
+    return pattern
+
+
+def _second_derivatives(
+    chain: ChainRule, leaf_map: LeafMap, objectives: Sequence[Objective], groups: Sequence[RowGroup]
+) -> tuple[CurvatureMap | None, EntryMap]:
+    """The map of second derivatives, by the patterns of what is used on every span."""
+    if not chain.graph.has_curvature:
+        return None, EntryMap(sparse.csr_array((0, 0)), np.zeros(0, int), np.zeros(0, int))
+    used_on = _quantities_by_span(leaf_map.spline_map.nodes.span, objectives, groups)
+    patterns: dict[frozenset[str], Array] = {}
+    touched: dict[frozenset[str], Array] = {}
+    for used in dict.fromkeys(used_on):
+        pattern = np.zeros((chain.width, chain.width), dtype=bool)
+        for (first, other), part in chain.graph.hessian_pattern(used).items():
+            pattern[chain.columns[first], chain.columns[other]] = part
+        patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
+    pairs = chain.graph.hessian_pattern(chain.used)
+    curvature_map = CurvatureMap(leaf_map, pairs, chain.direct_pairs(), chain.columns)
+    by_span = (np.stack([known[used] for used in used_on]) for known in (patterns, touched))
+    entries, raw_size = curvature_map.entries(*by_span)
+    return curvature_map, hessian_map(entries, raw_size)
+
+
+def _quantities_by_span(
+    span: Array, objectives: Sequence[Objective], groups: Sequence[RowGroup]
+) -> list[frozenset[str]]:
+    """Which quantities are minimized or bounded at the nodes of every span."""
+    used: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
+    for objective in objectives:
+        for s in np.unique(span[objective.node_weights != 0.0]):
+            used[s].add(objective.quantity)
+    for group in groups:
+        for s in np.unique(span[group.weights.indices]):
+            used[s].add(group.quantity)
+    return [frozenset(quantities) for quantities in used]

@@ -1,0 +1,57 @@
+"""Constant factors of the rows and the objective, so that solvers meet numbers near one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.transcription.bounds import Bounds
+
+STEEPEST = 1e8  # rows are never divided by more
+FLAT = 1e-8  # the objective is never divided by less
+SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """What every row (m,) and the objective are multiplied by."""
+
+    rows: Array
+    objective: float
+
+
+def scaling_of(
+    row_bounds: Bounds, jacobian_rows: Array, jacobian: Array, objective: float, gradient: Array
+) -> Scaling:
+    """The factors of a program from its functions, not scaled, at the start.
+
+    jacobian_rows, jacobian : row and value of every nonzero of the Jacobian
+    objective, gradient : value of the objective and its gradient (variables,)
+    """
+    return Scaling(
+        _row_factors(row_bounds, jacobian_rows, jacobian), _objective_factor(float(objective), gradient)
+    )
+
+
+def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array) -> Array:
+    """Rows by the size of their limits or, where that is small, their gradient at the start."""
+    lower, upper = bounds.lower, bounds.upper
+    size = np.maximum(
+        np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
+    )
+    steepest = np.zeros(size.size)
+    np.maximum.at(steepest, jacobian_rows, np.abs(jacobian))
+    # Limits far narrower than a row's gradient, a band of millimetres say, would make it a wall.
+    narrow = np.maximum(size, np.minimum(steepest, 1.0))
+    return 1.0 / np.where(size > 0.0, narrow, np.clip(steepest, 1.0, STEEPEST))
+
+
+def _objective_factor(value: float, gradient: Array) -> float:
+    """The objective by its gradient or its value at the start, whichever is smaller."""
+    value, steepest = abs(value), float(np.abs(gradient).max(initial=0.0))
+    # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding; a
+    # gradient far above the value, where accelerations follow from millimetres, would make `tol` a loose one.
+    size = np.clip(steepest, max(SHARE * value, FLAT), max(value, SHARE * steepest, FLAT))
+    return 1.0 / float(size) if steepest > 0.0 else 1.0
