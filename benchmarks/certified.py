@@ -81,7 +81,7 @@ def measured(name: str, build: Callable[[], trajopt.Problem]) -> tuple[list[str]
         f"{plain.duration:.7g}",
         str(structure.arc_count - 1) if structure else "",
         certificate.method if certificate.holds else f"{certificate.method}: does not hold",
-        f"{certificate.largest_excess:.1e}",
+        f"{certificate.largest_violation:.1e}",
         f"{simulation.end_to_end:.1e}" if simulation else "",
         f"{plainly:.3f}",
         f"{seconds:.3f}",

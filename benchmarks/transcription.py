@@ -19,7 +19,7 @@ from pathlib import Path
 import trajopt
 from problems import catalogue
 from trajopt.solution.solution import Solution
-from trajopt.solution.violation import largest_excesses
+from trajopt.solution.violation import largest_violations
 
 REPEATS = 5
 SOLVERS = {
@@ -55,7 +55,7 @@ def measured(name: str, solver: trajopt.Ipopt, **parameters) -> dict:
         "iterations": last.iterations,
         "objective": last.objective,
         "seconds": statistics.median(solution.seconds for solution in solutions[1:]),
-        "excess": max(excess.value for excess in largest_excesses(last)),
+        "excess": max(excess.value for excess in largest_violations(last)),
         "timings": dict(last.timings),
     }
 

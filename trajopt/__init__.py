@@ -44,7 +44,7 @@ _HOME = {
     "Status": "solvers.solver",
     "Solution": "solution.solution",
     "Certified": "refinement.certified",
-    "Refined": "refinement.knots",
+    "Refined": "refinement.refined",
     "diagnose": "verification.diagnosis",
     "multistart": "studies.multistart",
     "Checkpointed": "solvers.checkpoint",

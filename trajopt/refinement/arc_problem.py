@@ -1,7 +1,7 @@
-"""The problem on one arc of high degree per switching interval.
+"""The problem on the arcs of a switching structure: one polynomial arc of high degree between two switches.
 
-Saturated limits are equalities at Gauss points (inequalities on arcs of free duration run into other local
-optima), slack ones stay inequalities. With degree d an arc has d - 1 coefficients per joint left once its
+Saturated limits are equalities at Gauss points (inequalities on arcs of free duration lead to other local
+optima), inactive ones stay inequalities. With degree d an arc has d - 1 coefficients per joint left once its
 start is continuous in position and velocity, and d - 1 Gauss points:
 
 * order 2 (torques, accelerations): the limit's value at the Gauss points determines a saturated joint;
@@ -9,15 +9,15 @@ start is continuous in position and velocity, and d - 1 Gauss points:
   Gauss points and continuity of v would be one condition too many;
 * order 0 (positions): a = 0 at the Gauss points, v = 0 and q = limit at the start.
 
-Where controls are continuous ("regular" problems: an effort is minimized), the value of a slack limit meets
-the bound at the border to the arc where it is saturated. Without this equation the objective is cubic in the
-switch time, and no second-order method finds it.
+In regular problems (continuous controls: an effort is minimized) the value of an inactive limit equals its
+bound at the border to the arc where it is saturated. Without this equation the objective is cubic in the
+switch time, and no second-order method converges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, Problem
-from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.refinement.search_settings import DEFAULT
+from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes
@@ -35,32 +36,9 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-SHORTEST_ARC = 1e-4  # of the whole duration, lower bound of an arc while its structure is being tested
-SETTLING_WEIGHT, SETTLING = 1e-2, "settling of joints that the optimum leaves free"
+FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
 AT_BORDER, AT_START, HELD = "at a border", "held at the start", "held"  # ends of the names of added rows
-
-
-@dataclass(frozen=True)
-class ArcSettings:
-    """How limits are met on arcs.
-
-    regular : controls are continuous, see above
-    settling : weight of what chooses the motion of joints that the optimum leaves free
-    margins : (width,) for every path limit, taken off its bounds, in its own unit
-    room : the same for what is slack on arcs with free joints, beside the margins
-    """
-
-    regular: bool = False
-    settling: float = SETTLING_WEIGHT
-    margins: tuple[tuple[float, ...], ...] = ()
-    room: tuple[tuple[float, ...], ...] = ()
-
-    def taken_off(self, index: int, limit: Constraint) -> tuple[NDArray, NDArray]:
-        """Margin and room of one limit, (width,) each."""
-        given = (self.margins, self.room)
-        margin, room = (np.array(each[index]) if each else np.zeros(limit.lower.size) for each in given)
-        return margin, room
 
 
 def arc_problem(
@@ -69,16 +47,21 @@ def arc_problem(
     motion: Solution,
     degree: int,
     settings: ArcSettings | None = None,
+    shortest_arc: float = DEFAULT.shortest_arc,
 ) -> Problem:
-    """The problem on the arcs of a structure, started from a motion whose times the structure refers to."""
+    """The problem on the arcs of a structure, with a motion as its guess whose times the structure refers to.
+
+    shortest_arc : lower bound of every arc's duration, as a part of the motion's
+    """
     settings = settings or ArcSettings()
     free = free_arcs(structure, problem.dynamics.n, settings.regular)
-    arcs = problem.on(_arc_trajectory(problem, structure, motion, degree, free))
+    shortest = shortest_arc * motion.duration
+    arcs = problem.on(_arc_trajectory(problem, structure, shortest, degree, free))
     limits = problem.path_limits()
     arcs.constraints = [constraint for constraint in arcs.constraints if constraint not in limits]
     for index, limit in enumerate(limits):
         _add_limit(arcs, structure, index, limit, settings)
-    _settle(arcs, motion, settings.settling, free)
+    _minimize_free_effort(arcs, motion, settings.effort_weight, free)
     _fix_duration(arcs, problem)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
@@ -86,7 +69,7 @@ def arc_problem(
 
 
 def read_back(trial: Solution, problem: Problem, structure: Structure) -> Solution:
-    """A solution on arcs as one of the problem that was asked, multipliers at every Gauss point."""
+    """A solution on arcs as a solution of `problem`, with one multiplier per limit and Gauss point."""
     points = trial.problem.trajectory.arcs[0].basis.degree - 1
     multipliers = dict(trial.multipliers)
     for index, limit in enumerate(problem.path_limits()):
@@ -98,7 +81,7 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
     asked = problem.on(trial.problem.trajectory)
     own = {c.name for c in trial.problem.constraints} - {c.name for c in asked.constraints}
     multipliers = {name: values for name, values in multipliers.items() if name not in own}
-    costs = {name: value for name, value in trial.cost_terms.items() if name != SETTLING}
+    costs = {name: value for name, value in trial.cost_terms.items() if name != FREE_JOINT_EFFORT}
     return replace(
         trial,
         known_problem=asked,
@@ -109,15 +92,14 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
 
 
 def of_arc(limit: int, arc: int) -> str:
-    """The name of a limit's rows on one arc, unlike any other constraint's."""
+    """Name of the constraint that imposes a limit on one arc."""
     return f"limit {limit} on arc {arc}"
 
 
 def _arc_trajectory(
-    problem: Problem, structure: Structure, motion: Solution, degree: int, free: tuple[bool, ...]
+    problem: Problem, structure: Structure, shortest: float, degree: int, free: tuple[bool, ...]
 ) -> Trajectory:
-    """Arcs with degree - 1 Gauss points; on free ones these are extra nodes amid twice as many."""
-    shortest = SHORTEST_ARC * motion.duration
+    """Arcs with degree - 1 Gauss points; on arcs with free joints these are added to twice as many nodes."""
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     basis, count = SplineBasis.uniform(1, degree), degree - 1
     points = tuple(gauss(count)[0].tolist())
@@ -127,7 +109,7 @@ def _arc_trajectory(
 
 
 def free_arcs(structure: Structure, n: int, regular: bool) -> tuple[bool, ...]:
-    """On which arcs fewer limits are saturated than there are joints, and no effort decides the rest."""
+    """On which arcs fewer limits are saturated than there are joints and no effort determines the rest."""
     return tuple(not regular and len(saturated) < n for saturated in structure.saturated)
 
 
@@ -136,12 +118,12 @@ def is_free(structure: Structure, n: int, regular: bool) -> bool:
     return any(free_arcs(structure, n, regular))
 
 
-def _settle(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
-    """Choose the motion of joints that the optimum leaves free: least torques and velocities, squared.
+def _minimize_free_effort(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
+    """Add a small cost that determines joints which the optimum leaves free: torques and velocities squared.
 
-    Else polynomials would use that freedom between Gauss points; torques alone would be least where
-    velocities run into their limits. Where the optimum is attained on a set of motions, it is not moved: the
-    weight is far below the objective's own slope.
+    Without it polynomials would use that freedom between Gauss points; with torques alone, velocities would
+    reach their limits. Where the optimum is attained on a set of motions its value does not change: the
+    weight is far below the slope of the objective itself.
     """
     for limit in motion.problem.path_limits() if any(free) else []:
         if limit_order(motion.problem, limit) in (1, 2):
@@ -150,11 +132,11 @@ def _settle(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]
             weight = part * abs(motion.objective) / (motion.duration * size**2)
             for number in np.flatnonzero(free):
                 window = (number / len(free), (number + 1) / len(free))
-                arcs.minimize(limit.term**2, weight=weight, over=window, name=SETTLING)
+                arcs.minimize(limit.term**2, weight=weight, over=window, name=FREE_JOINT_EFFORT)
 
 
 def _fix_duration(arcs: Problem, problem: Problem) -> None:
-    """Arcs have durations of their own; what the problem says of their sum becomes a row."""
+    """Bounds of the whole duration as a constraint on the sum of the arcs' durations."""
     shortest = sum(arc.duration_bounds[0] for arc in problem.trajectory.arcs)
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     if shortest == longest:
@@ -170,24 +152,23 @@ def _add_limit(
     limit: Constraint,
     settings: ArcSettings,
 ) -> None:
+    """Impose one path limit on all arcs."""
     order = limit_order(arcs, limit)
-    margin, room = settings.taken_off(index, limit)
+    margin, free_margin = settings.margins_of(index, limit)
     low, high = limit.lower + margin, limit.upper - margin
     for number, saturated in enumerate(structure.saturated):
         held = {s.component: s.side for s in saturated if s.limit == index}
         free = bool(arcs.trajectory.extra_points[number])
         where = "extra" if free else "inside"
         bound = {c: high[c] if side > 0 else low[c] for c, side in held.items()}
-        spare = room if free else 0.0
-        lower, upper = low + spare, high - spare
-        if (
-            len(saturated) >= arcs.dynamics.n
-        ):  # nothing is left to choose: an excess asks for another structure
+        extra = free_margin if free else 0.0
+        lower, upper = low + extra, high - extra
+        if len(saturated) >= arcs.dynamics.n:  # the arc is determined: a violation asks for another structure
             lower[:], upper[:] = -np.inf, np.inf
         for component, value in bound.items():
             if order == 2:
                 lower[component] = upper[component] = value
-            else:  # it follows from the rows below, and would repeat them
+            else:  # it follows from the rows below and would make them dependent
                 lower[component], upper[component] = -np.inf, np.inf
         arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number, where), name=of_arc(index, number))
         if free:
@@ -217,7 +198,7 @@ def _add_limit(
 
 
 def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation], ArcNodes]]:
-    """What meets its bound at the end, or the start, of an arc where it is slack."""
+    """Limits that equal their bound at the end, or the start, of an arc on which they are inactive."""
     for number, (before, after) in enumerate(
         zip(structure.saturated[:-1], structure.saturated[1:], strict=True)
     ):
@@ -225,16 +206,16 @@ def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation
             (before, after, ArcNodes(number, "end")),
             (after, before, ArcNodes(number + 1, "start")),
         ):
-            slack = {(s.limit, s.component) for s in left}
-            meets = [s for s in right if s.limit == index and (s.limit, s.component) not in slack]
+            saturated = {(s.limit, s.component) for s in left}
+            meets = [s for s in right if s.limit == index and (s.limit, s.component) not in saturated]
             if meets:
                 yield meets, where
 
 
 def _met_at(structure: Structure, number: int, part: str, index: int) -> set[int]:
-    """Components of a limit that a neighbouring arc holds equal at an end of this one.
+    """Components of a limit that are saturated on the arc beside one end of this arc.
 
-    An inequality there would have no interior: the equality says the same.
+    An inequality there would have no interior, next to the equality of the neighbour.
     """
     other = {"start": number - 1, "end": number + 1}.get(part, -1)
     if not 0 <= other < structure.arc_count:
@@ -243,7 +224,7 @@ def _met_at(structure: Structure, number: int, part: str, index: int) -> set[int
 
 
 def _carried(arcs: Problem, structure: Structure, number: int, index: int, component: int) -> bool:
-    """Whether a held velocity or position already holds where an arc starts."""
+    """Whether a saturated velocity or position is at its bound already where an arc starts."""
     if number:
         return any(s.limit == index and s.component == component for s in structure.saturated[number - 1])
     return any(
@@ -253,7 +234,7 @@ def _carried(arcs: Problem, structure: Structure, number: int, index: int, compo
 
 
 def _equal(problem: Problem, term: Any, values: dict[int, float], over: ArcNodes, name: str) -> None:
-    """term = value for some components, nothing for the others."""
+    """Impose term = value for some components and nothing for the others."""
     if not values:
         return
     width = problem.width_of_term(term)
@@ -264,7 +245,7 @@ def _equal(problem: Problem, term: Any, values: dict[int, float], over: ArcNodes
 
 
 def _along(motion: Solution, structure: Structure):
-    """q of a motion at the progress of a structure's arcs."""
+    """q of a motion as a function of progress in [0, 1], each arc of the structure taking an equal part."""
     times = np.array(structure.times) * (motion.duration / structure.times[-1])
 
     def curve(progress: Any) -> NDArray:

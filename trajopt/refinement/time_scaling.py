@@ -1,8 +1,8 @@
-"""A motion moved along the same path a little more slowly, until limits that it oversteps hold.
+"""Uniform time scaling: the same path, traversed more slowly until violated limits hold.
 
-With q(t) replaced by q(t / k), velocities fall by k, accelerations by k^2, and torques towards those of
-standing still, tau = g + (tau - g) / k^2. Rest stays rest. What is certified is then no optimum of any
-program, but all limits hold, and the duration is k times the one before.
+With q(t) replaced by q(t / k), k > 1, velocities fall by k, accelerations by k^2, and torques approach those
+of standing still, tau = g + (tau - g) / k^2. States of rest stay at rest. The result is the optimum of no
+program, but all its limits hold, and its duration is k times the former one.
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.solution.violation import Excess, largest_excesses, path_limits, relative_excesses
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.solution.violation import LimitViolation, largest_violations, path_limits, relative_violations
 from trajopt.splines.node_sets import END, START
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-MOST = 0.02  # of the duration: more asks for another motion, not for a slower one
-ATTEMPTS = 10
 
+def time_scaled(
+    solution: Solution, tolerance: float, settings: SearchSettings = DEFAULT
+) -> tuple[Solution, tuple[LimitViolation, ...]] | None:
+    """The slower motion and its violations, none above `tolerance`; None where time scaling does not help.
 
-def slowed(solution: Solution, tolerance: float) -> tuple[Solution, tuple[Excess, ...]] | None:
-    """The slower motion and its excesses, none above tolerance; None where slowing does not help.
-
-    For problems that minimize nothing but the duration, between two states of rest, on one free duration.
+    Only for problems that minimize nothing but the duration, between two states of rest, on one arc of free
+    duration.
     """
-    if not _may_be_slowed(solution):
+    if not _may_be_scaled(solution, settings.most_time_scaling):
         return None
-    growth, excesses = 0.0, tuple(largest_excesses(solution))
-    over = max(relative_excesses(solution, excesses), default=0.0)
-    for _ in range(ATTEMPTS):
-        growth = 2.0 * growth + max(
-            over, 1e-9
-        )  # torques fall by twice the growth, gravity's part of them not
-        if growth > MOST:
+    growth, violations = 0.0, tuple(largest_violations(solution))
+    largest = max(relative_violations(solution, violations), default=0.0)
+    for _ in range(settings.time_scaling_attempts):
+        # Torques fall by twice the growth of the duration, but for the part that carries gravity.
+        growth = 2.0 * growth + max(largest, 1e-9)
+        if growth > settings.most_time_scaling:
             return None
-        slow = _slower(solution, 1.0 + growth)
-        excesses = tuple(largest_excesses(slow))
-        if max((excess.value for excess in excesses), default=0.0) <= tolerance:
-            return slow, excesses
-        over = max(relative_excesses(slow, excesses))
+        slower = _scaled(solution, 1.0 + growth)
+        violations = tuple(largest_violations(slower))
+        if max((violation.value for violation in violations), default=0.0) <= tolerance:
+            return slower, violations
+        largest = max(relative_violations(slower, violations))
     return None
 
 
-def _may_be_slowed(solution: Solution) -> bool:
+def _may_be_scaled(solution: Solution, most: float) -> bool:
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
     at_rest = np.abs(solution.v(ends)).max() <= 1e-9
-    room = all(arc.duration_bounds[1] > (1.0 + MOST) * solution.duration for arc in problem.trajectory.arcs)
+    room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
     only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
     limits = path_limits(solution)
     timeless = all(
@@ -59,7 +59,8 @@ def _may_be_slowed(solution: Solution) -> bool:
     return bool(at_rest and room and only_time and timeless and bare and len(problem.trajectory.arcs) == 1)
 
 
-def _slower(solution: Solution, factor: float) -> Solution:
+def _scaled(solution: Solution, factor: float) -> Solution:
+    """q(t / factor), without the solver's own point, which belongs to the faster motion."""
     curve = replace(solution.curve, durations=solution.curve.durations * factor)
     costs = {name: factor * value for name, value in solution.cost_terms.items()}
     return replace(

@@ -1,4 +1,8 @@
-"""A certificate as plain JSON values, and back: what a saved solution keeps of it."""
+"""Certificates in saved solutions: a `Certificate` as plain JSON values, and back.
+
+The keys are those of the first file format; where an attribute was renamed since, the key was kept
+(`excesses` holds `Certificate.violations`; `settling` and `room` are fields of `ArcSettings`).
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,27 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from trajopt.refinement.arc_problem import ArcSettings
-from trajopt.solution.certificate import Certificate, Signs
-from trajopt.solution.switching_structure import Saturation, Structure
-from trajopt.solution.violation import Excess
+from trajopt.solution.certificate import Certificate
+from trajopt.solution.sign_check import Signs
+from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.solution.violation import LimitViolation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 
 def record(certificate: Certificate) -> dict[str, Any]:
-    """Numbers, texts and lists of them; the motion is the solution's own and left out."""
+    """Numbers, texts and lists of them; the motion is left out, it is the saved solution itself."""
     structure, settings = certificate.structure, certificate.settings
     return {
         "tolerance": certificate.tolerance,
-        "excesses": [asdict(excess) for excess in certificate.excesses],
+        "excesses": [asdict(violation) for violation in certificate.violations],
         "method": certificate.method,
         "structure": None if structure is None else _recorded(structure),
         "rounds": certificate.rounds,
         "reason": certificate.reason,
         "signs": None if certificate.signs is None else asdict(certificate.signs),
-        "settings": None if settings is None else asdict(settings),
+        "settings": None if settings is None else _recorded_settings(settings),
         "slowed": certificate.slowed,
     }
 
@@ -36,7 +40,7 @@ def restored(kept: Mapping[str, Any], motion: Solution) -> Solution:
     signs, structure, settings = kept["signs"], kept["structure"], kept["settings"]
     certificate = Certificate(
         tolerance=kept["tolerance"],
-        excesses=tuple(Excess(**excess) for excess in kept["excesses"]),
+        violations=tuple(LimitViolation(**violation) for violation in kept["excesses"]),
         method=kept["method"],
         structure=None if structure is None else _structure(structure),
         rounds=kept["rounds"],
@@ -59,6 +63,15 @@ def _structure(kept: Mapping[str, Any]) -> Structure:
     return Structure(tuple(kept["times"]), arcs)
 
 
+def _recorded_settings(settings: ArcSettings) -> dict[str, Any]:
+    return {
+        "regular": settings.regular,
+        "settling": settings.effort_weight,
+        "margins": settings.margins,
+        "room": settings.free_margins,
+    }
+
+
 def _settings(kept: Mapping[str, Any]) -> ArcSettings:
-    margins, room = (tuple(tuple(limit) for limit in kept[name]) for name in ("margins", "room"))
-    return ArcSettings(kept["regular"], kept["settling"], margins, room)
+    margins, free = (tuple(tuple(limit) for limit in kept[name]) for name in ("margins", "room"))
+    return ArcSettings(kept["regular"], kept["settling"], margins, free)

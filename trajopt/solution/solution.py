@@ -23,7 +23,7 @@ from trajopt.splines.curve import Curve
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.refinement.certified import Certificate
+    from trajopt.solution.certificate import Certificate
     from trajopt.solvers.kkt import KKT
     from trajopt.transcription.nlp import NLP
     from trajopt.verification.diagnosis import Diagnosis

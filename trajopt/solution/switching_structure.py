@@ -1,7 +1,8 @@
-"""The switching structure of an optimal motion: what is saturated when, and how it is corrected.
+"""Switching structures: the switch times of an optimal motion and the limits that are saturated between them.
 
-Between two switches every component of every limit is either saturated, at one side, or slack. A `Structure`
-lists the switch times and what is saturated on each of the arcs between them.
+On an arc, the time between two neighbouring switches, every component of every path limit is either saturated
+(equal to its upper or its lower bound) or inactive. A torque at its bound makes a bang arc, a velocity or a
+position at its bound a boundary arc.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.problem.costs_and_constraints import Constraint
+
 
 @dataclass(frozen=True, order=True)
 class Saturation:
-    """One component of one limit held at its upper (side = 1) or lower (side = -1) bound."""
+    """One component of one limit at its upper (side = 1) or lower (side = -1) bound.
 
-    limit: int  # among the path limits of the problem
+    limit : index among the path limits of the problem
+    component : index within the limit, a joint for q, v, a and tau
+    """
+
+    limit: int
     component: int
     side: int
 
@@ -29,8 +36,8 @@ class Saturation:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A saturation and the seconds during which it lasts."""
+class ActiveInterval:
+    """A saturation with its entry time `start` and its exit time `end`, in one unit of time."""
 
     saturation: Saturation
     start: float
@@ -39,21 +46,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Structure:
-    """Switch times 0 = t_0 < ... < t_A and, for each of the A arcs, what is saturated there."""
+    """Switch times 0 = t_0 < ... < t_A in seconds and, for each of the A arcs, the saturations on it."""
 
     times: tuple[float, ...]
     saturated: tuple[frozenset[Saturation], ...]
 
     @staticmethod
-    def of(runs: Iterable[Run], duration: float, gap: float) -> Structure:
-        """The arcs between the ends of runs; ends nearer to each other than `gap` seconds are one switch."""
-        runs = list(runs)
-        ends = [time for run in runs for time in (run.start, run.end)]
+    def of(intervals: Iterable[ActiveInterval], duration: float, gap: float) -> Structure:
+        """The arcs between all entry and exit times; times nearer to each other than `gap` are one switch."""
+        intervals = list(intervals)
+        ends = [time for each in intervals for time in (each.start, each.end)]
         borders = _distinct([0.0, *ends, duration], gap)
         saturated = []
         for left, right in pairwise(borders):
             middle = 0.5 * (left + right)
-            saturated.append(frozenset(run.saturation for run in runs if run.start < middle < run.end))
+            saturated.append(frozenset(i.saturation for i in intervals if i.start < middle < i.end))
         return Structure(tuple(borders), tuple(saturated)).merged()
 
     @property
@@ -65,11 +72,11 @@ class Structure:
         return np.diff(self.times)
 
     def arc_at(self, time: float) -> int:
-        """The arc that holds a time; the later one at a switch."""
+        """Index of the arc that contains a time; the later arc at a switch."""
         return int(np.clip(np.searchsorted(self.times, time, "right") - 1, 0, self.arc_count - 1))
 
     def without(self, arc: int) -> Structure:
-        """The structure in which one arc has collapsed; equal neighbours are merged."""
+        """The structure without one arc, whose time goes to its neighbours; equal neighbours are merged."""
         times = list(self.times)
         middle = 0.5 * (times[arc] + times[arc + 1])
         if arc == 0:
@@ -82,20 +89,20 @@ class Structure:
         return Structure(tuple(times), saturated).merged()
 
     def replaced(self, arc: int, start: float, end: float, saturated: frozenset[Saturation]) -> Structure:
-        """Other saturations between two times within one arc, which is split where need be."""
+        """Other saturations from `start` to `end` within one arc; what remains of the arc stays as it was."""
         left, right = self.times[arc], self.times[arc + 1]
         inner = [
             (left, start, self.saturated[arc]),
             (start, end, saturated),
             (end, right, self.saturated[arc]),
         ]
-        pieces = [piece for piece in inner if piece[1] > piece[0]]
-        times = (*self.times[:arc], *(piece[0] for piece in pieces), *self.times[arc + 1 :])
-        states = (*self.saturated[:arc], *(piece[2] for piece in pieces), *self.saturated[arc + 1 :])
+        parts = [part for part in inner if part[1] > part[0]]
+        times = (*self.times[:arc], *(part[0] for part in parts), *self.times[arc + 1 :])
+        states = (*self.saturated[:arc], *(part[2] for part in parts), *self.saturated[arc + 1 :])
         return Structure(times, states).merged()
 
     def merged(self) -> Structure:
-        """Neighbouring arcs with the same saturations made one."""
+        """The structure with neighbouring arcs of equal saturations joined into one."""
         times, saturated = [self.times[0]], []
         for index, state in enumerate(self.saturated):
             if saturated and saturated[-1] == state:
@@ -111,7 +118,7 @@ class Structure:
 
 
 def _distinct(values: list[float], gap: float) -> list[float]:
-    """Sorted, each group of near values at its mean; the first and the last stay where they are."""
+    """Sorted values, each group within `gap` replaced by its mean; the first and the last value stay."""
     ordered = sorted(values)
     groups = [[ordered[0]]]
     for value in ordered[1:]:
@@ -122,3 +129,28 @@ def _distinct(values: list[float], gap: float) -> list[float]:
     result = [sum(group) / len(group) for group in groups]
     result[0], result[-1] = ordered[0], ordered[-1] if len(result) > 1 else result[-1]
     return result
+
+
+@dataclass(frozen=True)
+class ArcSettings:
+    """How limits are imposed on the arcs of a switching structure.
+
+    regular : the optimal controls are continuous in time (the Hamiltonian is strictly convex in the
+        accelerations, as with an effort); else they are bang-bang
+    effort_weight : weight of the least-effort term that determines the motion of joints which the optimum
+        leaves free, relative to the objective
+    margins : (width,) for every path limit, subtracted from its range at both bounds, in the limit's unit
+    free_margins : (width,) for every path limit, subtracted in addition where a limit is inactive on an arc
+        with free joints
+    """
+
+    regular: bool = False
+    effort_weight: float = 1e-2
+    margins: tuple[tuple[float, ...], ...] = ()
+    free_margins: tuple[tuple[float, ...], ...] = ()
+
+    def margins_of(self, index: int, limit: Constraint) -> tuple[NDArray, NDArray]:
+        """Margin and free margin of one path limit, (width,) each."""
+        given = (self.margins, self.free_margins)
+        margin, free = (np.array(each[index]) if each else np.zeros(limit.lower.size) for each in given)
+        return margin, free

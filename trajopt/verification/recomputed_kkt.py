@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from trajopt.problem.problem import Problem
 from trajopt.refinement.arc_problem import arc_problem
-from trajopt.refinement.knots import moved
+from trajopt.refinement.knots import on_trajectory
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
 from trajopt.solvers.multipliers import least_squares_kkt
@@ -56,4 +56,4 @@ def _refined_problem(solution: Solution) -> Problem | None:
             return None
         return arc_problem(asked, certificate.structure, solution, basis.degree, certificate.settings)
     trajectory = Trajectory((replace(arcs[0], basis=basis),), extra_points=solution.extra_points)
-    return moved(replace(solution, known_problem=asked), trajectory)
+    return on_trajectory(replace(solution, known_problem=asked), trajectory)

@@ -6,8 +6,10 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.refinement.knots import Refined, doubled, indicator, split, with_breakpoints
-from trajopt.refinement.structure_search import solved
+from trajopt.refinement.gain_indicator import indicator
+from trajopt.refinement.knots import split, uniformly_refined, with_breakpoints
+from trajopt.refinement.refined import Refined
+from trajopt.solution.solve_once import solve_once
 
 OPTIMUM = 0.3918545395
 
@@ -24,8 +26,8 @@ def test_knot_insertion_reproduces_the_curve():
 
 def test_the_finer_problem_starts_at_the_coarse_answer():
     coarse = trajopt.solve(two_link_minimum_time(10))
-    nlp = trajopt.transcribe(doubled(coarse))
-    finer = solved(doubled(coarse), trajopt.Ipopt(max_iterations=0))
+    nlp = trajopt.transcribe(uniformly_refined(coarse))
+    finer = solve_once(uniformly_refined(coarse), trajopt.Ipopt(max_iterations=0))
     t = np.linspace(0.0, coarse.duration, 50)
     assert nlp.variable_count > coarse.n_variables
     assert np.allclose(finer.q(t), coarse.q(t), atol=1e-9)

@@ -8,10 +8,10 @@ from hand_written import PointMasses, two_link_minimum_time
 
 import problems
 import trajopt
-from trajopt.refinement.arc_problem import ArcSettings, arc_problem
-from trajopt.refinement.multiplier_signs import held_signs
-from trajopt.refinement.structure_search import solved
-from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.refinement.arc_problem import arc_problem
+from trajopt.refinement.multiplier_signs import velocity_sign_check
+from trajopt.solution.solve_once import solve_once
+from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.verification.recomputed_kkt import recomputed_kkt
 
@@ -80,25 +80,25 @@ def cruising():
     problem = problems.sliding_mass.build(velocity=3.0)
     up, still, down = Saturation(1, 0, 1), Saturation(0, 0, 1), Saturation(1, 0, -1)
     structure = Structure((0.0, 0.12, 1.0 / 3.0, 0.4533333), tuple(frozenset([s]) for s in (up, still, down)))
-    trial = solved(arc_problem(problem, structure, trajopt.solve(problem), 8), trajopt.Ipopt())
+    trial = solve_once(arc_problem(problem, structure, trajopt.solve(problem), 8), trajopt.Ipopt())
     return trial, problem, structure.with_times(trial.curve.durations)
 
 
 def test_a_speed_limit_that_pays_has_multipliers_that_fall_to_zero():
-    checked, wrong = held_signs(*cruising())
+    checked, wrong = velocity_sign_check(*cruising())
     assert checked == 1 and (not wrong or wrong[0].impulse < 1e-9)
 
 
 def test_a_held_speed_that_costs_is_found_by_its_multipliers():
     trial, problem, structure = cruising()
     turned = replace(trial, multipliers={name: -values for name, values in trial.multipliers.items()})
-    _, wrong = held_signs(turned, problem, structure)
+    _, wrong = velocity_sign_check(turned, problem, structure)
     assert wrong[0].impulse > 0.9 and wrong[0].saturation == Saturation(0, 0, 1)
 
 
 def test_held_speeds_without_rows_are_counted_as_unchecked():
     trial, problem, structure = cruising()
-    assert held_signs(replace(trial, multipliers={}), problem, structure) == (0, ())
+    assert velocity_sign_check(replace(trial, multipliers={}), problem, structure) == (0, ())
 
 
 def test_every_saturated_arc_of_a_certified_motion_is_checked():
@@ -110,4 +110,4 @@ def test_every_saturated_arc_of_a_certified_motion_is_checked():
 
 def test_settings_without_margins_take_nothing_off():
     limit = problems.two_link_rr.build().constraints[-1]
-    assert not np.any(ArcSettings().taken_off(0, limit))
+    assert not np.any(ArcSettings().margins_of(0, limit))

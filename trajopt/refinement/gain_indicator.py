@@ -1,0 +1,75 @@
+"""Refinement indicator of a spline: what the objective could gain in each span by finer knots.
+
+To first order, for every limit with the multiplier density lambda(t) (a dual weighted residual),
+
+    gain of a span = integral of |lambda(t)| |value(t) - bound(t)| dt,
+
+where bound(t) is the bound at which the sign of lambda says that the limit is active. The indicator is large
+at switches, and where a spline ripples below an active limit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.solution.violation import path_limits
+from trajopt.solvers.violation import bound_violation
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+def indicator(solution: Solution, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
+    """Gain in units of the objective, (spans,) for every arc; ones where no span has any."""
+    curve = solution.curve
+    found = []
+    for arc, basis in enumerate(curve.bases):
+        edges = curve.starts[arc] + basis.breakpoints * curve.durations[arc]
+        total = _gain_by_span(solution, edges, settings)
+        found.append(total if total.max() > 0.0 else np.ones(basis.span_count))
+    return found
+
+
+def _gain_by_span(solution: Solution, edges: NDArray, settings: SearchSettings) -> NDArray:
+    """Gain of every span between neighbouring edges in seconds, (spans,).
+
+    A violated limit counts in addition, its violation relative to its range times the objective's share of
+    the span: it may have no multiplier.
+    """
+    lengths = np.diff(edges)
+    fractions = (np.arange(settings.samples_per_span) + 0.5) / settings.samples_per_span
+    times = edges[:-1, None] + lengths[:, None] * fractions
+    total = np.zeros(lengths.size)
+    for limit in path_limits(solution):
+        values = solution.value(limit.term, times)
+        width = limit.upper - limit.lower
+        width = np.where(np.isfinite(width), np.maximum(width, 1e-300), 1.0)
+        violation = bound_violation(values, limit.lower, limit.upper) / width
+        share = lengths / solution.duration * abs(solution.objective)
+        total += share * np.maximum(violation, 0.0).mean(axis=1).sum(axis=1)
+        density = _density(solution, limit, edges, settings.significant_density)
+        if density is not None:
+            bound = np.where(density > 0.0, limit.upper, limit.lower)
+            deviation = np.where(density != 0.0, np.abs(values.transpose(1, 0, 2) - bound), 0.0).mean(axis=0)
+            total += (np.abs(density) * deviation).sum(axis=1) * lengths
+    return total
+
+
+def _density(solution: Solution, limit: Constraint, edges: NDArray, significant: float) -> NDArray | None:
+    """Multipliers per second, (spans, width), each averaged over three spans; None where there are none."""
+    multipliers = solution.multipliers.get(limit.name)
+    if multipliers is None or multipliers.shape[0] != solution.node_times.size:
+        return None
+    span = np.searchsorted(edges, solution.node_times, side="right") - 1
+    inside = (solution.node_times >= edges[0]) & (solution.node_times <= edges[-1])
+    impulse = np.zeros((edges.size - 1, multipliers.shape[1]))
+    np.add.at(impulse, np.clip(span[inside], 0, edges.size - 2), multipliers[inside])
+    window, lengths = np.ones(3), np.diff(edges)
+    summed = np.stack([np.convolve(column, window, "same") for column in impulse.T], axis=1)
+    density = summed / np.convolve(lengths, window, "same")[:, None]
+    return np.where(np.abs(density) > significant * max(np.abs(density).max(), 1e-300), density, 0.0)

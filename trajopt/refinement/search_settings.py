@@ -1,0 +1,198 @@
+"""All thresholds of the search for a certified optimum, with their units and the reasons for their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from trajopt.errors import OptionError
+from trajopt.solvers.solver import check_count, check_positive
+
+LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint
+
+PARTS = frozenset(
+    {
+        "search_share",
+        "marked_share",
+        "collapsed",
+        "collapsed_unconverged",
+        "short_arc",
+        "snapped",
+        "shortest_arc",
+        "effort_weight_factor",
+        "most_time_scaling",
+    }
+)
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Thresholds of the certified search: `Certified(settings=SearchSettings(most_intervals=320))`.
+
+    The defaults were found on the library's problems. "Range" is the upper minus the lower bound of a limit;
+    times "in knot intervals" count the spans of the spline that a structure is read from, so that a mesh
+    which is fine at the switches is read as finely. A "free" joint is one whose motion the time-optimal
+    structure does not determine on some arc.
+
+    Effort of the search
+        search_share : part of the time limit for switching structures; the rest is for adding nodes
+        arc_iterations : iterations of one solve on arcs; with the right structure it takes 3 to 40
+        large_program : unknowns plus rows above which iterations are counted in proportion to the size
+        attempt_iterations : iterations on arcs that one structure and its corrections may take
+        total_iterations : the same of all structures; afterwards the mesh is refined without trying more
+    Meshes that structures are read from
+        doublings : how often all spans are halved where controls are continuous
+        refinements : how often spans with a large indicator are halved in bang-bang problems
+        most_intervals : knots above which the mesh is not refined further
+        marked_share : spans are halved whose indicator is above this part of the largest
+        samples_per_span : times per span at which the indicator is averaged
+        significant_density : multipliers per second below this part of the largest are taken as zero
+        small_gain : gain by finer knots, relative to the objective, below which switches are well located
+    Detection of active intervals (`structure_detection`)
+        convexity : smallest to largest eigenvalue of the integrand's Hessian above which controls are
+            continuous; second differences leave 1e-12
+        multiplier_floor : of the objective; a problem's largest multiplier is not taken smaller than this
+        significant_multiplier : of the largest; an interior-point solve leaves 1e-9 on an inactive limit
+        longest_switch : knot intervals between two bangs that one switch may take; longer is an arc between
+        longest_gap : knot intervals between active nodes of one bang arc
+        clear_gap : knot intervals between two active intervals that are kept apart
+        half_node_spacing : knot intervals by which an active interval reaches beyond its outermost node
+        end_reach : knot intervals to the motion's ends within which an arc of continuous controls reaches
+            them
+        boundary_margin : of the range; how near q or v is to its bound on a boundary arc
+        fine_boundary_margin : the same on meshes that are fine at the switches
+        shortest_boundary_arc : knot intervals; shorter contact with a bound is a touch point
+        merged_switches : knot intervals between switches of several joints that start as one switch
+        samples_per_interval : times per knot interval at which q and v are compared with their bounds
+    Correction after a solve on arcs (`structure_correction`)
+        collapsed : of the duration; a shorter arc was no switching interval and is removed
+        collapsed_unconverged : the same after a solve that did not converge
+        short_arc : of the duration; an arc that may be removed where a solve does not converge
+        most_short_arcs : how many such arcs may be removed in one attempt; more is guessing
+        idle : of the largest impulse; a saturated limit with a smaller one is released
+        active : of the objective; an inactive limit with a larger multiplier refutes the structure
+        contradicted : of the largest impulse over an arc; smaller wrong signs are rounding
+        contradicted_free : the same where joints are free: their effort term shifts multipliers by its weight
+        samples_per_arc : times per arc at which a violated limit's interval is located
+        snapped : of an arc; a corrected interval that ends so near to the arc's end is extended to it
+    Solves on arcs (`arc_problem`)
+        highest_degree : beyond it the power basis behind the splines loses more digits than the degree gains
+        free_degree : first degree where joints are free: the effort term makes their motion smooth
+        shortest_arc : of the duration; lower bound of an arc's duration while its structure is tested
+        continuity_tolerance : of rows, the solver's `constr_viol_tol`. On arcs of milliseconds continuity
+            rows are scaled by large slopes: at the solver's default, velocities jumped by 1e-6 between arcs
+        acceptable_tolerance : of rows, complementarity and KKT error, for the solver's acceptable point
+        acceptable_iterations : iterations at that tolerance after which the solver stops
+        optimal : recomputed KKT error below which an acceptable point counts as converged
+        effort_weight : of the objective; first weight of the effort of free joints
+        effort_weight_factor : by which that weight falls while it stands against confirmation
+        least_effort_weight : below it the solver no longer resolves the effort
+    Confirmation of a structure (`structure_attempt`)
+        wrong_structure : of the range; a larger violation between Gauss points means another structure, a
+            smaller one a higher degree or a margin
+        wrong_structure_free : the same where joints are free: their limits are inequalities and may be
+            tightened
+        objective_change : relative change of the objective by half the effort weight that is allowed
+        objective_tolerance : by how much, relatively, arcs may be worse than the spline they were read from
+        margin_factor : margins grow by this factor times the measured violation
+    Added nodes (`added_nodes`)
+        node_threshold : of the tolerance; local maxima of a violation above it become nodes
+        tightening_factor : limits are tightened by this factor times their violation where nodes do not help
+    Time scaling (`time_scaling`)
+        most_time_scaling : of the duration; a longer extension asks for another motion
+        time_scaling_attempts : factors that are tried
+    """
+
+    search_share: float = 0.7
+    arc_iterations: int = 50
+    large_program: int = 500
+    attempt_iterations: int = 600
+    total_iterations: int = 800
+
+    doublings: int = 2
+    refinements: int = 9
+    most_intervals: int = 160
+    marked_share: float = 0.1
+    samples_per_span: int = 16
+    significant_density: float = 1e-5
+    small_gain: float = 5e-5
+
+    convexity: float = 1e-9
+    multiplier_floor: float = 1e-3
+    significant_multiplier: float = 1e-5
+    longest_switch: float = 6.0
+    longest_gap: float = 2.6
+    clear_gap: float = 1.2
+    half_node_spacing: float = 0.3
+    end_reach: float = 0.6
+    boundary_margin: float = 5e-3
+    fine_boundary_margin: float = 5e-4
+    shortest_boundary_arc: float = 0.3
+    merged_switches: float = 0.2
+    samples_per_interval: int = 24
+
+    collapsed: float = 1e-3
+    collapsed_unconverged: float = 1e-2
+    short_arc: float = 0.06
+    most_short_arcs: int = 1
+    idle: float = 1e-7
+    active: float = 1e-5
+    contradicted: float = 1e-4
+    contradicted_free: float = 1e-2
+    samples_per_arc: int = 400
+    snapped: float = 0.02
+
+    highest_degree: int = 16
+    free_degree: int = 10
+    shortest_arc: float = 1e-4
+    continuity_tolerance: float = 1e-11
+    acceptable_tolerance: float = 1e-9
+    acceptable_iterations: int = 3
+    optimal: float = 1e-9
+    effort_weight: float = 1e-2
+    effort_weight_factor: float = 0.1
+    least_effort_weight: float = 1e-5
+
+    wrong_structure: float = 1e-2
+    wrong_structure_free: float = 0.1
+    objective_change: float = 1e-7
+    objective_tolerance: float = 1e-6
+    margin_factor: float = 1.2
+
+    node_threshold: float = 0.1
+    tightening_factor: float = 1.5
+
+    most_time_scaling: float = 0.02
+    time_scaling_attempts: int = 10
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.default, int):
+                check_count(field.name, value)
+            else:
+                check_positive(field.name, value)
+            if field.name in PARTS and value >= 1.0:
+                raise OptionError(f"{field.name} is {value!r}: give a part of the whole, between 0 and 1")
+        for name in ("samples_per_span", "samples_per_interval", "samples_per_arc", "large_program"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} is {getattr(self, name)}: give at least 1")
+        for name in ("highest_degree", "free_degree"):
+            if getattr(self, name) < LOWEST_DEGREE:
+                raise OptionError(
+                    f"{name} is {getattr(self, name)}: arcs between switches need a degree of at least "
+                    f"{LOWEST_DEGREE}"
+                )
+
+    @property
+    def arc_solver_options(self) -> dict[str, float]:
+        """IPOPT's options of a solve on arcs."""
+        return {
+            "constr_viol_tol": self.continuity_tolerance,
+            "acceptable_tol": self.acceptable_tolerance,
+            "acceptable_constr_viol_tol": self.acceptable_tolerance,
+            "acceptable_compl_inf_tol": self.acceptable_tolerance,
+            "acceptable_iter": self.acceptable_iterations,
+        }
+
+
+DEFAULT = SearchSettings()

@@ -1,0 +1,14 @@
+"""One solve of a problem as it stands: transcribe, run the solver, read the solution back."""
+
+from __future__ import annotations
+
+from trajopt.problem.problem import Problem
+from trajopt.solution.solution import Solution
+from trajopt.solvers.solver import Solver
+from trajopt.transcription.transcribe import transcribe
+
+
+def solve_once(problem: Problem, solver: Solver) -> Solution:
+    """The solution of a problem on its own trajectory, without refinement and without a derivative check."""
+    nlp = transcribe(problem)
+    return Solution.of(problem, nlp, solver.solve(nlp))
