@@ -163,9 +163,9 @@ def robustness() -> list[str]:
         "finds the same optimum.",
         "",
         "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
-        "it, the finest spline so far is certified with nodes added where limits are overstepped; where even "
-        "that takes too long, a motion between two states of rest is slowed until its limits hold, and the "
-        "certificate says by how much.",
+        "it, the finest spline so far is certified with nodes added where limits are violated; where even "
+        "that takes too long, a motion between two states of rest is scaled in time until its limits hold, "
+        "and the certificate says by how much.",
     ]
 
 
@@ -182,7 +182,7 @@ def main() -> None:
         "20 intervals [s]",
         "switches",
         "method",
-        "largest excess",
+        "largest violation",
         "simulated end to end",
         "plain s",
         "certified s",

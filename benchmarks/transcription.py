@@ -55,7 +55,7 @@ def measured(name: str, solver: trajopt.Ipopt, **parameters) -> dict:
         "iterations": last.iterations,
         "objective": last.objective,
         "seconds": statistics.median(solution.seconds for solution in solutions[1:]),
-        "excess": max(excess.value for excess in largest_violations(last)),
+        "violation": max(each.value for each in largest_violations(last)),
         "timings": dict(last.timings),
     }
 
@@ -92,12 +92,12 @@ def main() -> None:
             counts = (3, 4, 6)
             rows |= {f"{k} nodes per span": measured(name, trajopt.Ipopt(), nodes_per_span=k) for k in counts}
         table[name] = rows
-        print(f"\n{name}\n{'':<36}{'iterations':>11}{'ms':>8}{'objective':>14}{'excess':>10}")
+        print(f"\n{name}\n{'':<36}{'iterations':>11}{'ms':>8}{'objective':>14}{'violation':>11}")
         for label, row in rows.items():
             mark = "" if row["converged"] else "  not converged"
             print(
                 f"{label:<36}{row['iterations']:>11}{1e3 * row['seconds']:>8.1f}"
-                f"{row['objective']:>14.8f}{row['excess']:>10.2e}{mark}"
+                f"{row['objective']:>14.8f}{row['violation']:>11.2e}{mark}"
             )
         split = rows["exact Hessian"]["timings"]
         print("time split, ms: " + ", ".join(f"{kind} {1e3 * value:.1f}" for kind, value in split.items()))

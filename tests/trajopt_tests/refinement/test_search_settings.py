@@ -1,0 +1,49 @@
+"""The thresholds of the certified search: values that make no sense are refused, others reach the search."""
+
+from dataclasses import fields
+
+import pytest
+from hand_written import two_link_minimum_time
+
+import trajopt
+from trajopt import errors
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"collapsed": 0.0}, "collapsed = 0.0: expected a finite number above 0"),
+        ({"idle": float("nan")}, "idle = nan: expected a finite number above 0"),
+        ({"search_share": 1.0}, "search_share is 1.0: give a part of the whole, between 0 and 1"),
+        ({"refinements": 2.5}, "refinements = 2.5: expected a whole number, 0 or more"),
+        ({"samples_per_arc": 0}, "samples_per_arc is 0: give at least 1"),
+        ({"highest_degree": 3}, "highest_degree is 3: arcs between switches need a degree of at least 4"),
+    ],
+)
+def test_impossible_settings_are_refused(options, message):
+    with pytest.raises(errors.OptionError, match=message):
+        SearchSettings(**options)
+
+
+def test_settings_of_another_type_are_refused():
+    with pytest.raises(errors.OptionError, match="give a SearchSettings"):
+        trajopt.Certified(settings={"collapsed": 1e-3})
+
+
+def test_the_highest_degree_of_arcs_is_a_setting():
+    with pytest.raises(errors.OptionError, match="4 to 12"):
+        trajopt.Certified(degree=14, settings=SearchSettings(highest_degree=12))
+
+
+def test_every_setting_is_documented():
+    documented = SearchSettings.__doc__ or ""
+    assert not [field.name for field in fields(SearchSettings) if f" {field.name} : " not in documented]
+
+
+def test_the_search_uses_the_settings_that_are_given():
+    """No solve on arcs converges within one iteration, so nodes are added instead."""
+    hurried = trajopt.Certified(settings=SearchSettings(arc_iterations=1, refinements=0))
+    certificate = trajopt.solve(two_link_minimum_time(10), refine=hurried).certificate
+    assert certificate.method == "added nodes" and "iteration limit" in certificate.reason
+    assert trajopt.Certified().settings is DEFAULT
