@@ -1,100 +1,140 @@
 """Rigid-body dynamics of trees: models, torques, internal wrenches and their exact derivatives.
 
-Names are imported on first use, so that `import dynamics` costs nothing and compiles nothing.
+Names are imported on first use, so that `import dynamics` stays below a tenth of a second.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
-# exported name -> module that defines it
-_HOME = {
-    "DegreesWarning": "errors",
-    "DhError": "errors",
-    "DynamicsError": "errors",
-    "InertiaError": "errors",
-    "InertiaWarning": "errors",
-    "JointError": "errors",
-    "JsonError": "errors",
-    "ModelError": "errors",
-    "ShapeError": "errors",
-    "SourceError": "errors",
-    "TreeError": "errors",
-    "UnknownNameError": "errors",
-    "UrdfError": "errors",
-    "Joint": "model.joint",
-    "JointLimits": "model.joint",
-    "Rotor": "model.joint",
-    "Body": "model.body",
-    "Frame": "model.body",
-    "RigidBodyModel": "model.model",
-    "DhRow": "formats.dh",
-    "from_dh": "formats.dh",
-    "from_modified_dh": "formats.dh",
-    "load_urdf": "formats.urdf",
-    "GeneralizedForce": "quantities.generalized_forces",
-    "friction": "quantities.generalized_forces",
-    "joint_springs": "quantities.generalized_forces",
-    "point_spring": "quantities.generalized_forces",
-    "in_threads": "threads",
-    "ArmatureError": "quantities.armature_error",
-    "armature_error": "quantities.armature_error",
-    "aba": "algorithms.aba",
-    "AbaDerivatives": "algorithms.aba_derivatives",
-    "aba_derivatives": "algorithms.aba_derivatives",
-    "coriolis_product": "algorithms.coriolis_product",
-    "coriolis_transposed_product": "algorithms.coriolis_product",
-    "ExternalDerivatives": "algorithms.external_derivatives",
-    "external_derivatives": "algorithms.external_derivatives",
-    "crba": "algorithms.crba",
-    "Poses": "quantities.kinematics",
-    "centre_of_mass": "quantities.kinematics",
-    "forward_kinematics": "quantities.kinematics",
-    "frame_jacobian": "quantities.kinematics",
-    "frame_velocity": "quantities.kinematics",
-    "kinetic_energy": "quantities.kinematics",
-    "momentum": "quantities.kinematics",
-    "potential_energy": "quantities.kinematics",
-    "base_wrench": "algorithms.rnea",
-    "joint_wrenches": "algorithms.rnea",
-    "rnea": "algorithms.rnea",
-    "RneaDerivatives": "algorithms.rnea_derivatives",
-    "WrenchDerivatives": "algorithms.rnea_derivatives",
-    "base_wrench_derivatives": "algorithms.rnea_derivatives",
-    "joint_wrench_derivatives": "algorithms.rnea_derivatives",
-    "rnea_derivatives": "algorithms.rnea_derivatives",
-    "RneaSecondDerivatives": "algorithms.rnea_second_derivatives",
-    "rnea_second_derivatives": "algorithms.rnea_second_derivatives",
-    "CoriolisMatrices": "algorithms.coriolis",
-    "coriolis_matrix": "algorithms.coriolis",
-    "christoffel_symbols": "algorithms.christoffel",
-    "christoffel_symbols_serial": "papers.safeea",
-}
+from dynamics.lazy_exports import export_lazily
 
-__all__ = list(_HOME)
+if TYPE_CHECKING:
+    from dynamics.algorithms.aba import aba as aba
+    from dynamics.algorithms.aba_derivatives import AbaDerivatives as AbaDerivatives
+    from dynamics.algorithms.aba_derivatives import aba_derivatives as aba_derivatives
+    from dynamics.algorithms.christoffel import christoffel_symbols as christoffel_symbols
+    from dynamics.algorithms.coriolis import CoriolisMatrices as CoriolisMatrices
+    from dynamics.algorithms.coriolis import coriolis_matrix as coriolis_matrix
+    from dynamics.algorithms.coriolis_product import coriolis_product as coriolis_product
+    from dynamics.algorithms.coriolis_product import (
+        coriolis_transposed_product as coriolis_transposed_product,
+    )
+    from dynamics.algorithms.crba import crba as crba
+    from dynamics.algorithms.external_derivatives import ExternalDerivatives as ExternalDerivatives
+    from dynamics.algorithms.external_derivatives import external_derivatives as external_derivatives
+    from dynamics.algorithms.rnea import base_wrench as base_wrench
+    from dynamics.algorithms.rnea import joint_wrenches as joint_wrenches
+    from dynamics.algorithms.rnea import rnea as rnea
+    from dynamics.algorithms.rnea_derivatives import RneaDerivatives as RneaDerivatives
+    from dynamics.algorithms.rnea_derivatives import WrenchDerivatives as WrenchDerivatives
+    from dynamics.algorithms.rnea_derivatives import base_wrench_derivatives as base_wrench_derivatives
+    from dynamics.algorithms.rnea_derivatives import joint_wrench_derivatives as joint_wrench_derivatives
+    from dynamics.algorithms.rnea_derivatives import rnea_derivatives as rnea_derivatives
+    from dynamics.algorithms.rnea_second_derivatives import RneaSecondDerivatives as RneaSecondDerivatives
+    from dynamics.algorithms.rnea_second_derivatives import rnea_second_derivatives as rnea_second_derivatives
+    from dynamics.errors import DegreesWarning as DegreesWarning
+    from dynamics.errors import DhError as DhError
+    from dynamics.errors import DynamicsError as DynamicsError
+    from dynamics.errors import InertiaError as InertiaError
+    from dynamics.errors import InertiaWarning as InertiaWarning
+    from dynamics.errors import JointError as JointError
+    from dynamics.errors import JsonError as JsonError
+    from dynamics.errors import ModelError as ModelError
+    from dynamics.errors import ShapeError as ShapeError
+    from dynamics.errors import SourceError as SourceError
+    from dynamics.errors import TreeError as TreeError
+    from dynamics.errors import UnknownNameError as UnknownNameError
+    from dynamics.errors import UrdfError as UrdfError
+    from dynamics.formats.dh import DhRow as DhRow
+    from dynamics.formats.dh import from_dh as from_dh
+    from dynamics.formats.dh import from_modified_dh as from_modified_dh
+    from dynamics.formats.urdf import load_urdf as load_urdf
+    from dynamics.model.body import Body as Body
+    from dynamics.model.body import Frame as Frame
+    from dynamics.model.joint import Joint as Joint
+    from dynamics.model.joint import JointLimits as JointLimits
+    from dynamics.model.joint import Rotor as Rotor
+    from dynamics.model.model import RigidBodyModel as RigidBodyModel
+    from dynamics.papers.safeea import christoffel_symbols_serial as christoffel_symbols_serial
+    from dynamics.quantities.armature_error import ArmatureError as ArmatureError
+    from dynamics.quantities.armature_error import armature_error as armature_error
+    from dynamics.quantities.generalized_forces import GeneralizedForce as GeneralizedForce
+    from dynamics.quantities.generalized_forces import friction as friction
+    from dynamics.quantities.generalized_forces import joint_springs as joint_springs
+    from dynamics.quantities.generalized_forces import point_spring as point_spring
+    from dynamics.quantities.kinematics import Poses as Poses
+    from dynamics.quantities.kinematics import centre_of_mass as centre_of_mass
+    from dynamics.quantities.kinematics import forward_kinematics as forward_kinematics
+    from dynamics.quantities.kinematics import frame_jacobian as frame_jacobian
+    from dynamics.quantities.kinematics import frame_velocity as frame_velocity
+    from dynamics.quantities.kinematics import kinetic_energy as kinetic_energy
+    from dynamics.quantities.kinematics import momentum as momentum
+    from dynamics.quantities.kinematics import potential_energy as potential_energy
+    from dynamics.threads import in_threads as in_threads
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'dynamics' has no attribute {name!r}")
-    value = getattr(import_module(f"dynamics.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        # The import system binds every submodule to its name in the package: the file rnea.py would hide
-        # the function rnea as soon as anything imports it.
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+export_lazily(
+    __name__,
+    {  # exported name -> module that defines it
+        "DegreesWarning": "dynamics.errors",
+        "DhError": "dynamics.errors",
+        "DynamicsError": "dynamics.errors",
+        "InertiaError": "dynamics.errors",
+        "InertiaWarning": "dynamics.errors",
+        "JointError": "dynamics.errors",
+        "JsonError": "dynamics.errors",
+        "ModelError": "dynamics.errors",
+        "ShapeError": "dynamics.errors",
+        "SourceError": "dynamics.errors",
+        "TreeError": "dynamics.errors",
+        "UnknownNameError": "dynamics.errors",
+        "UrdfError": "dynamics.errors",
+        "Joint": "dynamics.model.joint",
+        "JointLimits": "dynamics.model.joint",
+        "Rotor": "dynamics.model.joint",
+        "Body": "dynamics.model.body",
+        "Frame": "dynamics.model.body",
+        "RigidBodyModel": "dynamics.model.model",
+        "DhRow": "dynamics.formats.dh",
+        "from_dh": "dynamics.formats.dh",
+        "from_modified_dh": "dynamics.formats.dh",
+        "load_urdf": "dynamics.formats.urdf",
+        "GeneralizedForce": "dynamics.quantities.generalized_forces",
+        "friction": "dynamics.quantities.generalized_forces",
+        "joint_springs": "dynamics.quantities.generalized_forces",
+        "point_spring": "dynamics.quantities.generalized_forces",
+        "in_threads": "dynamics.threads",
+        "ArmatureError": "dynamics.quantities.armature_error",
+        "armature_error": "dynamics.quantities.armature_error",
+        "aba": "dynamics.algorithms.aba",
+        "AbaDerivatives": "dynamics.algorithms.aba_derivatives",
+        "aba_derivatives": "dynamics.algorithms.aba_derivatives",
+        "coriolis_product": "dynamics.algorithms.coriolis_product",
+        "coriolis_transposed_product": "dynamics.algorithms.coriolis_product",
+        "ExternalDerivatives": "dynamics.algorithms.external_derivatives",
+        "external_derivatives": "dynamics.algorithms.external_derivatives",
+        "crba": "dynamics.algorithms.crba",
+        "Poses": "dynamics.quantities.kinematics",
+        "centre_of_mass": "dynamics.quantities.kinematics",
+        "forward_kinematics": "dynamics.quantities.kinematics",
+        "frame_jacobian": "dynamics.quantities.kinematics",
+        "frame_velocity": "dynamics.quantities.kinematics",
+        "kinetic_energy": "dynamics.quantities.kinematics",
+        "momentum": "dynamics.quantities.kinematics",
+        "potential_energy": "dynamics.quantities.kinematics",
+        "base_wrench": "dynamics.algorithms.rnea",
+        "joint_wrenches": "dynamics.algorithms.rnea",
+        "rnea": "dynamics.algorithms.rnea",
+        "RneaDerivatives": "dynamics.algorithms.rnea_derivatives",
+        "WrenchDerivatives": "dynamics.algorithms.rnea_derivatives",
+        "base_wrench_derivatives": "dynamics.algorithms.rnea_derivatives",
+        "joint_wrench_derivatives": "dynamics.algorithms.rnea_derivatives",
+        "rnea_derivatives": "dynamics.algorithms.rnea_derivatives",
+        "RneaSecondDerivatives": "dynamics.algorithms.rnea_second_derivatives",
+        "rnea_second_derivatives": "dynamics.algorithms.rnea_second_derivatives",
+        "CoriolisMatrices": "dynamics.algorithms.coriolis",
+        "coriolis_matrix": "dynamics.algorithms.coriolis",
+        "christoffel_symbols": "dynamics.algorithms.christoffel",
+        "christoffel_symbols_serial": "dynamics.papers.safeea",
+    },
+)

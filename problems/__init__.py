@@ -6,13 +6,42 @@ The only package that knows both `dynamics` and `trajopt`. To write a problem, c
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from problems.shadowing import refuse_shadowed
 
-def __getattr__(name: str) -> Any:
-    """Import `problems.two_link_rr` on first use, so that `import problems` is all that a user types."""
-    from problems.catalogue import names
+refuse_shadowed("trajopt", "dynamics")
 
-    if name in names():
-        return import_module(f"problems.{name}")
-    raise AttributeError(f"module 'problems' has no problem {name!r}: there are {', '.join(names())}")
+if TYPE_CHECKING:
+    from problems import betts_robot_arm as betts_robot_arm
+    from problems import cart_pole as cart_pole
+    from problems import double_integrator as double_integrator
+    from problems import gait as gait
+    from problems import gait_stride as gait_stride
+    from problems import hop as hop
+    from problems import kirk as kirk
+    from problems import minimum_acceleration as minimum_acceleration
+    from problems import pendulum_swing_up as pendulum_swing_up
+    from problems import planar_walker as planar_walker
+    from problems import six_axis_arm as six_axis_arm
+    from problems import sliding_mass as sliding_mass
+    from problems import three_link_arm as three_link_arm
+    from problems import two_link_pr as two_link_pr
+    from problems import two_link_rr as two_link_rr
+    from problems import urdf_arm as urdf_arm
+else:  # type checkers would take any name for a problem if they saw these
+
+    def __getattr__(name: str) -> Any:
+        """`problems.two_link_rr`, imported on first use, and `__all__`, the names of all problems."""
+        from problems.catalogue import names
+
+        if name == "__all__":
+            return list(names())
+        if name in names():
+            return import_module(f"problems.{name}")
+        raise AttributeError(f"module 'problems' has no problem {name!r}: there are {', '.join(names())}")
+
+    def __dir__() -> list[str]:
+        from problems.catalogue import names
+
+        return sorted([*names(), *(name for name in globals() if name.startswith("__"))])

@@ -100,7 +100,8 @@ def build(
         trajopt.Arc(trajopt.SplineBasis.uniform(1, d), phase, nodes_per_span=d - 1, rule="gauss")
         for d, phase in zip(degrees, phases, strict=True)
     )
-    problem = trajopt.Problem(body(), trajopt.Trajectory(arcs), name="hop")
+    model = body()
+    problem = trajopt.Problem(model, trajopt.Trajectory(arcs), name="hop")
     problem.minimize(effort)
     problem.minimize(trajopt.duration, weight=u, name="time")
     problem.subject_to_joint_limits()
@@ -137,7 +138,7 @@ def build(
             problem.subject_to(grip + side * along, lower=0.0, over=whole, name=name)
     problem.subject_to(unpowered, equals=0.0, over=ArcNodes(FLIGHT), name="nothing carries in flight")
 
-    standing = float(dynamics.centre_of_mass(problem.dynamics, STANDING)[1])
+    standing = float(dynamics.centre_of_mass(model, STANDING)[1])
     problem.subject_to(apex, equals=standing + height, over=ArcNodes(FLIGHT, "start"))
     return problem
 

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 
@@ -21,8 +21,10 @@ from trajopt.errors import (
 )
 from trajopt.problem.problem import Problem, Recipe
 
+P = ParamSpec("P")  # the parameters of a build function, which type checkers and editors go on to see
 
-def recipe(build: Callable[..., Any], name: str | None = None) -> Callable[..., Problem]:
+
+def recipe(build: Callable[P, Any], name: str | None = None) -> Callable[P, Problem]:
     """Check every parameter against the defaults of `build`, and record all of them on the problem.
 
     The defaults are the declaration: a whole number stays one, a tuple of numbers keeps its shape (a single
@@ -35,17 +37,18 @@ def recipe(build: Callable[..., Any], name: str | None = None) -> Callable[..., 
     """
     known_as = name or build.__module__.rpartition(".")[2]
     defaults = defaults_of(build)
+    call: Callable[..., Any] = build
 
     @functools.wraps(build)
     def checked(**parameters: Any) -> Problem:
         values = checked_parameters(parameters, defaults, known_as)
-        problem = build(**values)
+        problem = call(**values)
         if not isinstance(problem, Problem):
             raise ProblemError(f"the build of {known_as} returned {problem!r}: return a trajopt.Problem")
         problem.recipe = Recipe(known_as, MappingProxyType(values))
         return problem
 
-    return checked
+    return cast("Callable[P, Problem]", checked)
 
 
 def defaults_of(build: Callable[..., Any]) -> dict[str, Any]:

@@ -5,77 +5,98 @@ Names are imported on first use, so that `import trajopt` stays below a tenth of
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
-# exported name -> module that defines it
-_HOME = {
-    "Problem": "problem.problem",
-    "Trajectory": "splines.trajectory",
-    "Arc": "splines.trajectory",
-    "ArcNodes": "splines.node_sets",
-    "SplineBasis": "splines.basis",
-    "term": "terms.term",
-    "Quantity": "terms.term",
-    "ExpressionTerm": "terms.term",
-    "Block": "graph.block",
-    "Dynamics": "graph.block",
-    "DeclaredQuantity": "graph.declared_quantities",
-    "trace": "graph.trace",
-    "Neighbours": "splines.node_sets",
-    "block_term": "terms.block_term",
-    "t": "terms.term",
-    "duration": "terms.term",
-    "q": "terms.term",
-    "v": "terms.term",
-    "a": "terms.term",
-    "jerk": "terms.term",
-    "tau": "terms.term",
-    "base_wrench": "terms.term",
-    "wrench": "terms.term",
-    "position": "terms.term",
-    "transcribe": "transcription.transcribe",
-    "solve": "solve",
-    "Ipopt": "solvers.ipopt",
-    "Slsqp": "solvers.slsqp",
-    "RowsInRounds": "solvers.rows_in_rounds",
-    "Status": "solvers.solver",
-    "Solution": "solution.solution",
-    "Certified": "refinement.certified",
-    "Refined": "refinement.refined",
-    "diagnose": "verification.diagnosis",
-    "multistart": "studies.multistart",
-    "Checkpointed": "solvers.checkpoint",
-    "switching_times": "refinement.shooting",
-    "inverse_kinematics": "studies.inverse_kinematics",
-    "TrajoptError": "errors",
-}
+from trajopt.former_paths import install_former_paths
+from trajopt.lazy_exports import export_lazily
 
-__all__ = [*_HOME, "library", "plot", "report"]
+if TYPE_CHECKING:
+    from trajopt import library as library
+    from trajopt import plot as plot
+    from trajopt import report as report
+    from trajopt.errors import TrajoptError as TrajoptError
+    from trajopt.graph.block import Block as Block
+    from trajopt.graph.block import Dynamics as Dynamics
+    from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
+    from trajopt.graph.trace import trace as trace
+    from trajopt.problem.problem import Problem as Problem
+    from trajopt.refinement.certified import Certified as Certified
+    from trajopt.refinement.refined import Refined as Refined
+    from trajopt.refinement.shooting import switching_times as switching_times
+    from trajopt.solution.solution import Solution as Solution
+    from trajopt.solve import solve as solve
+    from trajopt.solvers.checkpoint import Checkpointed as Checkpointed
+    from trajopt.solvers.ipopt import Ipopt as Ipopt
+    from trajopt.solvers.rows_in_rounds import RowsInRounds as RowsInRounds
+    from trajopt.solvers.slsqp import Slsqp as Slsqp
+    from trajopt.solvers.solver import Status as Status
+    from trajopt.splines.basis import SplineBasis as SplineBasis
+    from trajopt.splines.node_sets import ArcNodes as ArcNodes
+    from trajopt.splines.node_sets import Neighbours as Neighbours
+    from trajopt.splines.trajectory import Arc as Arc
+    from trajopt.splines.trajectory import Trajectory as Trajectory
+    from trajopt.studies.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from trajopt.studies.multistart import multistart as multistart
+    from trajopt.terms.block_term import block_term as block_term
+    from trajopt.terms.term import ExpressionTerm as ExpressionTerm
+    from trajopt.terms.term import Quantity as Quantity
+    from trajopt.terms.term import a as a
+    from trajopt.terms.term import base_wrench as base_wrench
+    from trajopt.terms.term import duration as duration
+    from trajopt.terms.term import jerk as jerk
+    from trajopt.terms.term import position as position
+    from trajopt.terms.term import q as q
+    from trajopt.terms.term import t as t
+    from trajopt.terms.term import tau as tau
+    from trajopt.terms.term import term as term
+    from trajopt.terms.term import v as v
+    from trajopt.terms.term import wrench as wrench
+    from trajopt.transcription.transcribe import transcribe as transcribe
+    from trajopt.verification.diagnosis import diagnose as diagnose
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("library", "plot", "report"):
-        return import_module(f"trajopt.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'trajopt' has no attribute {name!r}")
-    value = getattr(import_module(f"trajopt.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        # The import system binds every submodule to its name in the package: the file solve.py would hide
-        # the function solve as soon as anything imports it.
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+export_lazily(
+    __name__,
+    {  # exported name -> module that defines it
+        "Problem": "trajopt.problem.problem",
+        "Trajectory": "trajopt.splines.trajectory",
+        "Arc": "trajopt.splines.trajectory",
+        "ArcNodes": "trajopt.splines.node_sets",
+        "SplineBasis": "trajopt.splines.basis",
+        "term": "trajopt.terms.term",
+        "Quantity": "trajopt.terms.term",
+        "ExpressionTerm": "trajopt.terms.term",
+        "Block": "trajopt.graph.block",
+        "Dynamics": "trajopt.graph.block",
+        "DeclaredQuantity": "trajopt.graph.declared_quantities",
+        "trace": "trajopt.graph.trace",
+        "Neighbours": "trajopt.splines.node_sets",
+        "block_term": "trajopt.terms.block_term",
+        "t": "trajopt.terms.term",
+        "duration": "trajopt.terms.term",
+        "q": "trajopt.terms.term",
+        "v": "trajopt.terms.term",
+        "a": "trajopt.terms.term",
+        "jerk": "trajopt.terms.term",
+        "tau": "trajopt.terms.term",
+        "base_wrench": "trajopt.terms.term",
+        "wrench": "trajopt.terms.term",
+        "position": "trajopt.terms.term",
+        "transcribe": "trajopt.transcription.transcribe",
+        "solve": "trajopt.solve",
+        "Ipopt": "trajopt.solvers.ipopt",
+        "Slsqp": "trajopt.solvers.slsqp",
+        "RowsInRounds": "trajopt.solvers.rows_in_rounds",
+        "Status": "trajopt.solvers.solver",
+        "Solution": "trajopt.solution.solution",
+        "Certified": "trajopt.refinement.certified",
+        "Refined": "trajopt.refinement.refined",
+        "diagnose": "trajopt.verification.diagnosis",
+        "multistart": "trajopt.studies.multistart",
+        "Checkpointed": "trajopt.solvers.checkpoint",
+        "switching_times": "trajopt.refinement.shooting",
+        "inverse_kinematics": "trajopt.studies.inverse_kinematics",
+        "TrajoptError": "trajopt.errors",
+    },
+    subpackages=("library", "plot", "report"),
+)
+install_former_paths()

@@ -11,7 +11,8 @@ TrajoptError (a ValueError)
 │   └── GraphCycleError        quantities that need each other
 ├── EvaluationError            a term that is NaN or infinite, or depends on more than its node
 ├── DerivativeError            a block whose derivatives are not those of its values
-└── SolutionFileError          a file that is not a saved solution, or one of another problem or version
+├── SolutionFileError          a file that is not a saved solution, or one of another problem or version
+└── ShadowedPackageError       a user's file that has the name of a package and hides it; also an ImportError
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = [
     "NotFiniteError",
     "OptionError",
     "ProblemError",
+    "ShadowedPackageError",
     "ShapeError",
     "SolutionFileError",
     "TrajoptError",
@@ -82,6 +84,10 @@ class DerivativeError(TrajoptError):
 
 class SolutionFileError(TrajoptError):
     """A file is not a saved solution that this version and problem can read."""
+
+
+class ShadowedPackageError(TrajoptError, ImportError):
+    """A user's own file, `dynamics.py` say, has the name of a package and is imported in its place."""
 
 
 def near_matches(name: str, known: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynamics.errors import ModelError
+from dynamics.model.given_as import ArrayField, new_array
 from dynamics.model.joint import Joint
 from dynamics.model.validation import (
     checked_mass,
@@ -36,8 +37,8 @@ class Body:
     joint: Joint
     parent: str | None = None
     mass: float = 0.0
-    centre_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    centre_of_mass: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
+    inertia: ArrayField = field(default_factory=new_array(np.zeros((3, 3))))
 
     def __post_init__(self) -> None:
         what = f"body {checked_name(self.name, 'a body')!r}:"
@@ -67,8 +68,8 @@ class Frame:
 
     name: str
     body: str | None = None
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotation: ArrayField = field(default_factory=new_array(np.eye(3)))
+    position: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
 
     def __post_init__(self) -> None:
         what = f"frame {checked_name(self.name, 'a frame')!r}:"

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dynamics.errors import DegreesWarning, JointError
+from dynamics.model.given_as import ArrayField, new_array
 from dynamics.model.validation import (
     checked_mass,
     checked_name,
@@ -88,10 +89,10 @@ class Rotor:
 
     gear_ratio: float
     mass: float = 0.0
-    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
-    axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    centre_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: ArrayField = field(default_factory=new_array(np.zeros((3, 3))))
+    axis: ArrayField = field(default_factory=new_array((0.0, 0.0, 1.0)))
+    position: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
+    centre_of_mass: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
 
     @property
     def is_massless(self) -> bool:
@@ -148,9 +149,9 @@ class Joint:
 
     name: str
     kind: JointKind = "revolute"
-    axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    axis: ArrayField = field(default_factory=new_array((0.0, 0.0, 1.0)))
+    rotation: ArrayField = field(default_factory=new_array(np.eye(3)))
+    position: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
     limits: JointLimits = field(default_factory=JointLimits)
     mimics: str | None = None
     ratio: float = 1.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from dynamics.errors import JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
+from dynamics.model.given_as import ArrayField, TupleField, new_array
 from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.mass_check import check_mass_matrix
 from dynamics.model.table import model_table
@@ -50,11 +51,11 @@ class RigidBodyModel:
     (names, parents, cycles, mimics), InertiaError (leaf without mass, singular mass matrix), JointError.
     """
 
-    bodies: tuple[Body, ...]
-    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    bodies: TupleField[Body]
+    gravity: ArrayField = field(default_factory=new_array((0.0, 0.0, -9.81)))
     name: str = ""
     rotors: Literal["exact", "armature", "none"] = "exact"
-    frames: tuple[Frame, ...] = ()
+    frames: TupleField[Frame] = ()  # type: ignore[assignment]  # given as a tuple, kept as one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", tuple(self.bodies))
@@ -96,9 +97,13 @@ class RigidBodyModel:
         """The joint of every link, mimic joints included."""
         return tuple(body.joint for body in self.bodies)
 
-    @cached_property
+    @property  # type checkers refuse a cached_property where a protocol has a property
     def joint_names(self) -> tuple[str, ...]:
         """(n,) names of the joints with a coordinate of their own: the order of q."""
+        return self._joint_names
+
+    @cached_property
+    def _joint_names(self) -> tuple[str, ...]:
         return tuple(body.joint.name for body in self.bodies if body.joint.mimics is None)
 
     @cached_property

@@ -13,6 +13,7 @@ from typing import Any
 from dynamics.errors import DynamicsError
 from problems import catalogue
 from problems.recipe import recipe
+from problems.shadowing import refuse_namesakes
 from trajopt.errors import ProblemError, TrajoptError
 from trajopt.problem.problem import Problem
 
@@ -59,6 +60,7 @@ def imported(path: Path) -> Any:
     if spec is None or spec.loader is None:
         raise ProblemError(f"{path} is no Python file: its name must end in .py")
     module = importlib.util.module_from_spec(spec)
+    refuse_namesakes(path.resolve().parent, "trajopt", "dynamics", "problems")
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     known = sys.modules.setdefault(path.stem, module)

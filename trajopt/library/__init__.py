@@ -1,52 +1,56 @@
 """Terms that many problems share; each is a term like one's own, and each docstring states its equation.
 
-Names are imported on first use.
+Names are imported on first use, so that `import trajopt.library` stays below a tenth of a second.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
-# exported name -> module of trajopt that defines it
-_HOME = {
-    "effort": "library.efforts",
-    "power": "library.efforts",
-    "mechanical_work": "library.efforts",
-    "energy": "library.efforts",
-    "smoothness": "library.efforts",
-    "distance_to_data": "library.tracking",
-    "position_error": "library.tracking",
-    "orientation_error": "library.tracking",
-    "frame_at": "library.tracking",
-    "force_norm": "library.joint_forces",
-    "moment_norm": "library.joint_forces",
-    "sphere_clearance": "library.clearance",
-    "capsule_clearance": "library.clearance",
-    "self_clearance": "library.clearance",
-    "manipulability": "library.manipulability",
-    "limit_torque_rate": "library.torque_rates",
-    "symmetric": "library.symmetry",
-    "weighted": "library.weights",
-    "pareto_front": "studies.pareto",
-}
+from trajopt.lazy_exports import export_lazily
 
-__all__ = list(_HOME)
+if TYPE_CHECKING:
+    from trajopt.library.clearance import capsule_clearance as capsule_clearance
+    from trajopt.library.clearance import self_clearance as self_clearance
+    from trajopt.library.clearance import sphere_clearance as sphere_clearance
+    from trajopt.library.efforts import effort as effort
+    from trajopt.library.efforts import energy as energy
+    from trajopt.library.efforts import mechanical_work as mechanical_work
+    from trajopt.library.efforts import power as power
+    from trajopt.library.efforts import smoothness as smoothness
+    from trajopt.library.joint_forces import force_norm as force_norm
+    from trajopt.library.joint_forces import moment_norm as moment_norm
+    from trajopt.library.manipulability import manipulability as manipulability
+    from trajopt.library.symmetry import symmetric as symmetric
+    from trajopt.library.torque_rates import limit_torque_rate as limit_torque_rate
+    from trajopt.library.tracking import distance_to_data as distance_to_data
+    from trajopt.library.tracking import frame_at as frame_at
+    from trajopt.library.tracking import orientation_error as orientation_error
+    from trajopt.library.tracking import position_error as position_error
+    from trajopt.library.weights import weighted as weighted
+    from trajopt.studies.pareto import pareto_front as pareto_front
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'trajopt.library' has no attribute {name!r}")
-    return getattr(import_module(f"trajopt.{_HOME[name]}"), name)
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        # The import system would put the file manipulability.py in the place of the function of that name.
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+export_lazily(
+    __name__,
+    {  # exported name -> module that defines it
+        "effort": "trajopt.library.efforts",
+        "power": "trajopt.library.efforts",
+        "mechanical_work": "trajopt.library.efforts",
+        "energy": "trajopt.library.efforts",
+        "smoothness": "trajopt.library.efforts",
+        "distance_to_data": "trajopt.library.tracking",
+        "position_error": "trajopt.library.tracking",
+        "orientation_error": "trajopt.library.tracking",
+        "frame_at": "trajopt.library.tracking",
+        "force_norm": "trajopt.library.joint_forces",
+        "moment_norm": "trajopt.library.joint_forces",
+        "sphere_clearance": "trajopt.library.clearance",
+        "capsule_clearance": "trajopt.library.clearance",
+        "self_clearance": "trajopt.library.clearance",
+        "manipulability": "trajopt.library.manipulability",
+        "limit_torque_rate": "trajopt.library.torque_rates",
+        "symmetric": "trajopt.library.symmetry",
+        "weighted": "trajopt.library.weights",
+        "pareto_front": "trajopt.studies.pareto",
+    },
+)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.errors import OptionError
 from trajopt.terms import term as terms
+from trajopt.terms.arithmetic import documented
 from trajopt.terms.term import ExpressionTerm
 
 
@@ -25,17 +26,19 @@ def effort(limits: ArrayLike) -> Any:
 
 
 def _power(node: Any) -> Any:
+    """tau_i v_i, the mechanical power of every actuator, (n,) W: bound it, or minimize its square."""
     return node.tau * node.v
 
 
-power = ExpressionTerm(_power, "power")  # tau_i v_i, what every actuator gives, W
+power = ExpressionTerm(_power, "power")
 
 
 def _energy(node: Any) -> Any:
+    """Kinetic plus potential energy of the robot, (1,) J."""
     return node.kinetic_energy + node.potential_energy
 
 
-energy = ExpressionTerm(_energy, "energy")  # kinetic plus potential, J
+energy = ExpressionTerm(_energy, "energy")
 
 
 def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
@@ -53,4 +56,7 @@ def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
     return ExpressionTerm(work, "mechanical work")
 
 
-smoothness = terms.jerk**2  # sum_i of squared third derivatives
+smoothness = documented(
+    terms.jerk**2,
+    "jerk_i^2, the squared third derivatives of the joint positions, (n,) rad^2/s^6 or m^2/s^6.",
+)

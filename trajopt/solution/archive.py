@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.atomic_file import unreadable, whole_file
-from trajopt.errors import SolutionFileError
+from trajopt.errors import ShadowedPackageError, SolutionFileError
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
@@ -131,10 +132,24 @@ def rebuilt_problem(solution: Solution) -> Problem:
 def built(recipe: Recipe) -> Problem:
     """The problem of a recipe, by the library registered for it; SolutionFileError where there is none."""
     for entry in entry_points(group=REBUILDERS):
-        return entry.load()(recipe.problem, dict(recipe.parameters))
+        return _loaded(entry)(recipe.problem, dict(recipe.parameters))
     raise SolutionFileError(
         f"no installed library builds '{recipe.problem}': pass problem=... to Solution.load"
     )
+
+
+def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
+    """The function of an entry point; ShadowedPackageError where a user's file has its package's name."""
+    try:
+        return entry.load()
+    except ModuleNotFoundError as error:
+        package = entry.module.partition(".")[0]
+        found = getattr(sys.modules.get(package), "__file__", None)
+        if found is None or Path(found).name == "__init__.py":
+            raise
+        raise ShadowedPackageError(
+            f"{found} has the name of the package '{package}' and hides it: rename that file"
+        ) from error
 
 
 def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,15 @@ class Arithmetic:
 
     def __sub__(self, other: Any) -> Combination:
         return self + other * -1.0
+
+
+Documented = TypeVar("Documented", bound=Arithmetic)
+
+
+def documented(term: Documented, text: str) -> Documented:
+    """The term itself, with a docstring of its own that `help` prints in place of its class's."""
+    object.__setattr__(term, "__doc__", text)
+    return term
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, overload
 from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import described
 from trajopt.graph.names import own_term
-from trajopt.terms.arithmetic import Arithmetic
+from trajopt.terms.arithmetic import Arithmetic, documented
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Quantity(Arithmetic):
     quantity: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "__doc__", self.description)  # for `trajopt.tau?` in notebooks
+        documented(self, self.description)
 
     @property
     def name(self) -> str:
@@ -44,6 +44,10 @@ class ExpressionTerm(Arithmetic):
     function: Callable[[Any], Any]
     name: str
     components: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.function.__doc__:
+            documented(self, self.function.__doc__)
 
     @property
     def quantity(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -60,7 +60,7 @@ def skeleton(
     )
 
 
-def step_symmetry(names: tuple[str, ...], length: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def step_symmetry(names: Sequence[str], length: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(signs, order, offset), each (n,): q(T)_i = signs_i q(0)_order(i) + offset_i over one step.
 
     Limbs swap sides, whose axes are mirrored; lateral motions, yaw, list, bends and rotations of the trunk
@@ -82,7 +82,7 @@ def other_side(name: str) -> str:
     return "_".join(swapped.get(part, part) for part in name.split("_"))
 
 
-def standing(names: tuple[str, ...], height: float = TABLE_HEIGHT) -> np.ndarray:
+def standing(names: Sequence[str], height: float = TABLE_HEIGHT) -> np.ndarray:
     """Upright with both soles on the ground and arms hanging, (n,)."""
     q = np.zeros(len(names))
     q[names.index("global_ty")] = -height * _sole_below_pelvis()

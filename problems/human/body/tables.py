@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Freedom:
 
     name: str
     parent: str | None
-    kind: str
+    kind: Literal["revolute", "prismatic"]
     axis: np.ndarray
     offset: np.ndarray
     limits: tuple[float, float]
@@ -138,7 +139,7 @@ def _freedom(row: Row) -> Freedom:
     return Freedom(
         name=row["name"],
         parent=None if row["parent_dof"] == "ground" else row["parent_dof"],
-        kind=row["type"],
+        kind="revolute" if row["type"] == "revolute" else "prismatic",
         axis=vector(row, [f"axis_{axis}" for axis in AXES]),
         offset=vector(row, [f"offset_{axis}_frac_H" for axis in AXES]),
         limits=(float(limits[0]), float(limits[1])),

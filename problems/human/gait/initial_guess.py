@@ -35,7 +35,7 @@ def guess(problem: trajopt.Problem, steps: Sequence[Step], start: str) -> None:
     problem.guess(q=curve, duration=len(steps) * step.duration)
 
 
-def upright(names: tuple[str, ...], step: Step) -> Curve:
+def upright(names: Sequence[str], step: Step) -> Curve:
     """Standing upright between both feet, carried forward at the speed of walking."""
     posture, forward = standing(names, step.height), names.index("global_tx")
 
@@ -47,7 +47,7 @@ def upright(names: tuple[str, ...], step: Step) -> Curve:
     return curve
 
 
-def measured(names: tuple[str, ...], step: Step) -> Curve:
+def measured(names: Sequence[str], step: Step) -> Curve:
     """A spline fitted to measured walking, stretched to the length of the step."""
     from scipy.interpolate import BSpline
 

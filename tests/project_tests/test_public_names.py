@@ -1,0 +1,89 @@
+"""The names that a package exports: one list for Python, type checkers, completion and help."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import dynamics
+import problems
+import trajopt
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = (trajopt, trajopt.library, trajopt.plot, trajopt.report, dynamics, problems)
+LAZY = (trajopt, trajopt.library, dynamics, problems)
+
+
+def for_type_checkers(package):
+    """Name -> module from which the block `if TYPE_CHECKING` of a package imports it."""
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If) and node.test.id == "TYPE_CHECKING")
+    found = {}
+    for node in block.body:
+        for alias in node.names:
+            assert alias.asname == alias.name, "only `import name as name` is exported to type checkers"
+            found[alias.name] = node.module
+    return found
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_type_checkers_and_python_import_the_same_names(package):
+    static = for_type_checkers(package)
+    assert sorted(static) == sorted(package.__all__)
+    for name, home in static.items():
+        value = getattr(package, name)
+        module = inspect.getmodule(value)
+        if inspect.ismodule(value):
+            assert value.__name__ == f"{home}.{name}"
+        elif inspect.isclass(value) or inspect.isroutine(value):
+            assert module.__name__ == home, name
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_completion_lists_public_names_and_no_others(package):
+    listed = [name for name in dir(package) if not name.startswith("__")]
+    assert listed == sorted(package.__all__)
+    assert {"__all__", "__doc__", "__name__"} & set(dir(package)) >= {"__doc__", "__name__"}
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_editors_see_no_other_names(package):
+    """Of a package with types they list whatever it defines, and of its imports those `as` themselves."""
+    for node in ast.parse(Path(package.__file__).read_text(encoding="utf-8")).body:
+        assert isinstance(node, ast.Expr | ast.Import | ast.ImportFrom | ast.If), ast.unparse(node)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_help_of_every_public_name_says_what_it_is(package):
+    for name in package.__all__:
+        value = getattr(package, name)
+        text = inspect.getdoc(value)
+        assert text and len(text.partition("\n")[0].split()) >= 3, f"{package.__name__}.{name} says {text!r}"
+        assert not text.startswith(f"{name}("), f"{name} has the docstring that dataclasses generate"
+        if not (inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value)):
+            assert text != inspect.getdoc(type(value)), f"{package.__name__}.{name} has its class's docstring"
+
+
+def test_help_of_every_problem_says_what_its_parameters_are():
+    for name in problems.__all__:
+        build = getattr(problems, name).build
+        assert inspect.getdoc(build) and inspect.signature(build).parameters, name
+
+
+def test_a_term_of_a_function_has_the_docstring_of_the_function():
+    @trajopt.term
+    def heat(node):
+        """Copper losses, W."""
+        return node.tau**2
+
+    assert inspect.getdoc(heat) == "Copper losses, W."
+
+
+def test_packages_say_that_they_carry_types():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    data = text.partition("[tool.setuptools.package-data]\n")[2].partition("\n\n")[0]
+    for package in ("dynamics", "trajopt", "problems"):
+        assert (ROOT / package / "py.typed").is_file()
+        line = next(line for line in data.splitlines() if line.startswith(f'"{package}" = '))
+        assert '"py.typed"' in line
