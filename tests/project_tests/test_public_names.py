@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,18 @@ def test_type_checkers_and_python_import_the_same_names(package):
             assert value.__name__ == f"{home}.{name}"
         elif inspect.isclass(value) or inspect.isroutine(value):
             assert module.__name__ == home, name
+
+
+@pytest.mark.parametrize(
+    ("package", "namesakes"), [(trajopt, ["solve"]), (trajopt.library, ["manipulability"]), (dynamics, [])]
+)
+def test_a_submodule_does_not_hide_the_function_of_the_same_name(package, namesakes):
+    """Importing trajopt/solve.py binds it to the name `solve` of the package, whatever stood there."""
+    folder = Path(package.__file__).parent
+    assert namesakes == [name for name in package.__all__ if (folder / f"{name}.py").is_file()]
+    for name in namesakes:
+        setattr(package, name, import_module(f"{package.__name__}.{name}"))  # as the import system does
+        assert inspect.isfunction(getattr(package, name))
 
 
 @pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)

@@ -45,26 +45,9 @@ def test_importing_the_package_imports_neither_numba_nor_an_xml_parser():
     assert found.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", ["errors", "joint", "body", "model", "dh", "urdf"])
-def test_every_name_exported_from_the_sources_of_models_exists(name):
-    for exported, home in dynamics._HOME.items():
-        if home == name:
-            assert getattr(dynamics, exported).__name__ == exported
-            assert exported in dir(dynamics)
-
-
 def test_an_unknown_attribute_of_the_package_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'dynamics' has no attribute 'rneaa'"):
         _ = dynamics.rneaa
-
-
-def test_a_submodule_does_not_hide_the_function_of_the_same_name():
-    from importlib import import_module
-
-    for name, home in dynamics._HOME.items():
-        if name == home:
-            import_module(f"dynamics.{name}")
-            assert not isinstance(getattr(dynamics, name), type(sys))
 
 
 def test_a_model_knows_its_tree():
