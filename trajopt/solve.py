@@ -1,4 +1,4 @@
-"""`solve`: transcribes a problem, solves the nonlinear program (NLP), reads the solution back, refines it."""
+"""`solve`: checks the derivatives of a problem, solves it once, and refines the solution where asked to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from trajopt.errors import OptionError, ShapeError
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
+from trajopt.solution.solve_once import solve_once
 from trajopt.solvers import registry
 from trajopt.solvers.capabilities import without_checkpoints
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.transcription.derivative_check import check_problem
-from trajopt.transcription.transcribe import transcribe
 
 
 @runtime_checkable
@@ -50,11 +50,9 @@ def solve(
     _check_arguments(problem, solver, refine)
     solver = solver or default_solver(problem)
     check_problem(problem)
-    nlp = transcribe(problem)
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with iteration_callback(progress) as callback, np.errstate(all="ignore"):
-        result = solver.solve(nlp, callback)
-        solution = Solution.of(problem, nlp, result)
+        solution = solve_once(problem, solver, callback)
         if refine is None:
             return solution
         return refine.refine(solution, without_checkpoints(solver), callback)

@@ -333,7 +333,7 @@ def conclude(solution: Solution, report: Report) -> None:
         reason = "the certificate does not hold"
     lines = [f"not converged: {reason}"]
     if solution.detail:
-        lines.append(f"the solver's words: {solution.detail}")
+        lines.append(f"message of the solver: {solution.detail}")
     worst = report.worst()
     if worst:
         lines += ["violated most:", *(f"  {violation}" for violation in worst)]

@@ -18,7 +18,8 @@ from trajopt.solution.certificate import Certificate
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.violation import largest_violations, local_maxima, path_limits
-from trajopt.solvers.time_budget import SAME_MOTION, Budget, Stopped
+from trajopt.solvers.capabilities import StartPreset
+from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.splines.trajectory import Trajectory
 
 INTERRUPTED = "the refinement was interrupted"
@@ -36,7 +37,7 @@ class NodeRefinement:
     rounds: int
     settings: SearchSettings
 
-    def run(self, solution: Solution, solver: Budget, reason: str) -> Solution:
+    def run(self, solution: Solution, solver: TimeBudget, reason: str) -> Solution:
         """The solution with a certificate, on as many nodes as its limits needed.
 
         reason : why there is no switching structure
@@ -48,8 +49,8 @@ class NodeRefinement:
                 return self.certified(solution, reason, count)
             problem = on_trajectory(solution, self._with_nodes(solution, problem.trajectory))
             try:
-                refined = solve_once(problem, solver.near(SAME_MOTION))
-            except (Stopped, KeyboardInterrupt) as stop:
+                refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+            except (SolvesStopped, KeyboardInterrupt) as stop:
                 note = _joined(reason, str(stop) or INTERRUPTED)
                 return self.certified(solution, note, count)
             if not refined.converged:
@@ -76,7 +77,7 @@ class NodeRefinement:
         return Certificate(self.tol, violations, "added nodes", None, rounds, reason, motion=solution)
 
     def _within_tighter_limits(
-        self, solution: Solution, certificate: Certificate, solver: Budget
+        self, solution: Solution, certificate: Certificate, solver: TimeBudget
     ) -> Solution | None:
         """Solve again with every limit tightened by its violation; None where that does not converge."""
         original = solution.problem
@@ -89,8 +90,8 @@ class NodeRefinement:
             tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
-            refined = solve_once(problem, solver.near(SAME_MOTION))
-        except (Stopped, KeyboardInterrupt):
+            refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+        except (SolvesStopped, KeyboardInterrupt):
             return None
         return replace(refined, known_problem=original, point=None) if refined.converged else None
 

@@ -21,7 +21,7 @@ from trajopt.solution.certificate import Certificate
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import path_limits
 from trajopt.solvers.solver import Callback, Solver, check_positive
-from trajopt.solvers.time_budget import Budget, Stopped
+from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.splines.node_sets import PATH, TimeWindow
 
 __all__ = ["Certificate", "Certified"]
@@ -64,13 +64,13 @@ class Certified:
 
         progress : called with every iteration of every solve
         """
-        budget = Budget.of(solver, self.time_limit, progress)
-        for_search = Budget.of(solver, self.settings.search_share * self.time_limit, progress)
+        budget = TimeBudget.of(solver, self.time_limit, progress)
+        for_search = TimeBudget.of(solver, self.settings.search_share * self.time_limit, progress)
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
         by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
         try:
             reason = _unsuited(solution) or search.run()
-        except (Stopped, KeyboardInterrupt) as stop:
+        except (SolvesStopped, KeyboardInterrupt) as stop:
             reason = str(stop) or INTERRUPTED
             if "time limit" not in reason:
                 return by_nodes.certified(solution, reason)

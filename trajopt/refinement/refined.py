@@ -14,7 +14,7 @@ from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 
 if TYPE_CHECKING:
-    from trajopt.solvers.solver import NLP, Callback, Result, Solver, WarmStart
+    from trajopt.solvers.solver import Callback, Solver
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Refined:
                 or max(arc.basis.span_count for arc in best.problem.trajectory.arcs) >= self.most
             ):
                 break
-            finer = solve_once(self._split(best), SolverWithCallback(solver, progress))
+            finer = solve_once(self._split(best), solver, progress)
             if not finer.converged:
                 break
             finer = replace(finer, recipe=best.recipe, iterations=best.iterations + finer.iterations)
@@ -63,14 +63,3 @@ class Refined:
 
     def _split(self, solution: Solution) -> Problem:
         return (uniformly_refined if self.spans == "uniform" else adaptively_refined)(solution)
-
-
-@dataclass(frozen=True)
-class SolverWithCallback:
-    """A solver that reports its iterations to `callback` where a solve names no other."""
-
-    solver: Solver
-    callback: Callback | None
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
-        return self.solver.solve(nlp, callback or self.callback, start)

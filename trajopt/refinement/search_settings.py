@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from trajopt.errors import OptionError
+from trajopt.solvers.capabilities import RowTolerances
 from trajopt.solvers.solver import check_count, check_positive
 
 LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint
@@ -184,15 +185,9 @@ class SearchSettings:
                 )
 
     @property
-    def arc_solver_options(self) -> dict[str, float]:
-        """IPOPT's options of a solve on arcs."""
-        return {
-            "constr_viol_tol": self.continuity_tolerance,
-            "acceptable_tol": self.acceptable_tolerance,
-            "acceptable_constr_viol_tol": self.acceptable_tolerance,
-            "acceptable_compl_inf_tol": self.acceptable_tolerance,
-            "acceptable_iter": self.acceptable_iterations,
-        }
+    def row_tolerances(self) -> RowTolerances:
+        """How exactly rows hold in a solve on arcs."""
+        return RowTolerances(self.continuity_tolerance, self.acceptable_tolerance, self.acceptable_iterations)
 
 
 DEFAULT = SearchSettings()

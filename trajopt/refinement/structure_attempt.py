@@ -31,8 +31,9 @@ from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.switching_structure import ArcSettings, Structure
 from trajopt.solution.violation import LimitViolation, largest_violations, path_limits, relative_violations
+from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import NEAR_BOUNDS, NEAR_START, Budget
+from trajopt.solvers.time_budget import TimeBudget
 
 
 @dataclass
@@ -43,7 +44,7 @@ class ArcSolves:
     effort : iterations, those of large programs in proportion to their size
     """
 
-    solver: Budget
+    solver: TimeBudget
     settings: SearchSettings
     iterations: int = 0
     count: int = 0
@@ -51,15 +52,15 @@ class ArcSolves:
 
     def solve(self, problem: Problem) -> Solution:
         """Solve with few iterations, from two starts: on a wrong structure a solve takes hundreds."""
-        brief = self.solver.brief(self.settings.arc_iterations)
-        options = self.settings.arc_solver_options
-        solution = self._solve(problem, brief.near({**NEAR_START, **options}))
+        brief = self.solver.with_max_iterations(self.settings.arc_iterations)
+        brief = brief.with_row_tolerances(self.settings.row_tolerances)
+        solution = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_START))
         if not solution.converged:
-            again = self._solve(problem, brief.near({**NEAR_BOUNDS, **options}))
+            again = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_BOUNDS))
             solution = again if again.converged else solution
         return solution
 
-    def _solve(self, problem: Problem, solver: Budget) -> Solution:
+    def _solve(self, problem: Problem, solver: TimeBudget) -> Solution:
         solution = solve_once(problem, solver)
         if solution.status is Status.ACCEPTABLE and solution.kkt.error <= self.settings.optimal:
             solution = replace(solution, status=Status.CONVERGED)

@@ -23,7 +23,8 @@ from trajopt.refinement.structure_detection import detect, is_regular
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.switching_structure import Structure
-from trajopt.solvers.time_budget import NEAR_START, Budget
+from trajopt.solvers.capabilities import StartPreset
+from trajopt.solvers.time_budget import TimeBudget
 
 
 @dataclass
@@ -37,7 +38,7 @@ class StructureSearch:
     """
 
     uniform: Solution
-    solver: Budget
+    solver: TimeBudget
     tol: float
     degree: int
     rounds: int
@@ -126,7 +127,7 @@ class StructureSearch:
             if motion.knot_times.size > s.most_intervals:
                 return
             finer = uniformly_refined(motion) if regular else adaptively_refined(motion, s)
-            motion = solve_once(finer, self.solver.near(NEAR_START))
+            motion = solve_once(finer, self.solver.with_start_preset(StartPreset.NEAR_START))
             self.spline_iterations += motion.iterations
             if not motion.converged:
                 return

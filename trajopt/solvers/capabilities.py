@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -18,13 +18,26 @@ from trajopt.errors import OptionError, near_matches
 from trajopt.solvers.solver import NLP, Solver
 
 
-class Preset(enum.Enum):
-    """Groups of settings for solves that start near their answer; the values say when each is meant."""
+class StartPreset(enum.Enum):
+    """Settings for solves whose start is near their solution; the values say when each is meant."""
 
-    NEAR_START = "the start is near the answer, and so is its distance to the rows' bounds"
-    NEAR_BOUNDS = "as NEAR_START, and unknowns may start nearer to their own bounds"
-    SAME_MOTION = "the start is the answer of a problem that differs by a few rows"
-    TIGHT_ROWS = "rows must hold to 1e-11; what comes no nearer to that is given up early"
+    NEAR_START = "the start is near the solution, and rows may start near their bounds"
+    NEAR_BOUNDS = "as NEAR_START, and unknowns too may start near their bounds"
+    SAME_MOTION = "the start is the solution of an NLP that lacks a few of the rows"
+
+
+@dataclass(frozen=True)
+class RowTolerances:
+    """How exactly rows must hold, where the general tolerance of a solver is too coarse for them.
+
+    rows : largest violation of a row at convergence
+    acceptable : largest violation and KKT error of a point that counts as acceptable
+    acceptable_iterations : iterations within `acceptable` after which the solve ends there
+    """
+
+    rows: float
+    acceptable: float
+    acceptable_iterations: int
 
 
 @runtime_checkable
@@ -55,10 +68,17 @@ class IterationLimitedSolver(Solver, Protocol):
 
 
 @runtime_checkable
-class PresetSolver(Solver, Protocol):
-    """Has settings of its own for each `Preset`."""
+class StartPresetSolver(Solver, Protocol):
+    """Has settings of its own for each `StartPreset`."""
 
-    def with_presets(self, *presets: Preset) -> Solver: ...
+    def with_start_preset(self, preset: StartPreset) -> Solver: ...
+
+
+@runtime_checkable
+class RowToleranceSolver(Solver, Protocol):
+    """Distinguishes tolerances of rows from its general one."""
+
+    def with_row_tolerances(self, tolerances: RowTolerances) -> Solver: ...
 
 
 @runtime_checkable
@@ -98,9 +118,14 @@ def with_max_iterations(solver: Solver, count: int) -> Solver:
     return solver.with_max_iterations(min(solver.max_iterations, count))
 
 
-def with_presets(solver: Solver, *presets: Preset) -> Solver:
-    """The solver with presets where the user has set nothing else; without presets, itself."""
-    return solver.with_presets(*presets) if isinstance(solver, PresetSolver) else solver
+def with_start_preset(solver: Solver, preset: StartPreset) -> Solver:
+    """The solver with a preset where the user has set nothing else; without presets, itself."""
+    return solver.with_start_preset(preset) if isinstance(solver, StartPresetSolver) else solver
+
+
+def with_row_tolerances(solver: Solver, tolerances: RowTolerances) -> Solver:
+    """The solver with these tolerances where the user has set no others; without such, itself."""
+    return solver.with_row_tolerances(tolerances) if isinstance(solver, RowToleranceSolver) else solver
 
 
 def with_options(solver: Solver, options: Mapping[str, Any]) -> Solver:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.errors import OptionError
-from trajopt.solvers.capabilities import Preset, with_fields
+from trajopt.solvers.capabilities import RowTolerances, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
@@ -84,18 +84,11 @@ _WARM_DEFAULTS = MappingProxyType(
 # beforehand: what fails with the one is tried with the other. With only nodes more, the last answer is nearer
 # still (33 for 102).
 _NEAR_START = {"mu_init": 1e-3, "slack_bound_push": 1e-4, "slack_bound_frac": 1e-4}
-_PRESETS: Mapping[Preset, Mapping[str, Any]] = MappingProxyType(
+_START_PRESETS: Mapping[StartPreset, Mapping[str, Any]] = MappingProxyType(
     {
-        Preset.NEAR_START: _NEAR_START,
-        Preset.NEAR_BOUNDS: {**_NEAR_START, "bound_push": 1e-4, "bound_frac": 1e-4},
-        Preset.SAME_MOTION: {"mu_init": 1e-5},
-        Preset.TIGHT_ROWS: {
-            "constr_viol_tol": 1e-11,
-            "acceptable_tol": 1e-9,
-            "acceptable_constr_viol_tol": 1e-9,
-            "acceptable_compl_inf_tol": 1e-9,
-            "acceptable_iter": 3,
-        },
+        StartPreset.NEAR_START: _NEAR_START,
+        StartPreset.NEAR_BOUNDS: {**_NEAR_START, "bound_push": 1e-4, "bound_frac": 1e-4},
+        StartPreset.SAME_MOTION: {"mu_init": 1e-5},
     }
 )
 _OWN_FIELDS = MappingProxyType(
@@ -156,9 +149,19 @@ class Ipopt:
     def with_max_iterations(self, count: int) -> Ipopt:
         return replace(self, max_iterations=count)
 
-    def with_presets(self, *presets: Preset) -> Ipopt:
-        """With IPOPT's options for these presets; options that are set already stay."""
-        chosen = {name: value for preset in presets for name, value in _PRESETS[preset].items()}
+    def with_start_preset(self, preset: StartPreset) -> Ipopt:
+        """With IPOPT's options for this preset; options that are set already stay."""
+        return replace(self, options={**_START_PRESETS[preset], **self.options})
+
+    def with_row_tolerances(self, tolerances: RowTolerances) -> Ipopt:
+        """With IPOPT's options for these tolerances; options that are set already stay."""
+        chosen = {
+            "constr_viol_tol": tolerances.rows,
+            "acceptable_tol": tolerances.acceptable,
+            "acceptable_constr_viol_tol": tolerances.acceptable,
+            "acceptable_compl_inf_tol": tolerances.acceptable,
+            "acceptable_iter": tolerances.acceptable_iterations,
+        }
         return replace(self, options={**chosen, **self.options})
 
     def with_options(self, options: Mapping[str, Any]) -> Ipopt:
@@ -272,7 +275,7 @@ class _Run:
         if info["status"] == _INVALID_OPTION:
             raise OptionError(
                 "IPOPT refuses these options together; most often the linear solver named is not installed "
-                "(its own words appear with options={'print_level': 5})"
+                "(its own message appears with options={'print_level': 5})"
             )
         final = WarmStart(y, info["mult_g"], np.maximum(info["mult_x_L"], 0), np.maximum(info["mult_x_U"], 0))
         status = _STATUSES.get(info["status"], Status.UNKNOWN)

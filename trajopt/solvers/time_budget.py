@@ -1,77 +1,55 @@
-"""A solver with a deadline over many solves, for refinements that solve again and again."""
+"""A solver with one deadline over many solves, for refinements that solve again and again."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, replace
 
-from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers import capabilities
+from trajopt.solvers.capabilities import RowTolerances, StartPreset
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 
-# Arcs, and splines with a few knots more, start near their answer: IPOPT's own values push them off it (8
-# iterations for 16 on three links, 25 for more than 100 on six axes). How far unknowns, durations above all,
-# are pushed off their bounds decides some solves, 6 iterations or more than 100, for no reason known
-# beforehand: what fails with the one is tried with the other. With only nodes more, the last answer is nearer
-# still (33 for 102).
-NEAR_START = MappingProxyType(
-    {
-        "mu_init": 1e-3,
-        "slack_bound_push": 1e-4,
-        "slack_bound_frac": 1e-4,
-    }
-)
-NEAR_BOUNDS = MappingProxyType({**NEAR_START, "bound_push": 1e-4, "bound_frac": 1e-4})
-SAME_MOTION = MappingProxyType({"mu_init": 1e-5})
+__all__ = ["SolvesStopped", "TimeBudget"]
 
 
-class Stopped(Exception):
-    """The time is up or the user pressed Ctrl-C: refining ends, what was found stays."""
+class SolvesStopped(Exception):
+    """The deadline passed or the user pressed Ctrl-C: no further solve, the last solution stays."""
 
 
 @dataclass(frozen=True)
-class Budget:
-    """`solver` until `deadline`, in seconds of `time.monotonic`; the next solve after it raises Stopped."""
+class TimeBudget:
+    """`solver` until `deadline`, in seconds of `time.monotonic`; a solve after it raises SolvesStopped.
+
+    callback : called with every iteration of every solve
+    The `with_...` methods change `solver` where it has that capability.
+    """
 
     solver: Solver
     deadline: float
     callback: Callback | None = None
 
     @staticmethod
-    def of(solver: Solver, seconds: float, callback: Callback | None = None) -> Budget:
-        return Budget(solver, time.monotonic() + seconds, callback)
+    def of(solver: Solver, seconds: float, callback: Callback | None = None) -> TimeBudget:
+        """The solver with a deadline so many seconds from now."""
+        return TimeBudget(solver, time.monotonic() + seconds, callback)
 
-    def brief(self, iterations: int) -> Budget:
-        """The same with at most so many iterations a solve, where the solver knows such a limit."""
-        allowed = getattr(self.solver, "max_iterations", None)
-        if allowed is None:
-            return self
-        return replace(self, solver=_with(self.solver, max_iterations=min(allowed, iterations)))
+    def with_max_iterations(self, count: int) -> TimeBudget:
+        """With at most so many iterations in each solve."""
+        return replace(self, solver=capabilities.with_max_iterations(self.solver, count))
 
-    def near(self, options: Mapping[str, Any]) -> Budget:
-        """The same with options of IPOPT's for starts near the answer, where the user has not set them."""
-        if not isinstance(self.solver, Ipopt):
-            return self
-        return replace(self, solver=_with(self.solver, options={**options, **self.solver.options}))
+    def with_start_preset(self, preset: StartPreset) -> TimeBudget:
+        return replace(self, solver=capabilities.with_start_preset(self.solver, preset))
+
+    def with_row_tolerances(self, tolerances: RowTolerances) -> TimeBudget:
+        return replace(self, solver=capabilities.with_row_tolerances(self.solver, tolerances))
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve in what is left of the time."""
         left = self.deadline - time.monotonic()
         if left <= 0.0:
-            raise Stopped("the time limit of the refinement was reached")
-        own = getattr(self.solver, "time_limit", None)
-        limited = _with(self.solver, time_limit=left if own is None else min(own, left))
+            raise SolvesStopped("the time limit of the refinement was reached")
+        limited = capabilities.with_time_limit(self.solver, left)
         result = limited.solve(nlp, callback or self.callback, start)
         if result.status is Status.INTERRUPTED:
-            raise Stopped("the refinement was interrupted")
+            raise SolvesStopped("the refinement was interrupted")
         return result
-
-
-def _with(solver: Any, **settings: Any) -> Any:
-    """The solver with other settings, or itself where it has none of that name."""
-    if not is_dataclass(solver) or isinstance(solver, type):
-        return solver
-    known = {field.name for field in fields(solver)}
-    return replace(solver, **{name: value for name, value in settings.items() if name in known})

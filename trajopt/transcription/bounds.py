@@ -13,6 +13,7 @@ from trajopt.errors import InfeasibleBoundsError
 from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Extra
 from trajopt.problem.problem import Problem
+from trajopt.solvers.violation import bound_violation
 from trajopt.transcription.elimination import Elimination
 from trajopt.transcription.linear_rows import LinearRows
 from trajopt.transcription.row_labels import Label, RowLabel, arc_where_several, unknown_label
@@ -34,7 +35,7 @@ class Bounds:
 
     def violation(self, values: Array) -> float:
         """The largest distance by which an entry lies outside; 0 where all are inside."""
-        return float(np.maximum(self.lower - values, values - self.upper).max(initial=0.0))
+        return float(bound_violation(values, self.lower, self.upper).max(initial=0.0))
 
     def scaled(self, factors: Array) -> Bounds:
         """The bounds of values that are multiplied by positive factors."""

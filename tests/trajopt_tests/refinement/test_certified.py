@@ -12,7 +12,7 @@ from trajopt.refinement.structure_search import StructureSearch
 from trajopt.refinement.time_scaling import time_scaled
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import largest_violations
-from trajopt.solvers.time_budget import Budget
+from trajopt.solvers.time_budget import TimeBudget
 
 TWO_LINK_OPTIMUM = 0.3918545395  # seconds, known to its last digit
 TWO_LINK_SWITCHES = [0.045709, 0.195927, 0.235300]
@@ -198,7 +198,7 @@ def test_a_perturbed_structure_still_finds_the_optimum():
 def attempt_from(structure_of, intervals=20):
     """An attempt on the two-link arm that starts from a spoilt structure."""
     uniform = trajopt.solve(two_link_minimum_time(intervals))
-    search = StructureSearch(uniform, Budget.of(trajopt.Ipopt(), 100.0), tol=1e-6, degree=12, rounds=12)
+    search = StructureSearch(uniform, TimeBudget.of(trajopt.Ipopt(), 100.0), tol=1e-6, degree=12, rounds=12)
     reason = search.attempt(uniform, structure_of(detect(uniform)), regular=False)
     return search, reason
 

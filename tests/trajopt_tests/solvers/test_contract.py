@@ -236,11 +236,11 @@ def test_registered_solvers_can_be_limited_and_keep_their_own_settings(name):
 
 def test_presets_leave_what_the_user_has_set():
     solver = capabilities.with_options(registry.create("ipopt"), {"mu_init": 1e-2})
-    near = capabilities.with_presets(solver, *capabilities.Preset)
+    near = capabilities.with_start_preset(solver, capabilities.StartPreset.NEAR_BOUNDS)
     assert near.options["mu_init"] == 1e-2 and near.options["bound_push"] == 1e-4
-    assert capabilities.with_presets(registry.create("slsqp"), *capabilities.Preset) == registry.create(
-        "slsqp"
-    )
+    tight = capabilities.with_row_tolerances(near, capabilities.RowTolerances(1e-11, 1e-9, 3))
+    assert tight.options["constr_viol_tol"] == 1e-11 and tight.options["acceptable_iter"] == 3
+    assert tight.solve(hs071()).converged
 
 
 class Bare:
@@ -254,7 +254,8 @@ def test_a_solver_without_capabilities_is_used_as_it_is():
     bare = Bare()
     assert capabilities.with_time_limit(bare, 1.0) is bare
     assert capabilities.with_max_iterations(bare, 1) is bare
-    assert capabilities.with_presets(bare, capabilities.Preset.NEAR_START) is bare
+    assert capabilities.with_start_preset(bare, capabilities.StartPreset.NEAR_START) is bare
+    assert capabilities.with_row_tolerances(bare, capabilities.RowTolerances(1e-9, 1e-6, 3)) is bare
     assert capabilities.without_checkpoints(bare) is bare
     assert capabilities.with_options(bare, {}) is bare
     with pytest.raises(OptionError, match="Bare takes no options, but tol was given"):
