@@ -61,7 +61,7 @@ class NLP:
 
     @property
     def has_hessian(self) -> bool:
-        return self.functions.curvature_map is not None
+        return self.functions.second_derivatives is not None
 
     @property
     def lower(self) -> Array:

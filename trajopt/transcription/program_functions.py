@@ -22,7 +22,7 @@ from trajopt.errors import EvaluationError
 from trajopt.graph.block import Pairs, Values
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
-from trajopt.transcription.derivatives.hessian import CurvatureMap
+from trajopt.transcription.derivatives.hessian import SecondDerivatives
 from trajopt.transcription.derivatives.jacobian import LeafMap
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
 from trajopt.transcription.row_groups import Objective, RowGroup
@@ -68,12 +68,12 @@ class ProgramFunctions:
 
     objective_weights : (K used_count,) of the used quantities, node by node
     row_weights : (rows, K used_count)
-    curvature_map : None where a block gives no second derivatives
+    second_derivatives : None where a block gives no second derivatives
     """
 
     chain: ChainRule
     leaf_map: LeafMap
-    curvature_map: CurvatureMap | None
+    second_derivatives: SecondDerivatives | None
     objective_weights: Array
     A: sparse.csr_array
     b: Array
@@ -120,16 +120,16 @@ class ProgramFunctions:
 
     def hessian(self, y: Array, row_multipliers: Array, objective_factor: float) -> Array:
         """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
-        if self.curvature_map is None:
+        if self.second_derivatives is None:
             raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
         adjoints = objective_factor * self.objective_weights
         adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
         by_leaf = self._leaf_adjoints(point, adjoints)
         by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
-        second, arrays = self.curvature_map.zeros()
+        second, arrays = self.second_derivatives.zeros()
         total = self.chain.hessian(point.values, point.jacobian, by_quantity, second)
-        return self.hessian_map(self.curvature_map.raw(point.leaves, second, arrays, total, by_leaf))
+        return self.hessian_map(self.second_derivatives.raw(point.leaves, second, arrays, total, by_leaf))
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
@@ -176,17 +176,17 @@ def program_functions(
     row_weights = _row_weights(chain, groups, leaf_map.nodes)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
     entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
-    curvature_map, second = _second_derivatives(chain, leaf_map, objectives, groups)
+    second, hessian_entries = _second_derivatives(chain, leaf_map, objectives, groups)
     return ProgramFunctions(
         chain=chain,
         leaf_map=leaf_map,
-        curvature_map=curvature_map,
+        second_derivatives=second,
         objective_weights=_objective_weights(chain, objectives, leaf_map.nodes),
         A=A,
         b=b,
         row_weights=row_weights,
         jacobian_map=jacobian_map(entries, row_weights, raw_size, b.size),
-        hessian_map=second,
+        hessian_map=hessian_entries,
     )
 
 
@@ -223,7 +223,7 @@ def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[st
 
 def _second_derivatives(
     chain: ChainRule, leaf_map: LeafMap, objectives: Sequence[Objective], groups: Sequence[RowGroup]
-) -> tuple[CurvatureMap | None, EntryMap]:
+) -> tuple[SecondDerivatives | None, EntryMap]:
     """The map of second derivatives, by the patterns of what is used on every span."""
     if not chain.graph.has_curvature:
         return None, EntryMap(sparse.csr_array((0, 0)), np.zeros(0, int), np.zeros(0, int))
@@ -236,10 +236,10 @@ def _second_derivatives(
             pattern[chain.columns[first], chain.columns[other]] = part
         patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
     pairs = chain.graph.hessian_pattern(chain.used)
-    curvature_map = CurvatureMap(leaf_map, pairs, chain.direct_pairs(), chain.columns)
+    second = SecondDerivatives(leaf_map, pairs, chain.direct_pairs())
     by_span = (np.stack([known[used] for used in used_on]) for known in (patterns, touched))
-    entries, raw_size = curvature_map.entries(*by_span)
-    return curvature_map, hessian_map(entries, raw_size)
+    entries, raw_size = second.entries(*by_span)
+    return second, hessian_map(entries, raw_size)
 
 
 def _quantities_by_span(

@@ -18,7 +18,7 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import integrand_of
 from trajopt.splines.node_sets import difference
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.derivatives.sparse_entries import expand
+from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
 from trajopt.transcription.linear_rows import Conditions
 from trajopt.transcription.row_labels import RowLabel, continuity_name
 
@@ -58,7 +58,7 @@ class RowGroup:
     def matrix(self) -> sparse.csr_array:
         """The rows of the program as a matrix times the quantity, node by node, (count, K width)."""
         row, component = np.divmod(np.flatnonzero(self.kept), self.width)
-        origin, node, weight = expand(self.weights, row)
+        origin, node, weight = entries_of_rows(self.weights, row)
         component = component[origin]
         if self.order is not None:
             component = np.where(node == 0, self.order[component], component)

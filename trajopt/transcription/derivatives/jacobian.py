@@ -1,8 +1,8 @@
-"""From the unknowns y to the leaves at the nodes and back: values, gradients and Jacobians.
+"""The leaves at the nodes as functions of the unknowns y; gradients and Jacobians by y from those by leaves.
 
-Without their division by powers of T, leaves are linear in y: with Q_w = (B y + c)_w for component w of the
-leaves at a node, z_w = Q_w / T^l. So there are two steps. Derivatives by z become derivatives by (Q, T) node
-by node, where d z_w / d T = -l z_w / T; what remains is constant and sparse (`assembly.py`).
+A leaf z of order l at a node is Q / T^l, with Q = B y + c linear in y and the duration T of the arc. So there
+are two steps: derivatives by z become derivatives by (Q, T) node by node, where dz/dT = -l z / T at fixed Q;
+what remains is a constant sparse matrix (`sparse_entries`).
 """
 
 from __future__ import annotations
@@ -16,23 +16,29 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.graph.block import Values
-from trajopt.transcription.derivatives.sparse_entries import Entries, expand
+from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows
 from trajopt.transcription.elimination import Elimination
 from trajopt.transcription.spline_map import SplineMap
 
-OWN = "arc_duration"  # the leaf that is T
+DURATION = "arc_duration"  # the leaf that is T
 HIGHEST_POWER = 6  # of 1/T: two jerks in one product
 
 
 @dataclass(frozen=True, eq=False)
 class CurveGroup:
-    """Leaves side by side that are derivatives, of these orders, of the same curves."""
+    """Leaves that are derivatives of the same curves.
+
+    orders : of the leaves
+    curves : among all curves of the trajectory
+    columns : of these leaves among all leaves, side by side
+    basis : (K, 1, width, orders) values of the basis functions of the local control points
+    """
 
     leaves: tuple[str, ...]
     orders: Array
     curves: slice
     columns: slice
-    basis: Array  # (K, 1, width, orders)
+    basis: Array
 
     @property
     def curve_count(self) -> int:
@@ -41,7 +47,13 @@ class CurveGroup:
 
 @dataclass(frozen=True, eq=False)
 class LeafPoint:
-    """Leaves at one y: z and dz/dT (K, width), the powers of 1/T (arcs, 7), dz/dQ, and z by name."""
+    """Leaves at one y.
+
+    z, slope : z and dz/dT at fixed Q, (K, width)
+    powers : of 1/T, from 0 to the highest, (arcs, 7)
+    scale, inverse : dz/dQ = 1/T^l (K, width) and 1/T (K, 1); one row where there is one arc
+    values : z by name
+    """
 
     z: Array
     slope: Array
@@ -52,28 +64,36 @@ class LeafPoint:
 
 
 class LeafMap:
-    """The leaves `needed`, side by side: derivatives of the joints, extra curves, then those of the clock."""
+    """The leaves that are needed, side by side: derivatives of joints, extra curves, then global leaves.
+
+    Global leaves (time, durations, parameters) are linear in durations and parameters.
+
+    columns : leaf -> its columns, spline leaves in the first `spline_width` ones
+    order : (width,) the order of the leaf of every column
+    duration_column : the column of T
+    B : Q = B y + c at all nodes, (K width, variables)
+    """
 
     def __init__(self, spline_map: SplineMap, elimination: Elimination, needed: Iterable[str]) -> None:
-        wanted = {OWN, *needed}
-        clock = [leaf for leaf in spline_map.global_leaves if leaf in wanted]
+        wanted = {DURATION, *needed}
+        shared = [leaf for leaf in spline_map.global_leaves if leaf in wanted]
         spline = [leaf for leaf in spline_map.spline if leaf in wanted]
         self.spline_map, self.elimination = spline_map, elimination
-        self.leaves = (*spline, *clock)
+        self.leaves = (*spline, *shared)
         self.nodes = spline_map.nodes.count
         self.groups = _curve_groups(spline_map, spline)
         self.spline_width = max((group.columns.stop for group in self.groups), default=0)
-        widths = [spline_map.global_jacobian(leaf).shape[1] for leaf in clock]
+        widths = [spline_map.global_jacobian(leaf).shape[1] for leaf in shared]
         by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
         ends = np.cumsum([0, *by_leaf, *widths]).tolist()
         self.columns = {leaf: slice(*place) for leaf, place in zip(self.leaves, pairwise(ends), strict=True)}
-        self.width, self.own = ends[-1], self.columns[OWN].start
+        self.width, self.duration_column = ends[-1], self.columns[DURATION].start
         by_column = [np.repeat(group.orders, group.curve_count) for group in self.groups]
         self.order = np.concatenate([*by_column, np.zeros(sum(widths), dtype=np.int64)]).astype(np.int64)
         arc = spline_map.nodes.arc
         self._arc = None if arc[-1] == 0 else arc
         self._first_of_arc = np.flatnonzero(np.diff(arc, prepend=-1))
-        by_x = _leaf_matrix(spline_map, self.groups, clock, (self.nodes, self.width))
+        by_x = _leaf_matrix(spline_map, self.groups, shared, (self.nodes, self.width))
         self.B = sparse.csr_array(by_x @ elimination.N)
         self.B.sum_duplicates()
         self._B_transposed = self.B.T.tocsr()
@@ -82,7 +102,7 @@ class LeafMap:
     def at(self, y: Array) -> LeafPoint:
         """All leaves at y, real or complex."""
         Q = (self.B @ y + self._c).reshape(self.nodes, self.width)
-        inverse = 1.0 / Q[self._first_of_arc, self.own]
+        inverse = 1.0 / Q[self._first_of_arc, self.duration_column]
         powers = inverse[:, None] ** np.arange(HIGHEST_POWER + 1)
         scale, inverse = self.by_node(powers[:, self.order]), self.by_node(inverse[:, None])
         z = Q * scale
@@ -100,7 +120,7 @@ class LeafMap:
             place = self.columns[leaf]
             found |= moving[:, place] @ part.T
             if self.order[place.start] > 0:  # divided by the duration of the arc
-                found |= moving[:, [self.own]] & part.any(axis=1)
+                found |= moving[:, [self.duration_column]] & part.any(axis=1)
         return found
 
     def by_node(self, by_arc: Array) -> Array:
@@ -110,7 +130,7 @@ class LeafMap:
     def gradient(self, point: LeafPoint, bar: Array) -> Array:
         """d/dy of a scalar from its adjoints bar (K, width) of z."""
         by_Q = bar * point.scale
-        by_Q[:, self.own] += (bar * point.slope).sum(axis=1)
+        by_Q[:, self.duration_column] += (bar * point.slope).sum(axis=1)
         return self._B_transposed @ by_Q.ravel()
 
     # -- Jacobian -----------------------------------------------------------------------------------------
@@ -118,7 +138,7 @@ class LeafMap:
     def jacobian(self, point: LeafPoint, D: Array) -> Array:
         """The raw derivatives of `jacobian_entries`, by (Q, T), from those by z, D (K, rows, width)."""
         raw = D * point.scale[:, None, :]
-        raw[:, :, self.own] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
+        raw[:, :, self.duration_column] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
         return raw.ravel()
 
     def jacobian_entries(self, pattern: Array, stride: int) -> tuple[Entries, int]:
@@ -127,11 +147,11 @@ class LeafMap:
         pattern : (rows, width), where D may differ from zero
         """
         pattern = pattern.copy()
-        pattern[:, self.own] |= pattern[:, self.order > 0].any(axis=1)
+        pattern[:, self.duration_column] |= pattern[:, self.order > 0].any(axis=1)
         shape = (self.nodes, *pattern.shape)
         index = np.flatnonzero(np.broadcast_to(pattern, shape))
         k, row, leaf = np.unravel_index(index, shape)
-        origin, column, factor = expand(self.B, k * self.width + leaf)
+        origin, column, factor = entries_of_rows(self.B, k * self.width + leaf)
         place = (k * stride + row)[origin]
         return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
@@ -151,7 +171,7 @@ def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[CurveGroup,
     return tuple(groups)
 
 
-def _leaf_matrix(spline_map: SplineMap, groups, clock, shape: tuple[int, int]) -> sparse.csr_array:
+def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) -> sparse.csr_array:
     """Q at all nodes, component by component, as a matrix times x."""
     nodes, width = shape
     tail = spline_map.layout.control_point_count
@@ -165,7 +185,7 @@ def _leaf_matrix(spline_map: SplineMap, groups, clock, shape: tuple[int, int]) -
         for into, part in ((rows, row), (columns, target), (values, by_order)):
             into.append(np.broadcast_to(part, full).ravel())
     cursor = groups[-1].columns.stop if groups else 0
-    for leaf in clock:
+    for leaf in shared:
         jacobian = spline_map.global_jacobian(leaf)
         k, component, column = np.nonzero(jacobian)
         rows.append(k * width + cursor + component)

@@ -1,7 +1,8 @@
 """Constant sparse maps from raw derivatives at the nodes to the entries that a solver asks for.
 
-Uses, elimination and scaling are linear and constant, so each assembly is one sparse matrix-vector product
-whose pattern follows from structure, never from values.
+Sums over nodes, elimination and scaling are linear and constant, so each assembly is one sparse matrix-vector
+product whose pattern follows from structure, never from values. "Raw" derivatives are those by the numerators
+Q of the leaves and the arc's duration T (see `jacobian.py`), of all nodes in one flat array.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Entries:
 
 def jacobian_map(entries: Entries, weights: sparse.csr_array, raw_size: int, first_row: int) -> EntryMap:
     """Entries of weights @ (raw Jacobian of every node and component), rows counted from `first_row`."""
-    origin, row, weight = expand(weights.T.tocsr(), entries.row)
+    origin, row, weight = entries_of_rows(weights.T.tocsr(), entries.row)
     found = Entries(
         entries.index[origin], first_row + row, entries.column[origin], entries.factor[origin] * weight
     )
@@ -61,8 +62,8 @@ def product_entries(
     index: Array, left: sparse.csr_array, left_row: Array, right: sparse.csr_array, right_row: Array
 ) -> Entries:
     """Raw derivative i stands between two linear forms, rows of `left` and `right`: their products."""
-    first, row, one = expand(left, left_row)
-    second, column, other = expand(right, right_row[first])
+    first, row, one = entries_of_rows(left, left_row)
+    second, column, other = entries_of_rows(right, right_row[first])
     return Entries(index[first[second]], row[second], column, one[second] * other)
 
 
@@ -78,7 +79,7 @@ def row_scaled(matrix: sparse.csr_array, factors: Array) -> sparse.csr_array:
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def expand(matrix: sparse.csr_array, rows: Array) -> tuple[Array, Array, Array]:
+def entries_of_rows(matrix: sparse.csr_array, rows: Array) -> tuple[Array, Array, Array]:
     """The entries of these rows, one row after the other: (which of `rows`, column, value)."""
     counts = np.diff(matrix.indptr)[rows]
     origin = np.repeat(np.arange(rows.size), counts)
