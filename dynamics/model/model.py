@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from dynamics.model.mass_check import check_mass_matrix
 from dynamics.model.table import model_table
 from dynamics.model.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
 from dynamics.model.validation import finite_array
-
-if TYPE_CHECKING:
-    from dynamics.blocks.declared_quantities import DeclaredQuantity
 
 ROTOR_MODES = ("exact", "armature", "none")
 
@@ -211,8 +208,8 @@ class RigidBodyModel:
         return pack(self)
 
     @property
-    def quantities(self) -> Mapping[str, DeclaredQuantity]:
-        """What `block` computes, by name: width, unit, names of components, inputs."""
+    def quantities(self) -> Mapping[str, Any]:
+        """What `block` computes, name -> `DeclaredQuantity`: width, unit, names of components, inputs."""
         from dynamics.blocks.declared_quantities import QUANTITIES
 
         return QUANTITIES
