@@ -68,20 +68,20 @@ class DataBlock:
         self.outputs = {self.target: data.width}
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        s, _ = self._clock(u)
-        return {self.target: self._along(s, 0)}
+        s, _ = self._argument(u)
+        return {self.target: self._spline(s, 0)}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        s, slopes = self._clock(u)
-        rate = self._along(s, 1)
+        s, slopes = self._argument(u)
+        rate = self._spline(s, 1)
         return {(self.target, name): (rate * slopes[name])[:, :, None] for name in self.inputs}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        s, slopes = self._clock(u)
-        bend = (adjoints[self.target] * self._along(s, 2)).sum(axis=1)[:, None, None]
+        s, slopes = self._argument(u)
+        bend = (adjoints[self.target] * self._spline(s, 2)).sum(axis=1)[:, None, None]
         if len(self.inputs) == 1:
             return {("t", "t"): bend}
-        rate = (adjoints[self.target] * self._along(s, 1)).sum(axis=1)[:, None, None]
+        rate = (adjoints[self.target] * self._spline(s, 1)).sum(axis=1)[:, None, None]
         T, by_t, by_T = (part[:, :, None] for part in (u["duration"], slopes["t"], slopes["duration"]))
         return {
             ("t", "t"): bend * by_t**2,
@@ -96,15 +96,16 @@ class DataBlock:
         pairs = [("t", "t"), ("t", "duration"), ("duration", "duration")]
         return {pair: np.ones((1, 1), bool) for pair in pairs if set(pair) <= set(self.inputs)}
 
-    def _clock(self, u: Mapping[str, Array]) -> tuple[Array, Values]:
-        """The argument of the spline (K,), and its slopes by t and T (K, 1)."""
+    def _argument(self, u: Mapping[str, Array]) -> tuple[Array, Values]:
+        """The argument s of the spline (K,), and ds/dt and ds/dT (K, 1)."""
         t = u["t"]
         if len(self.inputs) == 1:
             return t[:, 0], {"t": np.ones_like(t)}
         T = u["duration"]
         return (t / T)[:, 0], {"t": 1.0 / T, "duration": -t / T**2}
 
-    def _along(self, s: Array, derivative: int) -> Array:
+    def _spline(self, s: Array, derivative: int) -> Array:
+        """d or a derivative of it by s, (K, width); constant beyond the ends of the data."""
         first, last = self.data.times[[0, -1]]
         inside = (s >= first) & (s <= last)
         values = self.data.spline(np.clip(s, first, last), derivative)

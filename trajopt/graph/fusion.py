@@ -12,7 +12,7 @@ from trajopt.graph.block import Block, SymbolicBlock
 from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
 from trajopt.graph.expression import ExpressionBlock, joined
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import CLOCK_LEAVES
+from trajopt.graph.leaves import TIME_LEAVES
 
 
 def fused(graph: Graph, used: Iterable[str]) -> Graph:
@@ -64,7 +64,7 @@ def _clusters(graph: Graph) -> list[list[Block]]:
             depth.update(dict.fromkeys(block.outputs, deepest + 1))
             continue
         depth.update(dict.fromkeys(block.outputs, deepest))
-        linked = [(deepest, name) for name in (*block.inputs, *block.outputs) if name not in CLOCK_LEAVES]
+        linked = [(deepest, name) for name in (*block.inputs, *block.outputs) if name not in TIME_LEAVES]
         met = _distinct(of[link] for link in linked if link in of)
         mine = [*(other for found in met for other in found), block]
         clusters = [cluster for cluster in clusters if not any(cluster is found for found in met)]

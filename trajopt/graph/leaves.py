@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
-CLOCK_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion, of the node's arc
+TIME_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion, of the node's arc
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from trajopt.errors import GraphCycleError
 from trajopt.graph.block import Block
 from trajopt.graph.elementary import Renamed, TimesDuration
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import CLOCK_LEAVES, parameter_leaf, spline_leaves
+from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf, spline_leaves
 from trajopt.graph.names import integrand, term_of
 from trajopt.problem.dynamics_check import block_of
 from trajopt.problem.problem import Problem
@@ -21,7 +21,7 @@ def leaf_widths(problem: Problem) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
     splines = spline_leaves(problem.dynamics.n, problem.extra_widths)
     widths = {leaf: spline.curves.stop - spline.curves.start for leaf, spline in splines.items()}
-    widths |= {leaf: 1 for leaf in CLOCK_LEAVES}
+    widths |= {leaf: 1 for leaf in TIME_LEAVES}
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
 
 

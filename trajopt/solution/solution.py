@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.graph.block import Values
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import CLOCK_LEAVES, parameter_leaf, spline_leaves
+from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf, spline_leaves
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
@@ -217,7 +217,7 @@ class Solution:
         }
         column = np.ones((time.size, 1))
         clock = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])
-        leaves.update(zip(CLOCK_LEAVES, clock, strict=True))
+        leaves.update(zip(TIME_LEAVES, clock, strict=True))
         for name, value in self.parameters.items():
             leaves[parameter_leaf(name)] = column * value
         return leaves

@@ -5,24 +5,19 @@ import pytest
 from random_trees import STEP, random_tree
 
 import dynamics
+from dynamics.blocks.declared_quantities import QUANTITIES
 
 INVERSE = [
-    (("tau",), ()),
     (("tau", "base_wrench", "wrench:joint2", "wrench:joint0"), ("link1", "link2")),
     (("wrench:joint1",), ("link2",)),
-    (("base_wrench",), ()),
 ]
+NAMED = {"link": ":tool", "joint": ":joint1", "": ""}
+ALONE = [(f"{name}{NAMED[declared.argument]}",) for name, declared in QUANTITIES.items()]
 KINEMATIC = [
-    ("position:tool",),
     ("orientation:link2",),
-    ("velocity:tool",),
-    ("centre_of_mass",),
-    ("momentum",),
-    ("kinetic_energy",),
-    ("potential_energy",),
     ("velocity:link1", "position:tool", "orientation:tool", "momentum", "centre_of_mass", "kinetic_energy"),
 ]
-CASES = [*INVERSE, *((outputs, ()) for outputs in KINEMATIC)]
+CASES = [*INVERSE, *((outputs, ()) for outputs in (*KINEMATIC, *ALONE))]
 
 
 @pytest.fixture(params=[(2, "exact"), (3, "none"), (4, "armature")], ids=str)

@@ -11,7 +11,7 @@ import trajopt
 from trajopt.errors import ProblemError, UnknownNameError
 from trajopt.graph.block import QuantityDeclaration
 from trajopt.graph.declared_quantities import LEAVES, STANDARD
-from trajopt.graph.leaves import CLOCK_LEAVES, SPLINE_LEAVES
+from trajopt.graph.leaves import SPLINE_LEAVES, TIME_LEAVES
 
 JERKY = {
     "tau": trajopt.DeclaredQuantity(None, "N", "forces on the masses"),
@@ -39,7 +39,7 @@ def declaring_problem(**others):
 
 
 def test_the_declared_leaves_are_the_leaves():
-    assert tuple(LEAVES) == (*SPLINE_LEAVES, *CLOCK_LEAVES)
+    assert tuple(LEAVES) == (*SPLINE_LEAVES, *TIME_LEAVES)
 
 
 def test_the_model_declares_every_standard_quantity_alike():
