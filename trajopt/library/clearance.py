@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from trajopt.errors import OptionError
-from trajopt.library.tracking import _vector
+from trajopt.library.tracking import vector_in_metres
 from trajopt.terms.term import ExpressionTerm
 
 ROUNDING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
@@ -19,7 +19,7 @@ ROUNDING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
 
 def sphere_clearance(frame: str, centre: ArrayLike, radius: float, own_radius: float = 0.0) -> ExpressionTerm:
     """|p_frame - centre| - radius - own_radius, m: bound it from below by zero, or a margin."""
-    middle, reach = _vector(centre, "centre"), _radius(radius) + _radius(own_radius)
+    middle, reach = vector_in_metres(centre, "centre"), _radius(radius) + _radius(own_radius)
 
     def clearance(node: Any) -> Any:
         return _length(node.position(frame) - middle.tolist()) - reach
@@ -34,7 +34,7 @@ def capsule_clearance(
 
     start and end (3,) m in world axes; equal ones make the obstacle a sphere.
     """
-    a, b = _vector(start, "start"), _vector(end, "end")
+    a, b = vector_in_metres(start, "start"), vector_in_metres(end, "end")
     reach = _radius(own_radius) + _radius(radius)
 
     def clearance(node: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Limits on what joints transmit inside, bearings and ligaments for instance."""
+"""Magnitudes of the forces and moments that joints transmit, to limit loads on bearings or ligaments."""
 
 from __future__ import annotations
 

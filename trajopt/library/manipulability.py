@@ -1,4 +1,4 @@
-"""How far a frame can move in every direction for a given effort of the joints."""
+"""Manipulability of a frame: the volume of end velocities that joint velocities of unit length give."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def slopes(J: Array) -> tuple[Array, Array]:
 
 
 def slopes_follow(velocity: Any, n: int) -> bool:
-    """Whether `slopes` gives what the dynamics gives: not where a coordinate moves several joints."""
+    """Whether `slopes` agrees with the dynamics: not where a coordinate moves several joints."""
     if getattr(velocity, "curvature", None) is None:
         return False
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, n))

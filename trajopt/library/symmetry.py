@@ -1,4 +1,4 @@
-"""Steps and strokes whose second half mirrors the first."""
+"""Periodicity with left and right exchanged, for motions whose second half mirrors the first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trajopt.terms import term as terms
 
 
 def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] = ()) -> None:
-    """q and v at the end are those at the start with left and right exchanged: half a cycle stands for all.
+    """q and v at the end are those at the start with left and right exchanged: half a cycle is solved for.
 
         q_i(T) = s_i q_partner(i)(0),   v_i(T) = s_i v_partner(i)(0)
 

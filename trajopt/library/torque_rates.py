@@ -1,4 +1,4 @@
-"""Bounds on how fast torques change."""
+"""Bounds on the rate of change of joint torques."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from trajopt.terms.term import ExpressionTerm
 def limit_torque_rate(problem: Any, rate: Any) -> None:
     """|tau_i(t_k+1) - tau_i(t_k)| <= rate (t_k+1 - t_k) between neighbouring nodes, rate in N m/s.
 
-    rate is a number, or a parameter of the problem, which may then be minimized. As tau - rate t may not
-    rise and tau + rate t may not fall, each side is one signed difference of a quantity of nodes: exact
-    derivatives, no curvature of its own. Where two nodes coincide because the acceleration may jump, the
-    torque may not.
+    rate is a number, or a parameter of the problem, which may then be minimized. The bounds are written as
+    differences of two terms between neighbouring nodes: tau - rate t does not rise, tau + rate t does not
+    fall. Where two nodes coincide because the acceleration may jump, the torque may not.
     """
     name = getattr(rate, "quantity", "").removeprefix("parameter:")
 

@@ -1,4 +1,4 @@
-"""Following data, paths and poses."""
+"""Errors of quantities, frame positions and orientations with respect to data or targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def distance_to_data(quantity: Any, data: Quantity) -> Any:
 
 def position_error(frame: str, target: ArrayLike) -> ExpressionTerm:
     """p_frame - target, (3,) metres in world axes."""
-    goal = _vector(target, "target")
+    goal = vector_in_metres(target, "target")
 
     def error(node: Any) -> Any:
         return node.position(frame) - goal.tolist()
@@ -51,13 +51,13 @@ def frame_at(
 ) -> None:
     """Hold a frame at a position, (3,) m, and a rotation (3, 3) if given, over a part of the motion."""
     problem.subject_to(
-        position(frame), equals=_vector(target, "target"), over=over, name=f"{frame} at target"
+        position(frame), equals=vector_in_metres(target, "target"), over=over, name=f"{frame} at target"
     )
     if rotation is not None:
         problem.subject_to(orientation_error(frame, rotation), equals=0.0, over=over)
 
 
-def _vector(values: ArrayLike, what: str) -> np.ndarray:
+def vector_in_metres(values: ArrayLike, what: str) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
         raise ShapeError(f"the {what} is {array.tolist()}: give three finite numbers in metres")

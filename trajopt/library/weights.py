@@ -1,4 +1,4 @@
-"""Several aims at once: weights that compare like with like, and the front of best compromises."""
+"""Weighted sums of several costs, each divided by its typical size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked: costs, constraints, unknowns and guesses, checked where they are stated."""
+"""Optimal control problems: costs, constraints, unknowns and first guesses, checked as they are added."""
 
 from trajopt.former_paths import forward
 

@@ -1,4 +1,4 @@
-"""What can be said of a motion: costs, constraints, periodicities, and the unknowns beside the joints."""
+"""The parts of a problem as values: costs, constraints, periodicities, parameters, additional curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trajopt.splines.node_sets import NodeSet
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a library problem is built again: its name and every parameter."""
+    """The name and every parameter of a library problem, from which a saved solution builds it again."""
 
     problem: str
     parameters: Mapping[str, Any]
@@ -34,8 +34,8 @@ class Cost:
 class Constraint:
     """lower <= term <= upper over a part of the motion.
 
-    `hold` says in which sense: "nodes", at the nodes only (see `Solution.verify` for what happens between
-    them), or "hull", for all t because the control points of the curve are bounded (sufficient, for q and v).
+    hold : "nodes", at the nodes only (`Solution.verify` checks between them), or "hull", for all t because
+        the control points of the curve are bounded (sufficient; for q and v)
     """
 
     term: Any
@@ -68,8 +68,11 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Extra:
-    """Curves beyond the joints', contact forces say, with bounds and a constant first guess, (width,)."""
+class AdditionalCurve:
+    """Unknown curves beside the joints', contact forces say: bounds and a constant first guess, (width,).
+
+    `Problem.extra` adds them; the quantity is called "extra:" and the name.
+    """
 
     name: str
     lower: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""What is asked of a dynamics, checked where it enters: `docs/own_dynamics.md` says the same in words."""
+"""Checks of a dynamics when a problem is built: attributes and their sizes, see `docs/own_dynamics.md`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trajopt.graph.full_patterns import completed
 
 PARTS = {
     "n": "the number of coordinates",
-    "joint_names": "what reports call them",
+    "joint_names": "their names in reports",
     "limits": "arrays q_lower, q_upper, velocity, torque_lower, torque_upper",
     "block": "block(outputs, loads=()), which makes the block that computes quantities",
 }

@@ -1,4 +1,4 @@
-"""Bounds and unknowns as users write them, checked and brought to full size."""
+"""Checks of bounds and guesses as users give them, and their broadcast to one number per component."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trajopt.errors import InfeasibleBoundsError, NotFiniteError, ShapeError
 
 
 def numbers(value: Any, what: str) -> NDArray[np.float64]:
-    """`value` as a float array; ShapeError where it is made of anything but numbers."""
+    """`value` as a float array; ShapeError where it holds anything but numbers."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
@@ -22,6 +22,7 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
 def bound_of(
     value: ArrayLike | None, absent: float, width: int, label: str, names: Sequence[str] = ()
 ) -> NDArray:
+    """A bound (width,), `absent` where it is None; ShapeError or NotFiniteError where it does not fit."""
     array = numbers(absent if value is None else value, f"a bound of '{label}'")
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")

@@ -1,4 +1,4 @@
-"""A problem: a dynamics, a trajectory, what to minimize, and what must hold."""
+"""An optimal control problem: a dynamics, a trajectory, costs, constraints, and the first guess."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from trajopt.errors import (
     OptionError,
     ShapeError,
 )
-from trajopt.graph.block import Block, Dynamics, NamedTerm, Term
+from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
-from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.full_patterns import completed
 from trajopt.graph.leaves import SPLINE_LEAVES
-from trajopt.graph.names import bare, term_of
+from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem.costs_and_constraints import (
+    AdditionalCurve,
     Constraint,
     Cost,
-    Extra,
     Parameter,
     Periodicity,
     Recipe,
 )
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import bound_of, numbers, unknown
+from trajopt.problem.term_checks import check_components, check_name
 from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
@@ -45,12 +45,13 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Problem:
-    """min sum of costs subject to constraints, over all splines of a trajectory.
+    """An optimal control problem over all splines of a trajectory.
 
-        minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at an end)
-        subject to  lower <= term <= upper                            at nodes, for all t, or at an end
+        minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at one node)
+        subject to  lower <= term <= upper                            at nodes, or for all t
 
-    Everything that is said here is checked here, as far as it can be without evaluating a term.
+    Its methods add costs, constraints and unknowns, and raise errors for what can be seen to be wrong
+    without evaluating a term.
     """
 
     dynamics: Dynamics
@@ -59,7 +60,7 @@ class Problem:
     costs: list[Cost] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
     periodicities: list[Periodicity] = field(default_factory=list, init=False)
-    extras: dict[str, Extra] = field(default_factory=dict, init=False)
+    extras: dict[str, AdditionalCurve] = field(default_factory=dict, init=False)
     loads: dict[str, Any] = field(default_factory=dict, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
     datasets: dict[str, Data] = field(default_factory=dict, init=False)
@@ -107,7 +108,12 @@ class Problem:
         name: str | None = None,
         hold: Literal["nodes", "hull"] = "nodes",
     ) -> None:
-        """Add lower <= term <= upper, or term = equals; scalars hold for every component."""
+        """Add lower <= term <= upper, or term = equals, with bounds (width,) or a number for all components.
+
+        over : "path", "start", "end", a window (s0, s1) of normalised time, `ArcNodes` or `Neighbours`
+        hold : "nodes", or "hull" to bound the control points of q or v, which bounds them for all t
+        Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
+        """
         width = self.width_of_term(term)
         label = name or term.name
         if equals is not None:
@@ -136,13 +142,13 @@ class Problem:
     def start_at(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
     ) -> None:
-        """Fix positions, velocities, accelerations at t = 0; what is left out stays free."""
+        """Fix positions q, velocities v, accelerations a at t = 0, (n,) each; None leaves them free."""
         self._boundary("start", q, v, a)
 
     def end_at(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
     ) -> None:
-        """Fix positions, velocities, accelerations at t = T; what is left out stays free."""
+        """Fix positions q, velocities v, accelerations a at t = T, (n,) each; None leaves them free."""
         self._boundary("end", q, v, a)
 
     def subject_to_joint_limits(
@@ -172,7 +178,7 @@ class Problem:
     ) -> None:
         """Add term(T)_i = signs_i * term(0)_order(i) + offset_i, a swap of left and right for instance.
 
-        q, v and extra curves are eliminated, other terms become rows and keep their order.
+        q, v and additional curves are eliminated, other terms become rows and keep their order.
         """
         width = self.width_of_term(term)
         label = name or f"{term.name} periodic"
@@ -184,7 +190,7 @@ class Problem:
         mixed = bool(np.any(places != np.arange(width)))
         if mixed and term.quantity not in SPLINE_LEAVES and not term.quantity.startswith("extra:"):
             raise OptionError(
-                f"'{label}' reorders components, which only q, v and extra curves can: reorder inside"
+                f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
             )
         parts = (bound_of(signs, 1.0, width, label), places, bound_of(offset, 0.0, width, label))
         self.periodicities.append(Periodicity(term, *parts, label))
@@ -220,12 +226,13 @@ class Problem:
         upper: ArrayLike = np.inf,
         guess: ArrayLike | None = None,
     ) -> terms.Quantity:
-        """Add `width` unknown curves on the joints' knots, free to jump between arcs; returned as a term.
+        """Add `width` unknown curves beside the joints', contact forces say, and return them as a term.
 
-        The bounds hold for all t, as the control points are bounded.
+        They have the joints' knots and may jump between arcs. The bounds hold for all t, as the control
+        points are bounded.
         """
         _refuse_again(name, "extra", self.extras)
-        self.extras[name] = Extra(name, *unknown("extra", name, lower, upper, guess, width))
+        self.extras[name] = AdditionalCurve(name, *unknown("extra", name, lower, upper, guess, width))
         return terms.Quantity(f"extra:{name}")
 
     def data(
@@ -306,23 +313,12 @@ class Problem:
             raise OptionError(f"{term!r} is no term: {hint}, or write a class with name, quantity and blocks")
         if term not in self._blocks:
             blocks = tuple(completed(block) for block in term.blocks(self.quantities))
-            self._check_name(term, blocks)
+            check_name(term, blocks, self._blocks)
             wanted = {term.quantity}.union(*(block.inputs for block in blocks))
             needed = [data for data in self.datasets.values() if data.quantity in wanted]
             self._blocks[term] = (*(DataBlock(data) for data in needed), *blocks)
-            self._check_components(term)
+            check_components(term, self.width_of_term(term))
         return self._blocks[term]
-
-    def _check_name(self, term: Any, blocks: tuple[Block, ...]) -> None:
-        """Quantities are known by their names, so that of two terms of one name only one would count."""
-        for other, known in self._blocks.items():
-            if other.quantity != term.quantity:
-                continue
-            for mine, theirs in zip(blocks, known[-len(blocks) :], strict=False):
-                if isinstance(mine, ExpressionBlock) and not mine.equals(theirs):
-                    raise OptionError(
-                        f"two different terms are called '{term.name}': give each a name of its own"
-                    )
 
     def width_of_term(self, term: Any) -> int:
         """Number of components of a term."""
@@ -332,9 +328,9 @@ class Problem:
         return self.width_of(term.quantity)
 
     def component_names(self, quantity: str, width: int) -> list[str]:
-        """What reports call the components of a quantity: joints where there is one per joint.
+        """Names of a quantity's components in reports: joint names where there is one per joint.
 
-        Else the names that its term gives them, or axes; numbers where there are none; a scalar has no name.
+        Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
         """
         name, table = bare(quantity), self.quantities
         term = next((term for term in self._blocks if term.quantity == name), None)
@@ -343,17 +339,6 @@ class Problem:
         if len(labels) == width:
             return list(labels)
         return [""] if width == 1 else [str(i) for i in range(width)]
-
-    def _check_components(self, term: Term) -> None:
-        """A term that names its components names each of them."""
-        if not (isinstance(term, NamedTerm) and term.components):
-            return
-        width = self.width_of_term(term)
-        if len(term.components) != width:
-            raise ShapeError(
-                f"{term_of(term.quantity)} has {width} components but {len(term.components)} names "
-                f"({', '.join(term.components)}): name each of them"
-            )
 
     def _boundary(
         self, place: Literal["start", "end"], q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None

@@ -1,4 +1,4 @@
-"""The graph that computes a set of terms for a problem, at any nodes."""
+"""Builds the computational graph of a problem's terms: leaves, dynamics blocks, the terms' own blocks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def leaf_widths(problem: Problem) -> dict[str, int]:
 
 
 def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
-    """Blocks for all terms, for what they need of the dynamics, and for the integrands T * term.
+    """The graph of blocks that computes all terms, what they need of the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
     problem's loads; torques and joint wrenches are those under the loads.
@@ -59,7 +59,7 @@ def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
 
 
 def _load_blocks(problem: Problem) -> dict[str, Block]:
-    """What computes the wrench on every link; GraphCycleError where it needs the torques it changes."""
+    """The blocks of the wrenches on loaded links; GraphCycleError where one needs the torques it changes."""
     blocks = _term_blocks(problem, problem.loads.values())
     for link, term in problem.loads.items():
         own = _term_blocks(problem, [term])

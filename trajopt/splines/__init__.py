@@ -1,1 +1,1 @@
-"""What a motion is: B-spline bases, arcs with their durations, curves in time, and sets of nodes."""
+"""B-splines: bases, arcs with durations, curves in time, quadrature rules, nodes and sets of nodes."""

@@ -87,15 +87,15 @@ class SplineBasis:
 
     @cached_property
     def greville(self) -> NDArray[np.float64]:
-        """Averages of degree consecutive knots: where control point i has its strongest say, (count,)."""
+        """Averages of degree consecutive knots: where control point i has most influence, (count,)."""
         window = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         return window.mean(axis=1)
 
     def local_values(self, span: int, s: ArrayLike) -> NDArray[np.float64]:
-        """d^l B / ds^l of the degree + 1 functions alive on one span, (4, points, degree + 1).
+        """d^l B / ds^l of the degree + 1 functions that are not zero on one span, (4, points, degree + 1).
 
-        Values at the span's ends are those of its own polynomial piece, so both one-sided limits at a
-        breakpoint can be had by asking its two spans.
+        Values at the span's ends are those of its own polynomial piece: the two spans beside a breakpoint
+        give its two one-sided limits.
         """
         from scipy.interpolate import BSpline
 

@@ -1,4 +1,4 @@
-"""A motion that can be evaluated: q(t) and its derivatives at any time."""
+"""Spline curves in time: q(t) and its derivatives at any time of a motion."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.errors import ShapeError
 from trajopt.splines.basis import SplineBasis
 
-OUTSIDE_TOLERANCE = 1e-9  # of the duration; a time this far outside is taken for the end
+OUTSIDE_TOLERANCE = 1e-9  # of the duration: times this far outside are evaluated at the end
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Arcs in sequence, each a basis, control points (count, n) and a duration in seconds."""
+    """q(t) = B((t - t_a) / T_a) P_a on arc a, with start time t_a and duration T_a in seconds.
+
+    control_points : P_a (count, n) per arc, n the number of coordinates
+    """
 
     bases: tuple[SplineBasis, ...]
     control_points: tuple[NDArray[np.float64], ...]

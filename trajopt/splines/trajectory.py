@@ -1,8 +1,8 @@
-"""A motion as a sequence of spline arcs, and the nodes at which problems look at it."""
+"""Trajectories as sequences of spline arcs, and the nodes at which terms are evaluated."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -18,7 +18,7 @@ SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no 
 
 @dataclass(frozen=True, eq=False)
 class Arc:
-    """One spline piece in normalised time with its own duration: q(t) = B(t / T) P.
+    """One spline on normalised time with its own duration T: q(t) = B(t / T) P.
 
     duration is a number of seconds (fixed) or (shortest, longest) for a free one. Every span carries the
     points of a quadrature `rule`: `nodes_per_span` Gauss-Lobatto points, both ends among them, or
@@ -60,7 +60,7 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """K nodes of a trajectory with everything about them that never changes during a solve.
+    """The K nodes of a trajectory: their places, quadrature weights, and values of the basis functions.
 
     basis[l] holds d^l B / ds^l of the control points first_control_point + (0 .. width - 1) of the node's
     arc; weight is that of the arc's quadrature rule in normalised time: over arc a the integral is
@@ -81,13 +81,15 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Arcs in sequence; neighbours agree in the derivatives up to `continuity` (0: position, 1: velocity)."""
+    """Arcs in sequence; neighbours agree in the derivatives up to `continuity` (0: position, 1: velocity).
+
+    extra_points : per arc, the normalised times of nodes that are added to those of its quadrature rule,
+        without weight: constraints hold there too, integrals stay the same
+    """
 
     arcs: tuple[Arc, ...]
     continuity: int = 1
-    extra_points: tuple[tuple[float, ...], ...] = field(
-        default=()
-    )  # per arc: normalised times of extra nodes
+    extra_points: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.arcs:
@@ -126,8 +128,8 @@ class Trajectory:
         bases: list[NDArray] = []
         span_offset = 0
         for index, arc in enumerate(self.arcs):
-            extra = np.array(self.extra_points[index] if self.extra_points else (), dtype=float)
-            for span, s, weight in _span_nodes(arc, extra):
+            added = np.array(self.extra_points[index] if self.extra_points else (), dtype=float)
+            for span, s, weight in _span_nodes(arc, added):
                 padded = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
                 padded[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
                 bases.append(padded)
@@ -140,8 +142,8 @@ class Trajectory:
         return Nodes(arcs, s, spans, firsts, weights, np.concatenate(bases, axis=1))
 
 
-def _span_nodes(arc: Arc, extra: NDArray):
-    """Yield (span, s, weight) with shared ends merged into the left span and extra points without weight."""
+def _span_nodes(arc: Arc, added: NDArray):
+    """Yield (span, s, weight) with shared ends merged into the left span; added nodes have no weight."""
     basis = arc.basis
     unit_points, unit_weights = arc.unit_rule
     for span in range(basis.span_count):
@@ -153,7 +155,7 @@ def _span_nodes(arc: Arc, extra: NDArray):
             s, weight = s[1:], weight[1:]
         if span + 1 < basis.span_count and _shares_end(basis, span):
             weight[-1] += (basis.breakpoints[span + 2] - right) * unit_weights[0]
-        inside = extra[(extra > left) & (extra < right)]
+        inside = added[(added > left) & (added < right)]
         inside = inside[~np.isin(inside, s)]
         order = np.argsort(np.concatenate([s, inside]), kind="stable")
         yield (
