@@ -18,12 +18,12 @@ class SplineLeaf:
 
 
 def extra_leaf(name: str) -> str:
-    """The leaf that carries an extra curve, a contact force for instance."""
+    """The leaf that carries an additional curve, a contact force for instance."""
     return f"extra:{name}"
 
 
 def spline_leaves(n: int, extras: Mapping[str, int]) -> dict[str, SplineLeaf]:
-    """Leaf -> its curves and order: the joints' leaves, then those of the extra curves (name -> width)."""
+    """Leaf -> its curves and order: the joints' leaves, then the additional curves' (name -> width)."""
     leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
     cursor = n
     for name, width in extras.items():

@@ -92,7 +92,7 @@ def _unsuited(solution: Solution) -> str:
     if any(c.over == PATH and np.all(c.lower == c.upper) for c in problem.constraints):
         return "an equality over the whole path leaves no freedom at the ends of arcs"
     if problem.extras:
-        return "extra curves beside the joints have no switching structure that is known to the search"
+        return "additional curves beside the joints have no switching structure that is known to the search"
     if len(problem.trajectory.arcs) > 1:
         return "the motion has arcs of its own"
     return ""

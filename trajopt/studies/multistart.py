@@ -147,7 +147,7 @@ def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
     base = nlp.unknowns.curve(nlp.start)
     travel = np.ptp(np.concatenate(base.control_points), axis=0)
     size = spread * np.where(travel > 1e-9, travel, 1.0)
-    size[problem.dynamics.n :] = 0.0  # extra curves stay: their sizes say nothing about joints
+    size[problem.dynamics.n :] = 0.0  # additional curves stay: their sizes say nothing about joints
     weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
 
     def curve(s: Any) -> np.ndarray:

@@ -94,7 +94,7 @@ def bounds_and_linear_rows(
 
 
 def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
-    """Bounds of the entries of x: hull bounds of positions, extra curves, durations, parameters."""
+    """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
     for low, high in zip(*map(layout.control_points, (bounds.lower, bounds.upper)), strict=True):
@@ -138,7 +138,7 @@ def velocity_hull_rows(problem: Problem, spline_map: SplineMap) -> LinearRows:
 
 
 def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | Extra]]:
-    """(leaf, what bounds its curves): hull limits of the positions and extra curves."""
+    """(leaf, what bounds its curves): hull limits of the positions and additional curves."""
     for constraint in problem.constraints:
         if constraint.hold == "hull" and constraint.term.quantity == "q":
             yield "q", constraint

@@ -44,11 +44,11 @@ def first_guess(problem: Problem) -> tuple[Curve, dict[str, Array]]:
 
 
 def _guessed_values(problem: Problem, at: Array, curves: int) -> Array:
-    """The guess at normalised times (k,), (k, n) or, with the extra curves, (k, curves)."""
+    """The guess at normalised times (k,), (k, n) or, with the additional curves, (k, curves)."""
     curve, n = problem.guessed_curve or _straight_line(problem), problem.dynamics.n
     values = np.asarray(curve(at), dtype=float)
     if values.shape not in ((at.size, n), (at.size, curves)):
-        more = f", or ({at.size}, {curves}) with the extra curves" if curves > n else ""
+        more = f", or ({at.size}, {curves}) with the additional curves" if curves > n else ""
         raise ShapeError(
             f"the guessed curve returned shape {values.shape} for {at.size} times: "
             f"it must give ({at.size}, {n}){more}"

@@ -45,7 +45,7 @@ class RowLabel:
 class UnknownLabel:
     """One entry of x, and the limits that bound it.
 
-    name : the joint, extra curve or parameter; "" for a duration
+    name : the joint, additional curve or parameter; "" for a duration
     control_point, s : number and Greville abscissa of a control point, where it matters most
     limits : names of the constraints that bound it, beside bounds of its own
     """

@@ -1,8 +1,8 @@
 """The unknowns of a nonlinear program: from a motion to the vector that a solver changes, and back.
 
 All unknowns together are x: the control points of every arc, point by point and curve by curve (joints first,
-then extra curves), the duration of every arc, the parameters. Linear equalities leave the entries y of it
-free, x = N y + c, and y is what a solver sees.
+then additional curves), the duration of every arc, the parameters. Linear equalities leave the entries y of
+it free, x = N y + c, and y is what a solver sees.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Layout:
     """Where everything stands in x, and the motion that an x describes.
 
     bases : the spline basis of every arc
-    curve_count : how many curves every arc has, joints and extra curves
+    curve_count : how many curves every arc has, joints and additional curves
     offsets : (arcs,) where each arc's control points start
     parameters : parameter name -> its entries of x
     """
@@ -59,7 +59,7 @@ class Layout:
         )
 
     def curve(self, x: Array) -> Curve:
-        """The joint and extra curves of x."""
+        """The joint and additional curves of x."""
         return Curve(self.bases, self.control_points(x), x[self.durations])
 
     def parameter_values(self, x: Array) -> dict[str, Array]:
@@ -96,7 +96,7 @@ class Unknowns:
         return self.elimination.free.size
 
     def curve(self, y: Array) -> Curve:
-        """The motion at y: joint and extra curves, and the durations of the arcs."""
+        """The motion at y: joint and additional curves, and the durations of the arcs."""
         return self.layout.curve(self.elimination.expand(y))
 
     def parameters(self, y: Array) -> dict[str, Array]:

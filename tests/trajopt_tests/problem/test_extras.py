@@ -12,7 +12,7 @@ from trajopt.studies.multistart import perturb
 
 @trajopt.term
 def work(node):
-    """Couples an extra curve with positions, velocities and the duration."""
+    """Couples an additional curve with positions, velocities and the duration."""
     return [node.extra("force")[0] * node.v[0] * node.q[0], node.extra("force")[1] ** 2 * node.a[0]]
 
 
@@ -112,7 +112,7 @@ def test_the_starts_of_a_multistart_leave_extra_curves_where_the_guess_has_them(
 def test_a_guessed_curve_of_another_width_is_refused():
     problem = pushed_mass()
     problem.guess(lambda s: np.zeros((len(s), 2)))
-    with pytest.raises(errors.ShapeError, match=r"give \(7, 1\), or \(7, 3\) with the extra curves"):
+    with pytest.raises(errors.ShapeError, match=r"give \(7, 1\), or \(7, 3\) with the additional curves"):
         trajopt.transcribe(problem)
 
 

@@ -7,7 +7,7 @@ import trajopt
 
 
 def three_arcs():
-    """Two masses with an extra curve and a parameter on three arcs of different degree and free duration."""
+    """Two masses, an additional curve and a parameter on three arcs of different degree and free duration."""
     arcs = tuple(trajopt.Arc(trajopt.SplineBasis.uniform(2, degree), (0.3, 2.0)) for degree in (3, 5, 4))
     problem = trajopt.Problem(PointMasses(2, 2.0), trajopt.Trajectory(arcs))
     problem.start_at(q=0.0, v=0.0)
