@@ -11,7 +11,7 @@ from scipy import sparse
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError
 from trajopt.graph.leaves import extra_leaf
-from trajopt.problem.costs_and_constraints import Constraint, Extra
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solvers.violation import bound_violation
 from trajopt.transcription.elimination import Elimination
@@ -137,7 +137,7 @@ def velocity_hull_rows(problem: Problem, spline_map: SplineMap) -> LinearRows:
     return rows
 
 
-def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | Extra]]:
+def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | AdditionalCurve]]:
     """(leaf, what bounds its curves): hull limits of the positions and additional curves."""
     for constraint in problem.constraints:
         if constraint.hold == "hull" and constraint.term.quantity == "q":
