@@ -4,8 +4,8 @@ At a node of arc a, with control points P and the arc's duration T_a,
 
     q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier T,
 
-so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. AdditionalCurve curves (contact forces, say) are columns
-of P, of order 0. Their derivatives by the unknowns are taken in `derivatives`.
+so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. Additional curves (contact forces, say) are
+columns of P, of order 0. Their derivatives by the unknowns are taken in `derivatives`.
 """
 
 from __future__ import annotations

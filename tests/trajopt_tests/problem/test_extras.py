@@ -1,4 +1,4 @@
-"""Extra curves: unknowns that are not joints, contact forces above all."""
+"""Additional curves: unknowns that are not joints, contact forces above all."""
 
 import numpy as np
 import pytest
