@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, Problem
+from trajopt.refinement.arc_rows import ArcRows
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.splines.basis import SplineBasis
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
-AT_BORDER, AT_START, HELD = "at a border", "held at the start", "held"  # ends of the names of added rows
+AT_BORDER = "at a border"
 
 
 def arc_problem(
@@ -73,11 +74,10 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
     points = trial.problem.trajectory.arcs[0].basis.degree - 1
     multipliers = dict(trial.multipliers)
     for index, limit in enumerate(problem.path_limits()):
-        parts = [
-            multipliers.pop(of_arc(index, number), np.zeros((points, limit.lower.size)))
-            for number in range(structure.arc_count)
-        ]
-        multipliers[limit.name] = np.concatenate(parts)
+        rows = [ArcRows(index, number) for number in range(structure.arc_count)]
+        parts = [each.multipliers(trial.multipliers) for each in rows]
+        absent = np.zeros((points, limit.lower.size))
+        multipliers[limit.name] = np.concatenate([absent if part is None else part for part in parts])
     asked = problem.on(trial.problem.trajectory)
     own = {c.name for c in trial.problem.constraints} - {c.name for c in asked.constraints}
     multipliers = {name: values for name, values in multipliers.items() if name not in own}
@@ -89,11 +89,6 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
         cost_terms=costs,
         objective=sum(costs.values()),
     )
-
-
-def of_arc(limit: int, arc: int) -> str:
-    """Name of the constraint that imposes a limit on one arc."""
-    return f"limit {limit} on arc {arc}"
 
 
 def _arc_trajectory(
@@ -170,7 +165,9 @@ def _add_limit(
                 lower[component] = upper[component] = value
             else:  # it follows from the rows below and would make them dependent
                 lower[component], upper[component] = -np.inf, np.inf
-        arcs.subject_to(limit.term, lower, upper, over=ArcNodes(number, where), name=of_arc(index, number))
+        arcs.subject_to(
+            limit.term, lower, upper, over=ArcNodes(number, where), name=ArcRows(index, number).name
+        )
         if free:
             for component in held:
                 lower[component], upper[component] = -np.inf, np.inf
@@ -183,11 +180,12 @@ def _add_limit(
         if order != 2 and held:
             fresh = {c: v for c, v in bound.items() if not _carried(arcs, structure, number, index, c)}
             still_at = ArcNodes(number, where)
-            _equal(arcs, terms.a, dict.fromkeys(held, 0.0), still_at, f"{of_arc(index, number)} {HELD}")
-            _equal(arcs, limit.term, fresh, ArcNodes(number, "start"), f"{of_arc(index, number)} {AT_START}")
+            stays, starts = ArcRows(index, number, "held"), ArcRows(index, number, "held at the start")
+            _equal(arcs, terms.a, dict.fromkeys(held, 0.0), still_at, stays.name)
+            _equal(arcs, limit.term, fresh, ArcNodes(number, "start"), starts.name)
             if order == 0:
                 still = dict.fromkeys(fresh, 0.0)
-                _equal(arcs, terms.v, still, ArcNodes(number, "start"), f"{limit.name} {AT_START}, v")
+                _equal(arcs, terms.v, still, ArcNodes(number, "start"), f"{limit.name} held at the start, v")
     if settings.regular:
         for border, place in _borders(structure, index):
             value = {s.component: high[s.component] if s.side > 0 else low[s.component] for s in border}

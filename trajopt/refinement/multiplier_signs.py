@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Problem
-from trajopt.refinement.arc_problem import AT_START, HELD, of_arc
+from trajopt.refinement.arc_rows import ArcRows
 from trajopt.solution.sign_check import Contradiction
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.splines.gauss_rules import gauss
@@ -93,12 +93,12 @@ def _measure(
     width = limit.upper[component] - limit.lower[component]
     parts = []
     for arc in range(boundary.first, boundary.last + 1):
-        rows = trial.multipliers.get(f"{of_arc(index, arc)} {HELD}")
+        rows = ArcRows(index, arc, "held").multipliers(trial.multipliers)
         if rows is None:
             return None
         parts.append(rows[:, component] / gauss(len(rows))[1] / structure.durations[arc])
     densities = np.concatenate(parts)
-    entry = trial.multipliers.get(f"{of_arc(index, boundary.first)} {AT_START}")
+    entry = ArcRows(index, boundary.first, "held at the start").multipliers(trial.multipliers)
     sigma = densities[:1] if entry is None else entry[:1, component]
     signed = boundary.saturation.side * np.concatenate([sigma, densities, [0.0]])
     return signed * (width if np.isfinite(width) else 1.0)
