@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import Problem as Problem
     from trajopt.refinement.certified import Certified as Certified
     from trajopt.refinement.refined import Refined as Refined
+    from trajopt.refinement.search_settings import SearchSettings as SearchSettings
     from trajopt.refinement.shooting import switching_times as switching_times
     from trajopt.solution.solution import Solution as Solution
     from trajopt.solve import solve as solve
@@ -89,6 +90,7 @@ export_lazily(
         "Status": "trajopt.solvers.solver",
         "Solution": "trajopt.solution.solution",
         "Certified": "trajopt.refinement.certified",
+        "SearchSettings": "trajopt.refinement.search_settings",
         "Refined": "trajopt.refinement.refined",
         "diagnose": "trajopt.verification.diagnosis",
         "multistart": "trajopt.studies.multistart",

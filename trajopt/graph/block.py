@@ -142,9 +142,8 @@ class QuantityDeclaration(Protocol):
 class Dynamics(Protocol):
     """What a robot must offer to be optimized; `dynamics.RigidBodyModel` does, and so may anything else.
 
-    A dynamics may further offer `quantities` (see `DeclaringDynamics`), `forward_dynamics(q, v, tau) -> a`,
-    which the forward simulation in `Solution.verify` uses, and `skeleton(q) -> (..., segments, 2, 3)`, which
-    `plot.motion` draws.
+    What it may offer beyond this has a protocol for each: `DeclaringDynamics`, `ForwardDynamics`,
+    `SkeletonDynamics`, `GravityField`, `DescribedJoints`.
     """
 
     @property
@@ -168,4 +167,54 @@ class DeclaringDynamics(Dynamics, Protocol):
     @property
     def quantities(self) -> Mapping[str, QuantityDeclaration]:
         """Name -> declaration; a name with an argument stands without it, "position" for "position:foot"."""
+        ...
+
+
+@runtime_checkable
+class ForwardDynamics(Protocol):
+    """A dynamics that computes accelerations, for the simulation in `Solution.verify` and for shooting."""
+
+    def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        """Accelerations (..., n) of torques and forces tau (..., n) at the state q, v (..., n)."""
+        ...
+
+
+@runtime_checkable
+class SkeletonDynamics(Protocol):
+    """A dynamics that can be drawn as line segments, by `plot.motion` and in the report."""
+
+    def skeleton(self, q: Array) -> Array:
+        """End points in world axes (m) of the segments, (..., segments, 2, 3) for q (..., n)."""
+        ...
+
+
+@runtime_checkable
+class GravityField(Protocol):
+    """A dynamics with uniform gravity: figures draw its direction downwards."""
+
+    @property
+    def gravity(self) -> Array:
+        """(3,) m/s^2 in world axes."""
+        ...
+
+
+@runtime_checkable
+class JointDescription(Protocol):
+    """Name and kind of a joint; figures choose rad or m by the kind."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """ "revolute" or "prismatic"; other kinds are labelled with both units."""
+        ...
+
+
+@runtime_checkable
+class DescribedJoints(Protocol):
+    """A dynamics that describes its joints."""
+
+    @property
+    def joints(self) -> Sequence[JointDescription]:
+        """At least those with a coordinate of their own."""
         ...

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trajopt.errors import SolutionFileError, UnknownNameError, near_matches
+from trajopt.graph.block import DescribedJoints, JointDescription
 from trajopt.plot.style import LIMIT_COLOUR, line_of, panels, settings, times, title
 
 if TYPE_CHECKING:
@@ -120,10 +121,11 @@ def joint_indices(solution: Solution, joints: Sequence[str] | None) -> list[int]
 def joint_kinds(solution: Solution) -> list[str]:
     """ "revolute" or "prismatic" per joint where the dynamics says, else "unknown"."""
     try:
-        described = getattr(solution.problem.dynamics, "joints", ())
+        dynamics = solution.problem.dynamics
     except SolutionFileError:
-        described = ()
-    kinds = {getattr(joint, "name", None): str(getattr(joint, "kind", "unknown")) for joint in described}
+        dynamics = None
+    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+    kinds = {joint.name: str(joint.kind) for joint in described if isinstance(joint, JointDescription)}
     return [kinds.get(name, "unknown") for name in solution.joint_names]
 
 

@@ -1,4 +1,4 @@
-"""The motion in its plane: snapshots of the robot from first to last, and the path of its end point."""
+"""Figure of the motion in space: snapshots of the robot from start to end, and the path of its end point."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trajopt.errors import OptionError
+from trajopt.graph.block import GravityField, SkeletonDynamics
 from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, settings, title
-from trajopt.solution.skeleton_view import checked_segments, plane
+from trajopt.solution.skeleton_view import checked_segments, drawing_axes
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -34,16 +35,17 @@ def motion(solution: Solution, *, snapshots: int = 9) -> Figure:
     """
     if snapshots < 2:
         raise OptionError(f"snapshots is {snapshots}: give at least 2, the first and the last")
-    skeleton = getattr(solution.problem.dynamics, "skeleton", None)
-    if skeleton is None:
+    dynamics = solution.problem.dynamics
+    if not isinstance(dynamics, SkeletonDynamics):
         raise OptionError(
             f"the dynamics of {solution.name} has no skeleton(q): a picture needs line segments "
             "(..., segments, 2, 3)"
         )
     shown_at = np.linspace(0.0, solution.duration, snapshots)
-    lines = checked_segments(skeleton(solution.q(shown_at)), snapshots)
-    path = np.asarray(skeleton(solution.q(np.linspace(0.0, solution.duration, PATH_SAMPLES))))[:, -1, 1]
-    across, up = plane(lines, getattr(solution.problem.dynamics, "gravity", None))
+    lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), snapshots)
+    along = np.linspace(0.0, solution.duration, PATH_SAMPLES)
+    path = np.asarray(dynamics.skeleton(solution.q(along)))[:, -1, 1]
+    across, up = drawing_axes(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
     with settings():
         figure = Figure(figsize=figure_size(lines[..., (across, up)]), layout="constrained")
         axis = figure.subplots()

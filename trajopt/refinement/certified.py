@@ -36,7 +36,7 @@ class Certified:
     rounds : largest number of corrections of a structure, and of times that nodes are added
     time_limit : seconds for all of it; at the limit, as after Ctrl-C, the best solution so far is returned
         with a certificate of what holds for it
-    settings : thresholds of the search
+    settings : thresholds of the search, `trajopt.SearchSettings(...)`
     """
 
     tol: float = 1e-6

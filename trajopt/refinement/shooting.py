@@ -1,18 +1,19 @@
-"""Time-optimal motions solved a second way: by their switch times alone, integrated by SciPy.
+"""Shooting on switch times: a certified time-optimal motion computed a second way, integrated by SciPy.
 
-On every arc of a structure all torques are known (bang), so the motion follows from forward dynamics and the
-arc durations d are the only unknowns,
+On every arc of a switching structure all torques are known (bang arcs), so the motion follows from forward
+dynamics and the arc durations d are the only unknowns,
 
     F(d) = state(d) at the end - state wanted = 0,          2 n equations,
 
-with the state carried through all arcs by DOP853. With more switches than equations the shortest of all
-solutions is looked for: minimize sum(d) subject to F(d) = 0 (SLSQP), else the equations are solved (hybr).
-No spline, no collocation and none of the dynamics' derivatives enter: agreement with a certified duration
-is a check of both. A joint whose velocity is held has the torque that keeps its acceleration zero.
+with the state carried through all arcs by DOP853. With more arcs than equations the shortest solution is
+computed, minimize sum(d) subject to F(d) = 0 (SLSQP), else the equations are solved (hybr). Splines,
+collocation and the derivatives of the dynamics are not used: agreement with a certified duration is a check
+of both. A joint with its velocity at the limit has the torque that keeps its acceleration zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.errors import ProblemError
-from trajopt.solution.switching_structure import Structure
+from trajopt.graph.block import ForwardDynamics
+from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import path_limits
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-13
+CONVERGED_GAP = 1e-8  # of every component of F
 STEP = 1e-6  # of a duration, for central differences of the end state
 
 
 @dataclass(frozen=True, eq=False)
 class SwitchingTimes:
-    """The answer of the second method beside the first.
+    """Arc durations by shooting beside those of the certified solution.
 
-    durations : (arcs,) seconds
+    durations : (arcs,) seconds, by shooting
     certified : (arcs,) seconds, of the solution that is checked
-    gap : largest difference between the state reached and the state wanted
-    start : relative error of the durations that the search started from
+    gap : largest component of F, in rad and rad/s (m and m/s)
+    converged : the gap is below `CONVERGED_GAP`
     """
 
     durations: NDArray[np.float64]
@@ -68,10 +71,12 @@ class SwitchingTimes:
 
 
 def switching_times(solution: Solution, perturbation: float = 0.02, seed: int = 0) -> SwitchingTimes:
-    """Solve for the switch times of a certified solution again, from durations perturbed by some percent.
+    """Switch times of a certified solution by shooting, from its durations perturbed by some percent.
 
-    Raises ProblemError where the structure does not determine the torques: joints left free, an effort in
-    the objective, position limits held, no forward dynamics.
+    perturbation : relative size of the uniform random perturbation, seeded by `seed`
+
+    Raises ProblemError where the structure does not determine the torques (free joints, an effort in the
+    objective, positions at their limits) or the dynamics offers no forward dynamics.
     """
     structure = _determined(solution)
     certified = np.array(structure.durations)
@@ -86,7 +91,7 @@ def _determined(solution: Solution) -> Structure:
     certificate, dynamics = solution.certificate, solution.problem.dynamics
     if certificate is None or certificate.structure is None:
         raise ProblemError("the solution has no switching structure: solve with refine=Certified() first")
-    if getattr(dynamics, "forward_dynamics", None) is None:
+    if not isinstance(dynamics, ForwardDynamics):
         raise ProblemError("the dynamics offers no forward_dynamics(q, v, tau), which shooting integrates")
     limits, structure = path_limits(solution), certificate.structure
     for number, saturated in enumerate(structure.saturated):
@@ -95,13 +100,13 @@ def _determined(solution: Solution) -> Structure:
         if not kinds <= {"tau", "v"} or len(joints) < dynamics.n:
             raise ProblemError(
                 f"on arc {number} the structure does not determine the torque of every joint: shooting on "
-                "durations needs each at its limit, or its velocity held"
+                "durations needs each at its limit, or its velocity at its limit"
             )
     return structure
 
 
 class Shooting:
-    """The end state as a function of arc durations."""
+    """The gap F(d): end state minus the wanted one, as a function of arc durations."""
 
     def __init__(self, solution: Solution, structure: Structure) -> None:
         self.dynamics: Any = solution.problem.dynamics
@@ -110,17 +115,17 @@ class Shooting:
         self.limits = path_limits(solution)
         self.start = np.concatenate([solution.q(0.0), solution.v(0.0)])
         self.end = np.concatenate([solution.q(solution.duration), solution.v(solution.duration)])
-        self.held = [self._held(saturated) for saturated in structure.saturated]
-        self.extra = self._entries()
+        self.controls = [self._control(saturated) for saturated in structure.saturated]
+        self.entries = self._entries()
 
     def solve(self, first: NDArray) -> tuple[NDArray, bool]:
-        """Durations at which the gap vanishes, the shortest where there are many."""
+        """Durations at which the gap vanishes, those of the smallest sum where there are many."""
         from scipy.optimize import minimize, root
 
         count = self.gap(first).size
         if first.size == count:
             answer = root(self.gap, first, jac=self.slope, tol=1e-13)
-            return answer.x, bool(np.abs(self.gap(answer.x)).max() < 1e-8)
+            return answer.x, bool(np.abs(self.gap(answer.x)).max() < CONVERGED_GAP)
         constraint = {"type": "eq", "fun": self.gap, "jac": self.slope}
         answer = minimize(
             np.sum,
@@ -131,15 +136,15 @@ class Shooting:
             bounds=[(0.0, None)] * first.size,
             options={"ftol": 1e-14, "maxiter": 40},
         )
-        return answer.x, bool(np.abs(self.gap(answer.x)).max() < 1e-8)
+        return answer.x, bool(np.abs(self.gap(answer.x)).max() < CONVERGED_GAP)
 
     def gap(self, durations: NDArray) -> NDArray:
-        """End state minus the one wanted, and velocities at entry into arcs that hold them."""
+        """F(d): end state minus the wanted one, and velocity minus limit at entries into boundary arcs."""
         from scipy.integrate import solve_ivp
 
         state, entries = self.start, []
         for number, seconds in enumerate(durations):
-            entries += [state[self.n + joint] - value for arc, joint, value in self.extra if arc == number]
+            entries += [state[self.n + joint] - value for arc, joint, value in self.entries if arc == number]
             if seconds > 0.0:
                 answer = solve_ivp(
                     lambda t, y, arc=number: self._rate(arc, y),
@@ -165,9 +170,9 @@ class Shooting:
 
     def _rate(self, arc: int, state: NDArray) -> NDArray:
         q, v = state[: self.n], state[self.n :]
-        torque, still = self.held[arc]
+        torque, still = self.controls[arc]
         acceleration = self.dynamics.forward_dynamics(q, v, torque)
-        if still.size:  # the torques that keep these joints at their speed, by linear dependence of a on tau
+        if still.size:  # torques that keep these joints at their velocity: a is linear in tau
             unit = np.eye(self.n)[still]
             effect = self.dynamics.forward_dynamics(
                 np.tile(q, (still.size, 1)), np.tile(v, (still.size, 1)), torque + unit
@@ -176,8 +181,8 @@ class Shooting:
             acceleration = acceleration - change @ np.linalg.solve(change[still], acceleration[still])
         return np.concatenate([v, acceleration])
 
-    def _held(self, saturated: Any) -> tuple[NDArray, NDArray]:
-        """Torques at their limits, zero elsewhere, and the joints whose velocity is held."""
+    def _control(self, saturated: Iterable[Saturation]) -> tuple[NDArray, NDArray]:
+        """Torques at their limits, zero elsewhere, and the joints with their velocity at its limit."""
         torque, still = np.zeros(self.n), []
         for s in saturated:
             limit = self.limits[s.limit]
@@ -188,7 +193,7 @@ class Shooting:
         return torque, np.array(sorted(still), dtype=int)
 
     def _entries(self) -> list[tuple[int, int, float]]:
-        """(arc, joint, velocity) where an arc starts to hold a velocity."""
+        """(arc, joint, velocity limit) of every entry into a boundary arc."""
         found, before = [], frozenset()
         for number, saturated in enumerate(self.structure.saturated):
             for s in sorted(saturated - before):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.graph.block import GravityField, SkeletonDynamics
 from trajopt.report.active_constraints import (
     ActiveConstraint,
     active_constraints,
@@ -19,7 +20,7 @@ from trajopt.report.active_constraints import (
     times_of_rows,
 )
 from trajopt.report.svg_chart import COLOURS, line_chart, motion_chart
-from trajopt.solution.skeleton_view import checked_segments, plane
+from trajopt.solution.skeleton_view import checked_segments, drawing_axes
 from trajopt.terms.term import Quantity
 
 if TYPE_CHECKING:
@@ -151,11 +152,11 @@ def _grouped(t: NDArray, named: list[tuple[str, NDArray]], label: str) -> Iterab
 
 
 def _pictures(solution: Solution) -> Iterable[str]:
-    skeleton = getattr(solution.problem.dynamics, "skeleton", None)
-    if skeleton is not None:
+    dynamics = solution.problem.dynamics
+    if isinstance(dynamics, SkeletonDynamics):
         shown_at = np.linspace(0.0, solution.duration, SNAPSHOTS)
-        lines = checked_segments(skeleton(solution.q(shown_at)), SNAPSHOTS)
-        axes = plane(lines, getattr(solution.problem.dynamics, "gravity", None))
+        lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), SNAPSHOTS)
+        axes = drawing_axes(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
         yield motion_chart(lines[..., axes], ("xyz"[axes[0]], "xyz"[axes[1]]))
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.solution.sign_check import Signs, component_label
+from trajopt.solution.simulation import Simulation, simulate
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solution.violation import LimitViolation, path_limits
 
 if TYPE_CHECKING:
-    from trajopt.solution.simulation import Simulation
     from trajopt.solution.solution import Solution
 
 
@@ -69,8 +69,6 @@ class Certificate:
     @cached_property
     def simulation(self) -> Simulation | None:
         """Forward simulation of the torques, integrated on first access; None without forward dynamics."""
-        from trajopt.solution.simulation import simulate
-
         return None if self.motion is None else simulate(self.motion)
 
     def summary(self) -> dict[str, float | bool | str | int | None]:

@@ -1,14 +1,15 @@
-"""Forward simulation of a solution's torques by means that the optimizer never used.
+"""Forward simulation of a solution: its torques are integrated, independently of the optimization.
 
-The torques found are applied to forward dynamics and integrated by the eighth-order formula of Dormand and
-Prince (Hairer, Norsett and Wanner, Solving ODEs I, II.10; the tables are SciPy's). Between neighbouring knots
-the motion is smooth, so every span is cut into the same number of steps, doubled until the states that it
-ends in no longer change. Times are known beforehand then, and all torques are computed at once.
+Forward dynamics under the solution's torques are integrated by the eighth-order Runge-Kutta formula of
+Dormand and Prince (Hairer, Norsett and Wanner, Solving ODEs I, II.10; the coefficients are SciPy's). Between
+neighbouring knots the motion is smooth, so every span is divided into the same number of steps, doubled until
+the states at its end no longer change. All times are then known beforehand and all torques computed at once.
 
-* restarted: every span starts from the spline's own state, so the gap at its end measures the local
-  consistency of torques and motion, whatever the stability of the robot;
-* end to end: the state is carried through, as a robot in open loop would. Errors grow by the system's own
-  instability; the growth is reported, and beyond `USEFUL_GROWTH` the gap says nothing about the solution.
+* restarted: every span starts from the spline's own state. The gap at its end measures the local consistency
+  of torques and motion, also for an unstable robot;
+* end to end: the state is carried through all spans, as in open-loop control. Errors grow with the
+  instability of the system; where they grow more than `USEFUL_GROWTH` times the gap says nothing about the
+  solution.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.graph.block import ForwardDynamics
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-SETTLED = 1e-12  # change of the end states, in rad or rad/s and relative, at which steps are short enough
+STEP_TOLERANCE = 1e-12  # change of end states, absolute below one and relative above: steps are short enough
 MOST_STEPS = 64  # per span
-USEFUL_GROWTH = 1e4  # end-to-end over restarted error; 1e-12 grown further than this hides real errors
+USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Simulation:
 
     @property
     def growth(self) -> float:
-        return self.end_to_end / max(self.restarted, SETTLED)
+        return self.end_to_end / max(self.restarted, STEP_TOLERANCE)
 
     @property
     def end_to_end_is_useful(self) -> bool:
@@ -46,33 +48,34 @@ class Simulation:
 
 
 def simulate(solution: Solution) -> Simulation | None:
-    """Both gaps, or None where forward dynamics are not offered or do not know the loads."""
-    if solution.problem.loads or getattr(solution.problem.dynamics, "forward_dynamics", None) is None:
+    """Both gaps; None where the dynamics offers no forward dynamics, or the problem has loads on links."""
+    dynamics = solution.problem.dynamics
+    if solution.problem.loads or not isinstance(dynamics, ForwardDynamics):
         return None
-    run = _Run(solution)
-    steps, ends = 1, run.restarted(1)
+    integration = _Integration(solution, dynamics)
+    steps, ends = 1, integration.restarted(1)
     while steps < MOST_STEPS:
-        finer = run.restarted(2 * steps)
-        settled = np.abs(finer - ends).max() <= SETTLED * max(1.0, float(np.abs(finer).max()))
+        finer = integration.restarted(2 * steps)
+        short_enough = np.abs(finer - ends).max() <= STEP_TOLERANCE * max(1.0, float(np.abs(finer).max()))
         steps, ends = 2 * steps, finer
-        if settled:
+        if short_enough:
             break
-    return Simulation(float(np.abs(ends - run.ends).max()), run.end_to_end(steps))
+    return Simulation(float(np.abs(ends - integration.ends).max()), integration.end_to_end(steps))
 
 
-class _Run:
-    """Integration of one solution, span by span or all spans at once; a state is (q, v)."""
+class _Integration:
+    """Integration of one solution, span by span or all spans at once; states are (2, spans, n): q, v."""
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution, dynamics: ForwardDynamics) -> None:
         knots = solution.knot_times
         self.solution = solution
-        self.dynamics: Any = solution.problem.dynamics
+        self.dynamics = dynamics
         self.starts, self.lengths = knots[:-1], np.diff(knots)
         self.first = self._states(knots[:-1])
         self.ends = self._states(knots[1:])
 
     def restarted(self, steps: int) -> Array:
-        """The states (2, spans, n) in which spans end that each started from the motion's own state."""
+        """States at the end of spans that each start from the spline's own state, (2, spans, n)."""
         torques = self._torques(steps)
         state = self.first
         for step in torques:
@@ -80,7 +83,7 @@ class _Run:
         return state
 
     def end_to_end(self, steps: int) -> float:
-        """Largest gap at any knot of the state that is carried through."""
+        """Largest gap at any knot of the state that is carried through all spans; inf where it diverges."""
         torques = self._torques(steps)
         state, worst = self.first[:, :1], 0.0
         for span, length in enumerate(self.lengths):
@@ -95,7 +98,7 @@ class _Run:
         return np.stack([self.solution.q(times), self.solution.v(times)])
 
     def _torques(self, steps: int) -> Array:
-        """(steps, stages, spans, n) at the times that the formula looks at."""
+        """(steps, stages, spans, n) at the stage times of the formula."""
         from scipy.integrate import DOP853
 
         along = (np.arange(steps)[:, None] + DOP853.C[None, :]) / steps

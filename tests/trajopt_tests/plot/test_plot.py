@@ -13,7 +13,7 @@ import problems
 import trajopt
 from trajopt.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.plot.joint_curves import columns_for, switching_times
-from trajopt.plot.snapshots import plane
+from trajopt.solution.skeleton_view import drawing_axes
 
 FIGURES = ("torques", "joint_forces", "joints", "motion")
 
@@ -92,8 +92,8 @@ def test_the_motion_starts_and_ends_where_the_problem_says(rr):
 def test_the_plane_of_a_motion_is_the_one_it_fills():
     points = np.random.default_rng(3).normal(size=(5, 4, 2, 3))
     for flat, expected in ((0, (1, 2)), (1, (0, 2)), (2, (0, 1))):
-        assert plane(points * (np.arange(3) != flat)) == expected
-    assert plane(points * [1.0, 0.1, 1.0]) == (0, 2)  # z stays up where a motion is spatial
+        assert drawing_axes(points * (np.arange(3) != flat)) == expected
+    assert drawing_axes(points * [1.0, 0.1, 1.0]) == (0, 2)  # z stays up where a motion is spatial
 
 
 def test_a_slide_stands_on_a_rail_and_an_arm_on_a_base(rr, pr):

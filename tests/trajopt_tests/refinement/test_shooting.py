@@ -46,8 +46,12 @@ def test_without_a_determined_structure_shooting_is_refused():
         switching_times(trajopt.solve(problem, refine=trajopt.Certified()))
 
 
-def test_a_dynamics_without_forward_dynamics_cannot_be_integrated(monkeypatch):
-    solution = trajopt.solve(two_link_minimum_time(12), refine=trajopt.Certified())
-    monkeypatch.setattr(TwoLinkArm, "forward_dynamics", None)
+def test_a_dynamics_without_forward_dynamics_cannot_be_integrated():
+    class WithoutForwardDynamics(TwoLinkArm):
+        forward_dynamics = None
+
+    problem = two_link_minimum_time(12)
+    problem.dynamics = WithoutForwardDynamics()
+    solution = trajopt.solve(problem, refine=trajopt.Certified())
     with pytest.raises(errors.ProblemError, match="offers no forward_dynamics"):
         switching_times(solution)
