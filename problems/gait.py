@@ -14,9 +14,9 @@ import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
-from problems.human.gait.gait_problem import rounds, walker
+from problems.human.gait.gait_problem import gait_problem, gait_solver
 from problems.human.gait.step import Step
-from problems.human.gait.step_constraints import Demands
+from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
 
 
@@ -63,18 +63,18 @@ def build(
     friction : coefficient of the ground
     springs : whether passive stiffness takes its part of each torque
     smoothness : s^4, weight of squared accelerations of joints
-    without : demands on the step to leave out, names of problems.human.walking with commas between
-    start : where the search starts, "standing" upright or a "measured" walk
+    without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
+    start : where the search starts, "standing" upright or a "measured" gait
     """
     step = Step(
         step_length, speed, height, mass, foot_flat, toe_off, heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak, split=split,
     )  # fmt: skip
-    problem = walker(
+    problem = gait_problem(
         "gait", Person(height, mass, backpack), (step,),
-        Demands(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
+        StepLimits(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         smoothness=smoothness, without=without, start=start,
     )  # fmt: skip
-    problem.recommend(rounds())
+    problem.recommend(gait_solver())
     return problem

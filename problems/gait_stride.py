@@ -13,9 +13,9 @@ import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
-from problems.human.gait.gait_problem import rounds, walker
+from problems.human.gait.gait_problem import gait_problem, gait_solver
 from problems.human.gait.step import Step
-from problems.human.gait.step_constraints import Demands
+from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
 from trajopt.errors import ProblemError
 
@@ -65,11 +65,11 @@ def build(
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
     ).steps(2)  # fmt: skip
     strength = {"knee_r_flex": knee_strength, "ankle_r_dorsi": ankle_strength}
-    problem = walker(
+    problem = gait_problem(
         "gait_stride", Person(height, mass, backpack, hand_load, strength), steps,
-        Demands(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
+        StepLimits(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         stiffer={"knee_r_flex": knee_stiffness}, smoothness=smoothness, without=without, start=start,
     )  # fmt: skip
-    problem.recommend(rounds())
+    problem.recommend(gait_solver())
     return problem

@@ -13,12 +13,12 @@ import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import SAGITTAL
 from problems.human.body.person import Person
-from problems.human.gait.gait_problem import walker
+from problems.human.gait.gait_problem import gait_problem
 from problems.human.gait.step import Step
-from problems.human.gait.step_constraints import Demands
+from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
 
-DEMANDS = (
+CONSTRAINTS = (
     "joint limits", "torque limits", "foot placement", "penetration", "balance", "pressure", "push",
     "knee clearance", "heel strike", "continuous reaction",
 )  # fmt: skip
@@ -55,16 +55,16 @@ def build(
     penetration : m, how deep foot points may sink where they are not held
     friction : coefficient of the ground
     springs : whether passive stiffness takes its part of each torque
-    without : demands on the step to leave out, names of DEMANDS with commas between
-    start : where the search starts, a "measured" walk or "standing" upright
+    without : step constraints to leave out, names of CONSTRAINTS with commas between
+    start : where the search starts, a "measured" gait or "standing" upright
     """
     step = Step(
         step_length, speed, height, mass, foot_flat, toe_off, heel_off,
         line=None, toes_bend=False, knee_peak=knee_peak,
     )  # fmt: skip
-    return walker(
+    return gait_problem(
         "planar_walker", Person(height, mass), (step,),
-        Demands(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
-        moving=SAGITTAL, intervals=intervals, nodes_per_span=nodes_per_span, names=DEMANDS, springs=springs,
-        without=without, start=start,
+        StepLimits(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
+        moving=SAGITTAL, intervals=intervals, nodes_per_span=nodes_per_span, names=CONSTRAINTS,
+        springs=springs, without=without, start=start,
     )  # fmt: skip

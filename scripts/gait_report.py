@@ -22,7 +22,7 @@ from problems.human.assessment.outputs import FIGURES, draw
 from problems.human.assessment.slip import slip
 from problems.human.assessment.whole_body import inclination, whole_body
 from problems.human.gait.cycle import gait_cycle
-from problems.human.gait.step_constraints import DEMANDS
+from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from trajopt.report.active_constraints import active_count
 
 ROOT = Path(__file__).parent.parent
@@ -68,7 +68,7 @@ def main() -> None:
     fill("runs", runs(walks))
     fill("criteria", side_by_side({headed(L): credibility(walk) for L, walk in walks.items()}))
     fill("identities", side_by_side({headed(L): identities(walk) for L, walk in walks.items()}))
-    fill("demands", demands())
+    fill("constraints", constraints())
     finer = {f"{n} points": solved(step_length=0.7, intervals=n - 3) for n in POINTS[1:]}
     finer = {f"{POINTS[0]} points": walks[0.7], **finer}
     upright = {f"{n} points, standing": solved(step_length=0.7, intervals=n - 3, start="standing")
@@ -139,10 +139,10 @@ def runs(walks: dict[float, trajopt.Solution]) -> str:
     return columns(found)
 
 
-def demands() -> str:
-    """Every demand by the name that switches it off, with the first sentence of what it says."""
-    lines = ["| demand | what it asks |", "| --- | --- |"]
-    for name, state in DEMANDS.items():
+def constraints() -> str:
+    """Every step constraint by the name that switches it off, with the first sentence of its docstring."""
+    lines = ["| constraint | what it says |", "| --- | --- |"]
+    for name, state in STEP_CONSTRAINTS.items():
         said = (state.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
         lines.append(f"| {name} | {said.replace('|', chr(92) + '|')} |")
     return "\n".join(lines)

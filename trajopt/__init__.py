@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.former_paths import install_former_paths
+from trajopt.former_paths import FORMER, install_former_paths
 from trajopt.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
@@ -101,4 +101,4 @@ export_lazily(
     },
     subpackages=("library", "plot", "report"),
 )
-install_former_paths()
+install_former_paths(FORMER)

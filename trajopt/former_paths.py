@@ -67,7 +67,7 @@ class FormerModule(ModuleType):
     """A module of which only the name is left."""
 
     def __getattr__(self, name: str) -> Any:
-        return _forwarded(self.__name__, FORMER[self.__name__], name)
+        return _forwarded(self.__name__, self.__dict__["homes"], name)
 
 
 class FormerPathFinder(Loader):
@@ -83,16 +83,17 @@ class FormerPathFinder(Loader):
         return ModuleSpec(fullname, self) if fullname in self._table else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return FormerModule(spec.name)
+        module = FormerModule(spec.name)
+        module.__dict__["homes"] = self._table[spec.name]
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to run."""
 
 
-def install_former_paths() -> None:
-    """Let `import` find the former modules; once, whatever is reloaded."""
-    if not any(type(finder).__name__ == FormerPathFinder.__name__ for finder in sys.meta_path):
-        sys.meta_path.append(FormerPathFinder(FORMER))
+def install_former_paths(table: Mapping[str, Sequence[str]]) -> None:
+    """Let `import` find the former modules of a table: former name -> modules that define its names now."""
+    sys.meta_path.append(FormerPathFinder(table))
 
 
 def forward(room: str) -> Callable[[str], Any]:
@@ -115,8 +116,9 @@ def _forwarded(former: str, homes: Sequence[str], name: str) -> Any:
     for home in homes:
         module = import_module(home)
         if hasattr(module, name):
-            public = name in sys.modules["trajopt"].__all__
-            path = f"trajopt.{name}" if public else f"{home}.{name}"
+            package = home.partition(".")[0]
+            public = name in getattr(sys.modules[package], "__all__", ())
+            path = f"{package}.{name}" if public else f"{home}.{name}"
             warnings.warn(f"{former}.{name} has moved: write {path}", DeprecationWarning, stacklevel=3)
             return getattr(module, name)
     raise AttributeError(f"module {former!r} has no attribute {name!r}; it has become {' and '.join(homes)}")

@@ -7,10 +7,11 @@ from importlib import import_module
 import pytest
 
 import trajopt
+from problems.human import FORMER as FORMER_OF_HUMAN
 from trajopt.former_paths import FORMER, ROOMS
 
 
-@pytest.mark.parametrize(("former", "homes"), [*FORMER.items(), *ROOMS.items()])
+@pytest.mark.parametrize(("former", "homes"), [*FORMER.items(), *FORMER_OF_HUMAN.items(), *ROOMS.items()])
 def test_every_former_module_forwards_to_modules_that_exist(former, homes):
     for home in homes:
         module = import_module(home)
@@ -20,7 +21,7 @@ def test_every_former_module_forwards_to_modules_that_exist(former, homes):
             if getattr(value, "__module__", None) == home and not name.startswith("_")
         )
         if name not in home.split("."):  # such as transcription.transcribe, a module now
-            with pytest.warns(DeprecationWarning, match=rf"{former}\.{name} has moved: write trajopt\."):
+            with pytest.warns(DeprecationWarning, match=rf"{former}\.{name} has moved: write (trajopt|problems)\."):
                 assert getattr(import_module(former), name) is getattr(module, name)
 
 

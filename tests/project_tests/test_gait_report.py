@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from problems.human.assessment.criteria import Criterion
-from problems.human.gait.step_constraints import DEMANDS
+from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,17 +42,17 @@ def test_tables_replace_what_stands_in_their_place_alone(script, tmp_path, monke
 
 def test_the_page_has_a_place_for_every_table_and_a_file_for_every_picture(script):
     text = script.PAGE.read_text(encoding="utf-8")
-    tables = ("runs", "criteria", "identities", "demands", "finer", "backpack", "strides", "ablations")
+    tables = ("runs", "criteria", "identities", "constraints", "finer", "backpack", "strides", "ablations")
     assert all(f"<!-- {name} -->" in text for name in tables)
     pictures = [part.split(")")[0] for part in text.split("](figures/")[1:]]
     assert len(pictures) == 14 and all((script.PICTURES / name).exists() for name in pictures)
 
 
-def test_every_demand_is_told_with_the_equation_it_stems_from(script):
-    lines = script.demands().splitlines()
-    assert len(lines) == 2 + len(DEMANDS) and all(line.count(" | ") >= 1 for line in lines)
+def test_every_step_constraint_is_told_with_the_equation_it_stems_from(script):
+    lines = script.constraints().splitlines()
+    assert len(lines) == 2 + len(STEP_CONSTRAINTS) and all(line.count(" | ") >= 1 for line in lines)
     for number in range(2, 8):
-        assert f"(5.{number})" in script.demands()
+        assert f"(5.{number})" in script.constraints()
 
 
 @pytest.mark.long

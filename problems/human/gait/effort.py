@@ -1,4 +1,4 @@
-"""What walking costs: torques relative to strength, of muscles that have springs at their side."""
+"""Costs of a gait: squared torques relative to strength, less those of passive springs, and accelerations."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ def effort(
     return trajopt.ExpressionTerm(cost, "dynamic effort")
 
 
-def unrest(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
-    """Sum of the squared accelerations of powered joints, rad^2/s^4: makes flat optima single."""
+def squared_accelerations(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
+    """Sum of the squared accelerations of powered joints, rad^2/s^4: with it flat optima become unique."""
     powered = [i for i, name in enumerate(model.joint_names) if name not in GLOBAL]
-    return trajopt.ExpressionTerm(lambda node: sum(node.a[i] ** 2 for i in powered), "unrest")
+    return trajopt.ExpressionTerm(
+        lambda node: sum(node.a[i] ** 2 for i in powered), "squared joint accelerations"
+    )
 
 
 def spring(joint: str) -> tuple[float, float]:

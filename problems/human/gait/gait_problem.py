@@ -1,4 +1,4 @@
-"""A problem of walking, put together: person, steps, what they cost and what they must satisfy."""
+"""The optimization problem of a gait: a person, steps, costs, constraints and an initial guess."""
 
 from __future__ import annotations
 
@@ -6,51 +6,74 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import trajopt
+from problems.human.body.model import step_symmetry
 from problems.human.body.person import Person
-from problems.human.gait.effort import effort, unrest
-from problems.human.gait.initial_guess import guess
-from problems.human.gait.step import Step
-from problems.human.gait.step_constraints import DEMANDS, Demands, demand, walk
+from problems.human.gait.effort import effort, squared_accelerations
+from problems.human.gait.initial_guess import set_initial_guess
+from problems.human.gait.step import Step, reaction_on_foot
+from problems.human.gait.step_constraints import STEP_CONSTRAINTS, subject_to_step_constraints
+from problems.human.gait.step_limits import StepLimits
 from trajopt.errors import OptionError
 
 
-def rounds() -> trajopt.RowsInRounds:
-    """What walks in three dimensions are solved with: few of their rows are active, and the regularisation of
-    their indefinite Hessians decays faster than IPOPT's habit.
+def gait_solver() -> trajopt.RowsInRounds:
+    """The solver for gaits in three dimensions, of whose many constraint rows few are active.
+
+    IPOPT adds multiples of the identity to indefinite Hessians; with `perturb_dec_fact` 0.1 they decay faster
+    than by default.
     """
     return trajopt.RowsInRounds(trajopt.Ipopt(tol=1e-6, options={"perturb_dec_fact": 0.1}))
 
 
-def walker(
+def gait_problem(
     name: str,
     person: Person,
     steps: Sequence[Step],
-    demands: Demands,
+    limits: StepLimits,
     *,
     moving: Iterable[str],
     intervals: int,
     nodes_per_span: int,
-    names: Iterable[str] = tuple(DEMANDS),
+    names: Iterable[str] = tuple(STEP_CONSTRAINTS),
     springs: bool = True,
     stiffer: Mapping[str, float] = MappingProxyType({}),
     smoothness: float = 0.0,
     without: str = "",
     start: str = "measured",
 ) -> trajopt.Problem:
-    """The problem of these steps; smoothness in s^4 weighs the squared accelerations of joints."""
+    """Effort minimized over these steps; smoothness in s^4 weighs the squared joint accelerations."""
     if not smoothness >= 0.0:
         raise OptionError(f"smoothness is {smoothness}: give a weight that is not negative, such as 1e-6")
-    if demands.contact == 0.0 and steps[0].samples > intervals + 3:
+    if limits.contact == 0.0 and steps[0].samples > intervals + 3:
         raise OptionError(
             f"standing points are held exactly at {steps[0].samples} times by curves of {intervals + 3} "
             "control points: give fewer contact_samples, more intervals or a contact_tolerance"
         )
     model = person.skeleton(moving)
     problem = trajopt.Problem(model, steps[0].trajectory(intervals, nodes_per_span), name=name)
-    walk(problem, steps)
+    load_feet(problem, steps)
+    subject_to_periodicity(problem, steps)
     problem.minimize(effort(model, springs, stiffer))
     if smoothness > 0.0:
-        problem.minimize(unrest(model), smoothness)
-    demand(problem, steps, demands, names, without)
-    guess(problem, steps, start)
+        problem.minimize(squared_accelerations(model), smoothness)
+    subject_to_step_constraints(problem, steps, limits, names, without)
+    set_initial_guess(problem, steps, start)
     return problem
+
+
+def load_feet(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
+    """Apply the ground's reaction to both feet, as the steps share it."""
+    for side in "rl":
+        problem.load(f"hindfoot_{side}", reaction_on_foot(side, steps))
+
+
+def subject_to_periodicity(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
+    """Repeat posture and velocity: one step ends in its mirror image, (5.8), two steps as they began."""
+    names, length = problem.dynamics.joint_names, len(steps) * steps[0].length
+    signs, order, offset = step_symmetry(names, length)
+    if len(steps) == 1:
+        problem.subject_to_periodic(trajopt.q, signs, order=order, offset=offset, name="symmetry of posture")
+        problem.subject_to_periodic(trajopt.v, signs, order=order, name="symmetry of velocity")
+    else:
+        problem.subject_to_periodic(trajopt.q, offset=offset, name="posture repeats")
+        problem.subject_to_periodic(trajopt.v, name="velocity repeats")

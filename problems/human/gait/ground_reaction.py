@@ -1,4 +1,4 @@
-"""What the ground supplies and how two feet share it: terms of base wrench, time and contact points.
+"""The ground reaction and how two feet share it: terms of base wrench, time and contact points.
 
 Without contact forces the recursion finds the base wrench (M_O, R), [moment; force] about the world origin:
 exactly what the ground must supply. Where R meets the ground is the zero-moment point of the whole body,
@@ -22,62 +22,14 @@ are our own choices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import trajopt
 
-if TYPE_CHECKING:
-    from problems.human.gait.step import Step
-
 MIRRORED = (1.0, 1.0, -1.0)  # a force seen from the other side of the sagittal plane
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """How two feet share the reaction: weight(node) is w_A, between (3,) m is d."""
-
-    weight: Callable[[Any], Any]
-    between: np.ndarray
-
-    def share(self, node: Any, leading: bool) -> list[Any]:
-        """The wrench on the leading or the trailing foot, [moment; force] about the world origin."""
-        x, y, z = map(float, self.between)
-        w = self.weight(node)
-        own, moved = (w, w * (1.0 - w)) if leading else (1.0 - w, -w * (1.0 - w))
-        mx, my, mz, fx, fy, fz = (node.base_wrench[i] for i in range(6))
-        moment = (mx, y * fz - z * fy), (my, z * fx - x * fz), (mz, x * fy - y * fx)
-        return [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
-
-    def shift(self, leading: bool) -> Callable[[Any], tuple[Any, Any]]:
-        """(x, z) from the zero-moment point to where a foot is pushed, m."""
-        x, _, z = map(float, self.between)
-
-        def shift(node: Any) -> tuple[Any, Any]:
-            part = 1.0 - self.weight(node) if leading else -self.weight(node)
-            return part * x, part * z
-
-        return shift
-
-
-def on_foot(side: str, steps: Sequence[Step]) -> trajopt.ExpressionTerm:
-    """The wrench on the foot of a side, (6,): it leads some steps and trails in the others.
-
-    Where one step ends and the next begins, both give a foot the same share if the split is by time.
-    """
-
-    def wrench(node: Any) -> Any:
-        shares = [step.shared.share(node, step.leads == side) for step in steps]
-        total = shares[-1]
-        for step, share in zip(steps[-2::-1], shares[-2::-1], strict=True):
-            now = node.t[0] < step.begins + step.duration
-            total = [now * part + (1.0 - now) * later for part, later in zip(share, total, strict=True)]
-        return total
-
-    return trajopt.ExpressionTerm(wrench, f"reaction on foot {side}")
 
 
 def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], Any]:

@@ -1,4 +1,4 @@
-"""Where the search for a walk begins: upright, or near a measured one."""
+"""Initial guesses of a gait: standing upright, or a measured gait."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trajopt.errors import OptionError
 Curve = Callable[[np.ndarray], np.ndarray]  # parts of a step (K,) -> postures (K, n)
 
 
-def guess(problem: trajopt.Problem, steps: Sequence[Step], start: str) -> None:
-    """Start from "standing" or from a "measured" walk; OptionError for another word."""
+def set_initial_guess(problem: trajopt.Problem, steps: Sequence[Step], start: str) -> None:
+    """Start from "standing" or from a "measured" gait; OptionError for another word."""
     if start not in ("standing", "measured"):
-        raise OptionError(f"the walk starts from {start!r}: use 'standing' or 'measured'")
+        raise OptionError(f"the gait starts from {start!r}: use 'standing' or 'measured'")
     names, step = problem.dynamics.joint_names, steps[0]
-    one = (upright if start == "standing" else measured)(names, step)
+    one = (standing_guess if start == "standing" else measured_guess)(names, step)
     signs, order, offset = step_symmetry(names, step.length)
 
     def curve(s: np.ndarray) -> np.ndarray:
@@ -35,7 +35,7 @@ def guess(problem: trajopt.Problem, steps: Sequence[Step], start: str) -> None:
     problem.guess(q=curve, duration=len(steps) * step.duration)
 
 
-def upright(names: Sequence[str], step: Step) -> Curve:
+def standing_guess(names: Sequence[str], step: Step) -> Curve:
     """Standing upright between both feet, carried forward at the speed of walking."""
     posture, forward = standing(names, step.height), names.index("global_tx")
 
@@ -47,8 +47,8 @@ def upright(names: Sequence[str], step: Step) -> Curve:
     return curve
 
 
-def measured(names: Sequence[str], step: Step) -> Curve:
-    """A spline fitted to measured walking, stretched to the length of the step."""
+def measured_guess(names: Sequence[str], step: Step) -> Curve:
+    """A spline fitted to a measured gait, stretched to the length of the step."""
     from scipy.interpolate import BSpline
 
     points = np.zeros((6, len(names)))

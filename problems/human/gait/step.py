@@ -1,4 +1,4 @@
-"""Steps of walking: when and where the feet stand.
+"""Steps of a gait: when and where the feet stand, and how they share the ground's reaction.
 
 The right leg leads the first step: its heel strikes at t = 0, the left one's at t = T. In a motion of several
 steps each is an arc of its own, led by the other leg and a step length further on.
@@ -6,15 +6,17 @@ steps each is an arc of its own, led by the other leg and a step length further 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 import trajopt
 from problems.human.body.model import GRAVITY, other_side
 from problems.human.body.tables import contact_points
-from problems.human.gait.ground_reaction import Split, ratio_weight, time_weight
+from problems.human.gait.ground_reaction import ratio_weight, time_weight
 from trajopt.errors import OptionError, ProblemError
 
 NODES_APART = 1e-6  # of normalised time: closer ones are the same
@@ -148,16 +150,16 @@ class Step:
         return trajopt.Trajectory(self.count * plain.arcs, extra_points=self.count * (tuple(new),))
 
     @cached_property
-    def shared(self) -> Split:
+    def reaction_split(self) -> ReactionSplit:
         """How the two feet share the ground's reaction in double support."""
         seconds = self.toe_off * self.duration
-        leading, trailing = self.pushed(self.leads), self.pushed(self.trails)
+        leading, trailing = self.reaction_point(self.leads), self.reaction_point(self.trails)
         if self.split == "ratio":
-            return Split(ratio_weight(leading, trailing, seconds, self.begins), leading - trailing)
+            return ReactionSplit(ratio_weight(leading, trailing, seconds, self.begins), leading - trailing)
         between = leading - trailing if self.split == "time" else np.zeros(3)
-        return Split(time_weight(seconds, self.begins), between)
+        return ReactionSplit(time_weight(seconds, self.begins), between)
 
-    def pushed(self, side: str) -> np.ndarray:
+    def reaction_point(self, side: str) -> np.ndarray:
         """(3,) the point of a sole where it is pushed when its share begins or ends."""
         leading = side == self.leads
         x, z = self.place(f"heel_{side}" if leading else f"ball_{side}")
@@ -170,3 +172,47 @@ class Step:
         first = back + self.sole["ball"] - PUSHED_BEHIND_BALL if part == "forefoot" else back
         across = np.array([-SOLE_HALF_WIDTH, SOLE_HALF_WIDTH]) + (z or 0.0)
         return np.array([[x, z] for x in (first, back + self.sole["toe"]) for z in across])
+
+
+@dataclass(frozen=True, eq=False)
+class ReactionSplit:
+    """How two feet share the reaction: weight(node) is w_A, between (3,) m is d."""
+
+    weight: Callable[[Any], Any]
+    between: np.ndarray
+
+    def share(self, node: Any, leading: bool) -> list[Any]:
+        """The wrench on the leading or the trailing foot, [moment; force] about the world origin."""
+        x, y, z = map(float, self.between)
+        w = self.weight(node)
+        own, moved = (w, w * (1.0 - w)) if leading else (1.0 - w, -w * (1.0 - w))
+        mx, my, mz, fx, fy, fz = (node.base_wrench[i] for i in range(6))
+        moment = (mx, y * fz - z * fy), (my, z * fx - x * fz), (mz, x * fy - y * fx)
+        return [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
+
+    def shift(self, leading: bool) -> Callable[[Any], tuple[Any, Any]]:
+        """(x, z) from the zero-moment point to where a foot is pushed, m."""
+        x, _, z = map(float, self.between)
+
+        def shift(node: Any) -> tuple[Any, Any]:
+            part = 1.0 - self.weight(node) if leading else -self.weight(node)
+            return part * x, part * z
+
+        return shift
+
+
+def reaction_on_foot(side: str, steps: Sequence[Step]) -> trajopt.ExpressionTerm:
+    """The wrench on the foot of a side, (6,): it leads some steps and trails in the others.
+
+    Where one step ends and the next begins, both give a foot the same share if the split is by time.
+    """
+
+    def wrench(node: Any) -> Any:
+        shares = [step.reaction_split.share(node, step.leads == side) for step in steps]
+        total = shares[-1]
+        for step, share in zip(steps[-2::-1], shares[-2::-1], strict=True):
+            now = node.t[0] < step.begins + step.duration
+            total = [now * part + (1.0 - now) * later for part, later in zip(share, total, strict=True)]
+        return total
+
+    return trajopt.ExpressionTerm(wrench, f"reaction on foot {side}")

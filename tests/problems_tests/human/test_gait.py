@@ -9,7 +9,7 @@ from problems import gait
 from problems.human.body.model import ACTIVE, GLOBAL, skeleton, step_symmetry
 from problems.human.gait.effort import SPRINGS, effort, spring
 from problems.human.gait.step import Step
-from problems.human.gait.step_constraints import DEMANDS
+from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from trajopt.errors import OptionError, ProblemError
 
 WEIGHT = 75.0 * 9.81
@@ -33,18 +33,18 @@ def test_derivatives_through_both_recursions_are_exact(nlp):
     assert first == pytest.approx(2.0, abs=0.05) and second == pytest.approx(2.0, abs=0.05)
 
 
-def test_every_demand_can_be_left_out_by_its_name():
+def test_every_step_constraint_can_be_left_out_by_its_name():
     rows = {use.name for use in gait.build().constraints + gait.build().periodicities}
-    for name in DEMANDS:
+    for name in STEP_CONSTRAINTS:
         problem = gait.build(without=name)
         left = {use.name for use in problem.constraints + problem.periodicities}
         assert left < rows, name
-    everything = gait.build(without=", ".join(DEMANDS))
+    everything = gait.build(without=", ".join(STEP_CONSTRAINTS))
     assert not everything.constraints and len(everything.periodicities) == 2
 
 
 def test_unknown_words_are_refused_with_those_that_are_known():
-    with pytest.raises(OptionError, match=r"no demand on the step is called 'posturs'.*'posture'"):
+    with pytest.raises(OptionError, match=r"no step constraint is called 'posturs'.*'posture'"):
         gait.build(without="posturs")
     with pytest.raises(OptionError, match="held at 1 times: two is the least"):
         gait.build(contact_samples=1)
@@ -70,7 +70,7 @@ def test_the_feet_share_all_of_the_reaction_and_each_is_pushed_where_its_place_s
     for share, leading in zip(shares, (True, False), strict=True):
         for k in np.flatnonzero(early):
             node = _Node(problem.trajectory.nodes.s[k] * step.duration, base[k])
-            dx, dz = step.shared.shift(leading)(node)
+            dx, dz = step.reaction_split.shift(leading)(node)
             place = point[k] + [dx, 0.0, dz]
             moment = share[k, :3] - np.cross(place, share[k, 3:])
             assert np.allclose(moment[[0, 2]], 0.0, atol=1e-8)
@@ -85,12 +85,12 @@ class _Node:
 
 def test_the_ratio_pushes_each_foot_at_its_point_where_all_is_on_one_line():
     step = Step(0.6, 1.2, 1.75, 75.0, split="ratio")
-    a, b = step.pushed("r"), step.pushed("l")
+    a, b = step.reaction_point("r"), step.reaction_point("l")
     point, force = 0.3 * a + 0.7 * b, np.array([20.0, 700.0, -15.0])
     node = _Node(0.05, np.concatenate([np.cross(point, force), force]))
-    assert step.shared.weight(node) == pytest.approx(0.3)
+    assert step.reaction_split.weight(node) == pytest.approx(0.3)
     for leading, place in ((True, a), (False, b)):
-        dx, dz = step.shared.shift(leading)(node)
+        dx, dz = step.reaction_split.shift(leading)(node)
         assert [point[0] + dx, point[1], point[2] + dz] == pytest.approx(place)
 
 

@@ -40,7 +40,7 @@ def test_the_second_step_is_the_first_one_on_the_other_side_and_further_on():
         x, z = first.place(point)
         assert second.place(other_side(point)) == pytest.approx((x + 0.6, -z))
     assert first.place("ball_r") == second.place("ball_r")  # the foot that stands stays where it is
-    assert np.allclose(second.shared.between, first.shared.between * [1, 1, -1])
+    assert np.allclose(second.reaction_split.between, first.reaction_split.between * [1, 1, -1])
 
 
 def test_feet_share_the_reaction_through_both_steps_without_a_jump():
