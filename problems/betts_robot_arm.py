@@ -28,7 +28,7 @@ PUBLISHED_DURATION = 9.14093620
 
 
 class Limits:
-    """Unit torques, nothing else."""
+    """Limits of the joints, (3,): torques of size one, the rest infinite."""
 
     q_lower, q_upper, velocity = np.full(3, -np.inf), np.full(3, np.inf), np.full(3, np.inf)
     torque_lower, torque_upper = np.full(3, -1.0), np.full(3, 1.0)
@@ -43,7 +43,7 @@ class ExtendingArm:
         self.length = length
 
     def block(self, outputs: Sequence[str], loads: Sequence[str] = ()) -> Block:
-        """Torques from (q, a); nothing else is known of this arm."""
+        """The block that computes the torques from q and a, the only quantity of this arm."""
         return trace(self._torques, "tau", lambda quantity: self.n)
 
     def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:

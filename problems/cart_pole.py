@@ -26,13 +26,13 @@ REFERENCE_SOURCE = "Kelly 2017, converged collocation"
 
 @trajopt.term
 def pole_torque(node):
-    """N m, what a motor at the pole's joint would have to give."""
+    """Torque at the pole's joint, which has no motor, (1,) N m."""
     return node.tau[1]
 
 
 @trajopt.term
 def force(node):
-    """N, on the cart."""
+    """Force on the cart, (1,) N."""
     return node.tau[0]
 
 

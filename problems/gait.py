@@ -1,4 +1,4 @@
-"""Human walking in three dimensions, predicted from effort alone: Barman's thesis, chapter V.
+"""Human gait in three dimensions, predicted from effort alone: Barman's thesis, chapter V.
 
     minimize integral_0^T sum_i (muscle torque_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt
 

@@ -1,4 +1,4 @@
-"""Walking of a body whose sides differ: a stride of two steps, with a limp or a load in one hand.
+"""Gait of a body whose sides differ: a stride of two steps, with a limp or a load in one hand.
 
     minimize integral_0^2T sum_i (muscle torque_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt
 

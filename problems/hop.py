@@ -67,7 +67,7 @@ def ground_wrench(node):
 
 @trajopt.term(components=["x", "y", "foot"])
 def unpowered(node):
-    """What motors at x, y and the angle of the foot would have to do."""
+    """Generalized forces at x, y and the angle of the foot, which no motor supplies: N, N and N m."""
     return node.tau[:3] / WEIGHT
 
 
@@ -78,7 +78,7 @@ def heel_height(node):
 
 @trajopt.term
 def apex(node):
-    """Height to which the centre of mass flies, m."""
+    """Height of the apex of the flight of the centre of mass, m."""
     return node.centre_of_mass[1] + (node.momentum[4] * GRAVITY / WEIGHT) ** 2 / (2.0 * GRAVITY)
 
 
@@ -144,7 +144,7 @@ def build(
 
 
 def crouch_and_fly(distance: float, height: float):
-    """Where the search starts: postures at the borders of arcs, crouches and a leap between them."""
+    """Initial guess: postures at the borders of arcs, crouches and a leap between them."""
     bent, leaving = np.array([[0.0, 0.0, 0.0, -0.5, 1.2, -1.25], [0.0, 0.0, 0.0, -0.2, 0.5, -0.5]])
     risen = np.array([0.0, 0.0, -0.5, 0.4, 0.3, -0.3])
     ahead = distance * FORWARD

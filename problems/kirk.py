@@ -33,7 +33,7 @@ REFERENCE_SOURCE = "closed form, Kirk 5.1-1"
 
 @trajopt.term
 def drive(node):
-    """N, what moves unit mass against unit damping."""
+    """Force that moves unit mass against unit damping, (1,) N."""
     return node.tau + node.v
 
 

@@ -1,4 +1,4 @@
-"""Walking in the sagittal plane with nine degrees of freedom: the small brother of `gait`.
+"""Human gait in the sagittal plane with nine degrees of freedom: a small version of `gait`.
 
     minimize integral_0^T sum_i (muscle torque_i / largest torque_i)^2 dt
 

@@ -1,4 +1,4 @@
-"""Build functions that check the names and kinds of their parameters and say how they were called."""
+"""Recipes: build functions that check their parameters and record them on the problem they return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `summary.json` says about a solve, and how the file is written."""
+"""The file `summary.json` of a solve: its keys and how it is written."""
 
 from __future__ import annotations
 

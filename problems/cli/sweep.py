@@ -1,4 +1,4 @@
-"""One problem at every point of a grid of parameters: a table of what became of each, and a solution of each.
+"""Parameter sweeps: a problem solved at every point of a grid, with a table and a solution of each point.
 
 Points are visited so that neighbours differ in one parameter by one step, back and forth through the grid;
 each starts from the solution of the one before it, and once more from its own guess where that fails.
@@ -135,10 +135,10 @@ def _rows(
     problem: str, parts: Sequence, folder: Path, solver: Solver | None, warm: bool
 ) -> Iterator[Iterator[Point]]:
     if len(parts) == 1:
-        yield _walk(problem, parts[0], folder, solver, warm)
+        yield _in_order(problem, parts[0], folder, solver, warm)
         return
     with ProcessPoolExecutor(len(parts), mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(_walked, problem, part, folder, solver, warm) for part in parts]
+        jobs = [pool.submit(_solved_part, problem, part, folder, solver, warm) for part in parts]
         for job, part in zip(jobs, parts, strict=True):
             try:
                 yield iter(job.result())
@@ -146,11 +146,13 @@ def _rows(
                 yield iter([_failed(number, point, error) for number, point in part])
 
 
-def _walked(*arguments: Any) -> list[Point]:
-    return list(_walk(*arguments))
+def _solved_part(*arguments: Any) -> list[Point]:
+    return list(_in_order(*arguments))
 
 
-def _walk(problem: str, part: Sequence, folder: Path, solver: Solver | None, warm: bool) -> Iterator[Point]:
+def _in_order(
+    problem: str, part: Sequence, folder: Path, solver: Solver | None, warm: bool
+) -> Iterator[Point]:
     """Solve points in order, each from the one before where that converged."""
     before: tuple[int, Solution] | None = None
     for number, parameters in part:

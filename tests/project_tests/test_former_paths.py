@@ -21,7 +21,7 @@ def test_every_former_module_forwards_to_modules_that_exist(former, homes):
             if getattr(value, "__module__", None) == home and not name.startswith("_")
         )
         if name not in home.split("."):  # such as transcription.transcribe, a module now
-            with pytest.warns(DeprecationWarning, match=rf"{former}\.{name} has moved: write (trajopt|problems)\."):
+            with pytest.warns(DeprecationWarning, match=rf"{former}\.{name} has moved: write (trajopt|prob)"):
                 assert getattr(import_module(former), name) is getattr(module, name)
 
 

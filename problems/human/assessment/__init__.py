@@ -1,1 +1,1 @@
-"""Checks of a solved walk: free-body balance, energy, measured curves, criteria; files for other programs."""
+"""Checks of a solved gait: free-body balance, energy, measured curves, criteria; files for other programs."""

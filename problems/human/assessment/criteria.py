@@ -1,4 +1,4 @@
-"""Is it a walk? Bands around what people do, as wide as adults differ at such speeds."""
+"""Criteria of a credible gait: bands around measured values, as wide as adults differ at such speeds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Criterion:
 
 
 def credibility(solution: Solution) -> tuple[Criterion, ...]:
-    """What people's walking has, of a solved step: forces in body weights, angles in degrees.
+    """The criteria for a solved gait: forces in body weights, angles in degrees.
 
     Peaks of the vertical reaction are the largest values in each half of the stance of one foot, the valley
     is the least between them. Correlations are Pearson's over the whole cycle.

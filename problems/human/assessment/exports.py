@@ -103,7 +103,7 @@ def joint_forces(body: WholeBody) -> Storage:
 
 
 def summary(body: WholeBody) -> dict[str, np.ndarray]:
-    """What figures of gait show, right leg: percent, degrees, N m/kg, and body weights."""
+    """The curves of the figures, right leg: percent, degrees, N m/kg, and body weights."""
     cycle, once = body.cycle, once_each(body)
     found = {"percent_gait_cycle": cycle.percent, "time_s": cycle.time}
     joints = {"hip": "hip_r_flex", "knee": "knee_r_flex", "ankle": "ankle_r_dorsi"}
@@ -157,7 +157,7 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
-    """Columns under their names, units in the names."""
+    """Write columns under their names, which carry the units."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)

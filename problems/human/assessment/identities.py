@@ -1,4 +1,4 @@
-"""What every step that repeats itself has, whatever is optimal, by means that the solve does not use.
+"""Identities of every periodic gait, optimal or not, evaluated by means that the solve does not use.
 
 Quadrature within spans, mirrored ends, free bodies from second derivatives of poses, energies.
 """
@@ -59,7 +59,7 @@ def mean_reaction(solution: Solution) -> np.ndarray:
 
 
 def _asymmetry(solution: Solution) -> tuple[float, float]:
-    """Largest gaps of posture and velocity between the end of the motion and what its start demands."""
+    """Largest gaps of posture and velocity between the end of the motion and what periodicity requires."""
     gaps = [
         np.abs(curve(solution.duration) - expected).max()
         for curve, expected in zip((solution.q, solution.v), other_end(solution), strict=True)

@@ -1,4 +1,4 @@
-"""How people walk: measured curves over the gait cycle, with their spread where it is known.
+"""Measured curves of human gait over the cycle, with their standard deviation where it is known.
 
 0 % is the heel strike of the leg described. Angles are degrees (hip flexion, knee flexion and ankle
 dorsiflexion positive), moments N m/kg (hip and knee extensors, hip abductors and plantarflexors positive),

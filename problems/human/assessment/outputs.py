@@ -1,4 +1,4 @@
-"""What a solved walk leaves in a folder when the command line draws it."""
+"""Files that the command line writes for a solved gait: figures, an animation, exports, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far feet that stand leave their places: held at a few times, they may drift in between."""
+"""Slip of standing feet: they are held at a few times and may drift in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trajopt.solution.check_times import samples
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-STAYS = " stays"  # ends the names of the bands around places, see `walking.foot_placement`
+STAYS = " stays"  # ends the names of the bands around places, see `contact_constraints.foot_placement`
 
 
 def slip(solution: Solution) -> dict[str, float]:

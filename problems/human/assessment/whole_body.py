@@ -1,4 +1,4 @@
-"""The whole skeleton along a gait cycle: joints that are held rigidly carry load like the others.
+"""Torques and joint wrenches of the whole skeleton along a gait cycle, rigidly held joints included.
 
 The solve merges bodies behind joints at rest. Here all 55 degrees of freedom move along, the frozen ones at
 zero, under the same ground reactions, and inverse dynamics gives the torque and the wrench of every joint.
@@ -80,7 +80,7 @@ def sole(body: WholeBody, side: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def centre_of_pressure(cycle: Cycle, side: str) -> np.ndarray:
-    """(x, z) on the ground where one foot is pushed, (K, 2) m; NaN while it carries nothing."""
+    """(x, z) of the centre of pressure of one foot on the ground, (K, 2) m; NaN while it is unloaded."""
     load = cycle.reaction(side)
     carried = load[:, 4] > UNLOADED * cycle.weight
     return np.where(carried[:, None], zero_moment_point(np.where(carried[:, None], load, 1.0)), np.nan)

@@ -1,4 +1,4 @@
-"""Who walks and what they carry: height, mass, a backpack, a load in the right hand, weaker joints."""
+"""A person: height, mass, a backpack, a load in the right hand, weaker joints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAVIEST = 2.0  # of the body's mass, what a person may carry at most
 
 @dataclass(frozen=True)
 class Person:
-    """Height in m, masses in kg.
+    """A person and what they carry; height in m, masses in kg.
 
     backpack, hand_load : rigidly attached to the upper thorax and to the right hand
     strength : joint -> the part of its torques that is left
@@ -53,12 +53,12 @@ class Person:
 
     @property
     def weight(self) -> float:
-        """Newton, of the body alone: the unit of forces."""
+        """Weight of the body alone, N: the unit of forces."""
         return self.mass * GRAVITY
 
     @property
     def total_mass(self) -> float:
-        """Of the body and all it carries, kg."""
+        """Mass of the body and all it carries, kg."""
         return self.mass + self.backpack + self.hand_load
 
     def skeleton(self, moving: Iterable[str] | None = None) -> dynamics.RigidBodyModel:

@@ -76,7 +76,7 @@ def contact_points() -> Mapping[str, tuple[str, np.ndarray]]:
 
 @functools.cache
 def guessed_control_points() -> Mapping[str, np.ndarray]:
-    """Curve -> six control points in rad or m: a measured walk, A the leading leg and B the trailing one."""
+    """Curve -> six control points in rad or m: a measured gait, A the leading leg and B the trailing one."""
     points = [f"cp{i}" for i in range(1, 7)]
     found = {}
     for row in rows("initial_guess_control_points.csv", ["dof", "unit", *points]):

@@ -1,1 +1,1 @@
-"""Walking as an optimization problem: steps, ground reactions, costs, constraints, initial guesses."""
+"""A gait as an optimization problem: steps, ground reactions, costs, constraints, initial guesses."""

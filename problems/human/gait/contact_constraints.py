@@ -50,7 +50,7 @@ def penetration(problem: trajopt.Problem, step: Step, limits: StepLimits) -> Non
 
 
 def balance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
-    """The zero-moment point is inside the support, (5.5)."""
+    """The zero-moment point is inside the support polygon, (5.5)."""
     sole = step.footprint(step.leads)
     both = np.concatenate([sole, step.footprint(step.trails)])
     forefoot = step.heel_off + FOREFOOT_ALONE
@@ -61,7 +61,7 @@ def balance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
 
 
 def pressure(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
-    """While both feet stand, each is pushed on its own sole, and the trailing one on its forefoot."""
+    """In double support centres of pressure are on the leading sole and on the trailing forefoot."""
     window = (0.0, step.toe_off - INSIDE)
     soles = {"leading": step.footprint(step.leads), "trailing": step.footprint(step.trails, "forefoot")}
     for which, corners in soles.items():

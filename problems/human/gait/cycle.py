@@ -1,4 +1,4 @@
-"""The whole gait cycle, told from one step: what the left leg does now, the right one does a step later.
+"""The gait cycle of a solved step: the right leg does a step later what the left leg does now, mirrored.
 
 A step takes the time from the right heel's strike (t = 0) to the left one's (t = T). After it left and right
 have changed places, mirrored, and the body has moved on by the step length: the right leg's cycle is its own
@@ -46,22 +46,22 @@ class Cycle:
 
     @property
     def percent(self) -> np.ndarray:
-        """Parts of the cycle, 0 to 100."""
+        """Percent of the cycle, (K,), 0 to 100."""
         return 100.0 * self.time / self.duration
 
     @property
     def height(self) -> float:
-        """Of the person, m."""
+        """Height of the person, m."""
         return self.person.height
 
     @property
     def mass(self) -> float:
-        """Of the person without what they carry, kg."""
+        """Mass of the person without what they carry, kg."""
         return self.person.mass
 
     @property
     def weight(self) -> float:
-        """Of the person without what they carry, newton."""
+        """Weight of the person without what they carry, N."""
         return self.person.weight
 
     def angle(self, joint: str) -> np.ndarray:
@@ -110,7 +110,7 @@ def mirrored_load(load: np.ndarray, ahead: float) -> np.ndarray:
 
 
 def other_end(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
-    """Posture and velocity (n,) that the start of a motion demands of its end."""
+    """Posture and velocity (n,) at the end of a motion that follow from its start by periodicity."""
     q, v = solution.q(0.0), solution.v(0.0)
     signs, order, offset = step_symmetry(tuple(solution.joint_names), _travelled(solution))
     if _changes_sides(solution):

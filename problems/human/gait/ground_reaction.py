@@ -9,7 +9,7 @@ With the weights w_A + w_B = 1 and d = c_A - c_B between fixed points of the lea
 
     F_k = w_k R,    M_A = w_A M_O + w_A w_B d x R,    M_B = w_B M_O - w_A w_B d x R,
 
-so that balance never depends on the split, and both feet are pushed at places of their own,
+so that balance never depends on the split, and each foot has a centre of pressure of its own,
 
     p_A = p + w_B d,    p_B = p - w_A d,
 
@@ -46,7 +46,7 @@ def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], A
 def ratio_weight(
     leading: np.ndarray, trailing: np.ndarray, double_support: float, begins: float = 0.0
 ) -> Callable[[Any], Any]:
-    """w_A(node) = (p - c_B).d / d.d, d = c_A - c_B, while both feet stand: they are pushed at c_A and c_B."""
+    """w_A(node) = (p - c_B).d / d.d, d = c_A - c_B, in double support: centres of pressure are c_A, c_B."""
     between = leading - trailing
     x, z = (float(between[i] / (between[0] ** 2 + between[2] ** 2)) for i in (0, 2))
 

@@ -36,7 +36,7 @@ def set_initial_guess(problem: trajopt.Problem, steps: Sequence[Step], start: st
 
 
 def standing_guess(names: Sequence[str], step: Step) -> Curve:
-    """Standing upright between both feet, carried forward at the speed of walking."""
+    """Standing upright between both feet, carried forward at the speed of the gait."""
     posture, forward = standing(names, step.height), names.index("global_tx")
 
     def curve(s: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from problems.human.gait.step_limits import StepLimits
 WRIST_RADIUS, HIP_RADIUS = 0.03, 0.08  # m, spheres that may touch, (5.7)
 SWINGING_FOOT = (0.4, 1.0)  # parts of the step in which the free foot hangs near its rest
 FOOT_AT_REST = (-20.0, 6.0)  # degrees
-# Ranges in degrees of joints that people hardly use when they walk, and whose effort is next to nothing.
+# Ranges in degrees of joints that hardly move in human gait, and whose effort is next to nothing.
 POSTURE = MappingProxyType({
     "shoulder_flex": (-30.0, 30.0), "shoulder_add": (-20.0, 5.0), "elbow_flex": (0.0, 60.0),
 })  # fmt: skip
@@ -34,7 +34,7 @@ def torque_limits(problem: trajopt.Problem, step: Step, limits: StepLimits) -> N
 def arm_leg_coupling(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
     """Arm and opposite leg swing the same way, (rho_1 . n)(rho_2 . n) >= 0, (5.6).
 
-    rho from shoulder to wrist and from hip to ankle. n is the direction of walking: about the vertical, as
+    rho from shoulder to wrist and from hip to ankle. n is the direction of travel: about the vertical, as
     printed, the condition would hold for every posture. Both change sign, hardly at one instant: hence a
     tolerance.
     """

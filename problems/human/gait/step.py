@@ -21,9 +21,9 @@ from trajopt.errors import OptionError, ProblemError
 
 NODES_APART = 1e-6  # of normalised time: closer ones are the same
 SOLE_HALF_WIDTH = 0.04  # m
-PUSHED_IN_FRONT_OF_HEEL = 0.06  # m, where the leading sole is pushed in double support
-PUSHED_BEHIND_BALL = 0.02  # m, where the raised foot is pushed at the earliest
-FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes are pushed
+PRESSURE_IN_FRONT_OF_HEEL = 0.06  # m, where the reaction acts on the leading sole in double support
+PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised foot
+FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes carry load
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class Step:
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """Duration of the step, s."""
         return self.length / self.speed
 
     @property
     def weight(self) -> float:
-        """Newton."""
+        """Weight of the person, N."""
         return self.mass * GRAVITY
 
     @property
@@ -94,7 +94,7 @@ class Step:
 
     @property
     def begins(self) -> float:
-        """Seconds from the start of the motion."""
+        """Start of the step, s from the start of the motion."""
         return self.number * self.duration
 
     def steps(self, count: int) -> tuple[Step, ...]:
@@ -160,16 +160,16 @@ class Step:
         return ReactionSplit(time_weight(seconds, self.begins), between)
 
     def reaction_point(self, side: str) -> np.ndarray:
-        """(3,) the point of a sole where it is pushed when its share begins or ends."""
+        """(3,) m, the point of a sole where the ground's reaction acts when its share begins or ends."""
         leading = side == self.leads
         x, z = self.place(f"heel_{side}" if leading else f"ball_{side}")
-        forward = PUSHED_IN_FRONT_OF_HEEL if leading else 0.0
+        forward = PRESSURE_IN_FRONT_OF_HEEL if leading else 0.0
         return np.array([x + forward, 0.0, z or 0.0])
 
     def footprint(self, side: str, part: str = "sole") -> np.ndarray:
         """(4, 2) corners (x, z) of a "sole" from heel to toe, or of its "forefoot"."""
         back, z = self.place(f"heel_{side}")
-        first = back + self.sole["ball"] - PUSHED_BEHIND_BALL if part == "forefoot" else back
+        first = back + self.sole["ball"] - PRESSURE_BEHIND_BALL if part == "forefoot" else back
         across = np.array([-SOLE_HALF_WIDTH, SOLE_HALF_WIDTH]) + (z or 0.0)
         return np.array([[x, z] for x in (first, back + self.sole["toe"]) for z in across])
 
@@ -191,7 +191,7 @@ class ReactionSplit:
         return [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
 
     def shift(self, leading: bool) -> Callable[[Any], tuple[Any, Any]]:
-        """(x, z) from the zero-moment point to where a foot is pushed, m."""
+        """(x, z) from the zero-moment point to the centre of pressure of a foot, m."""
         x, _, z = map(float, self.between)
 
         def shift(node: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""The gait cycle as a GIF that repeats without a seam: the eye moves along, the ground passes by."""
+"""The gait cycle as a GIF that repeats without a jump: the view moves along with the person."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 SIZE = (3.6, 4.3)  # inches
-STRIP = 0.17  # of the height, the curves below the walker
+STRIP = 0.17  # of the height, the curves below the person
 STRIPES = 4  # of the ground in a stride
 
 
 def animate(solution: Solution, path: str | os.PathLike[str], *, rate: int = 25, dpi: int = 100) -> None:
-    """Write one gait cycle, walker and reactions, as a GIF at natural speed.
+    """Write one gait cycle, the person and the reactions, as a GIF at natural speed.
 
     rate : pictures per second; the format knows hundredths of a second, so 10, 20, 25 and 50 run true
     OptionError for a rate that gives fewer than two pictures.
-    Below the walker: the vertical reaction on both feet in body weights, right blue and left orange.
+    Below the person: the vertical reaction on both feet in body weights, right blue and left orange.
     """
     body = whole_body(gait_cycle(solution))
     frames = round(rate * body.cycle.duration)
@@ -47,7 +47,7 @@ def animate(solution: Solution, path: str | os.PathLike[str], *, rate: int = 25,
 
 
 def draw_moment(figure: Figure, body: WholeBody, moment: int) -> None:
-    """The walker, held in the middle of the page, over the curves of its feet."""
+    """The person, held in the middle of the page, over the curves of its feet."""
     cycle = body.cycle
     speed = 2.0 * cycle.step_length / cycle.duration
     back = np.array([-body.q[0, 0] - speed * cycle.time[moment], 0.0, 0.0])

@@ -34,7 +34,7 @@ HEIGHT = 1.95  # inches of a panel
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A predicted curve (K,), what it is called, and the measured quantity that it answers."""
+    """A predicted curve (K,), its label, and the measured quantity beside which it is drawn."""
 
     label: str
     values: np.ndarray
@@ -69,7 +69,7 @@ def torques(solution: Solution) -> Figure:
 
 
 def reactions(solution: Solution) -> Figure:
-    """Ground reaction on the right foot, parts of body weight, and where along its sole it acts."""
+    """Ground reaction on the right foot, parts of body weight, and the centre of pressure along its sole."""
     body = whole_body(gait_cycle(solution))
     x, y, z = body.cycle.reaction("r")[:, 3:].T / body.cycle.weight
     with settings():
@@ -157,7 +157,7 @@ def frame(axis: Axes, cycle: Cycle) -> None:
 
 
 def key(figure: Figure, sources: set[str]) -> None:
-    """What the lines are, once for the whole figure."""
+    """The legend, once for the whole figure."""
     handles: list[Line2D | Patch] = [Line2D([], [], color=PREDICTED, linewidth=1.8, label="predicted")]
     for source, (colour, style) in ((name, look) for name, look in LOOKS.items() if name in sources):
         handles.append(Line2D([], [], color=colour, linestyle=style, linewidth=1.1, label=source))

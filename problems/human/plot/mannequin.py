@@ -25,7 +25,7 @@ from trajopt.plot.style import PALETTE, WIDTH, settings, title
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-OBLIQUE = (0.45, 0.17)  # m to the left and down on the page for a metre to the right of the walker
+OBLIQUE = (0.45, 0.17)  # m to the left and down on the page for a metre to the right of the person
 RIGHT, LEFT, TRUNK, REACTION = PALETTE[0], PALETTE[1], "#5B6770", PALETTE[2]
 PACK, PACK_EDGE = PALETTE[3], 0.03  # m, width of the rounded edge
 SKIN = 0.01  # m, white rim that sets limbs apart
@@ -58,7 +58,7 @@ HAND_LENGTH = 0.09  # of the height
 
 
 def snapshots(solution: Solution, *, count: int = 9, apart: float = 0.42) -> Figure:
-    """The walker at evenly spaced times of a gait cycle, each `apart` metres further along than it is.
+    """The person at evenly spaced times of a gait cycle, each `apart` metres further along than it is.
 
     Blue is right, orange left; arrows are the ground's reactions where they act. OptionError for fewer than
     two snapshots.
@@ -84,7 +84,7 @@ def snapshots(solution: Solution, *, count: int = 9, apart: float = 0.42) -> Fig
 
 
 def project(points: np.ndarray) -> np.ndarray:
-    """World points (..., 3) as seen: right and up on the page, m, and nearness to the eye."""
+    """Oblique projection of world points (..., 3): right and up on the page, m, and nearness to the eye."""
     x, y, z = np.moveaxis(np.asarray(points, dtype=float), -1, 0)
     return np.stack([x - OBLIQUE[0] * z, y - OBLIQUE[1] * z, z], axis=-1)
 
@@ -198,7 +198,7 @@ def draw_reactions(axis: Axes, body: WholeBody, moment: int, shift: np.ndarray) 
 
 
 def points_per_metre(axis: Axes) -> float:
-    """Printer's points that one metre takes on the page."""
+    """Points of 1/72 inch that one metre takes on the page."""
     width = axis.get_position().width * axis.figure.get_figwidth()  # type: ignore[union-attr]
     left, right = axis.get_xlim()
     return float(72.0 * width / (right - left))
