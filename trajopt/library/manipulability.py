@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Dynamics, Pairs, Values
+from trajopt.graph.block import Dynamics, Pairs, SecondOrderBlock, Values
 from trajopt.terms.block_term import BlockTerm, block_term
 
 ROUNDING = 1e-8  # relative: two ways to the same slope agree to better than this
@@ -117,7 +117,7 @@ def slopes(J: Array) -> tuple[Array, Array]:
 
 def slopes_follow(velocity: Any, n: int) -> bool:
     """Whether `slopes` agrees with the dynamics: not where a coordinate moves several joints."""
-    if getattr(velocity, "curvature", None) is None:
+    if not isinstance(velocity, SecondOrderBlock):
         return False
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, n))
     expected = mixed_derivative(velocity, q)
