@@ -16,16 +16,15 @@ switch time, and no second-order method converges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, Problem
-from trajopt.refinement.arc_rows import ArcRows
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.splines.basis import SplineBasis
@@ -40,6 +39,28 @@ if TYPE_CHECKING:
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
 AT_BORDER = "at a border"
+
+
+@dataclass(frozen=True)
+class ArcRows:
+    """One constraint on one arc of a limit of the problem that was asked; arcs and limits by number.
+
+    part : the limit itself at the arc's nodes; the equations that keep a saturated component at it ("held");
+        or those that make the component start at it
+    """
+
+    limit: int
+    arc: int
+    part: Literal["", "held", "held at the start"] = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the constraint, unlike any other's."""
+        return f"limit {self.limit} on arc {self.arc} {self.part}".rstrip()
+
+    def multipliers(self, named: Mapping[str, NDArray]) -> NDArray | None:
+        """Its multipliers (rows, width) among those of a solution; None where there are no such rows."""
+        return named.get(self.name)
 
 
 def arc_problem(
