@@ -1,4 +1,4 @@
-"""Everything the package raises or warns about.
+"""Errors and warnings of the package.
 
 DynamicsError (ValueError)
 ├── ShapeError          an array has the wrong shape, a wrong type, or numbers that are not finite

@@ -1,4 +1,4 @@
-"""Any batched function of this package on several threads; nothing uses threads unless asked to.
+"""Runs a batched function of this package on several threads; nothing uses threads unless asked to.
 
 Kernels release the interpreter's lock, so pieces of a batch run at the same time. Worth it for thousands of
 nodes: handing out a piece costs about 50 us, and putting matrices together copies them once.
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 def in_threads(
     function: Callable[..., Any], model: RigidBodyModel, *arrays: Any, threads: int = 2, **options: Any
 ) -> Any:
-    """function(model, *arrays, **options), the first axis of the arrays split over `threads` threads.
+    """function(model, *arrays, **options), the first axis of the arrays divided among `threads` threads.
 
-    function : one of this package, returning an array or a dataclass of arrays; bit for bit the same result
+    function : one of this package that returns an array or a dataclass of arrays; the result is bit for bit
+        that of one thread
     arrays : all (K, ...) with one K; options are handed on whole
     Raises ShapeError where the first axes differ, DynamicsError for threads < 1, and what function raises.
     """

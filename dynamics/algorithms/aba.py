@@ -1,4 +1,4 @@
-"""Forward dynamics by articulated bodies, with exact rotors, in O(bodies).
+"""Forward dynamics by the articulated-body algorithm (ABA), with exact rotors, in O(bodies).
 
 Bodies that share a coordinate and a parent - a link and its rotor - are eliminated together, by Gauss'
 principle of least constraint (Echeandia 2020, chapter 4, with the cross terms between link and rotor that
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_factor, body_inertia, factor_times, increase_slots
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
@@ -57,7 +57,7 @@ U, INVERSE_D, SMALL_U, ACCELERATION = MOVED + 27, MOVED + 33, MOVED + 34, MOVED 
 SLOTS = MOVED + 41
 
 
-@lane
+@inlined
 def articulated_times(work, at, S):
     """I_A S."""
     J, H, M = load_symmetric(work, at + J_A), load_frame(work, at + H_A), load_symmetric(work, at + M_A)
@@ -65,7 +65,7 @@ def articulated_times(work, at, S):
     return angular, add(rotate_back(H, S[0]), symmetric_times(M, S[1]))
 
 
-@lane
+@inlined
 def store_rigid(work, at, inertia):
     """The articulated inertia of a body alone; H = h^ column by column."""
     m, h, J = inertia
@@ -75,7 +75,7 @@ def store_rigid(work, at, inertia):
     store_symmetric(work, at + M_A, (m, zero, zero, m, zero, m))
 
 
-@lane
+@inlined
 def store_outer(work, slot, a, b):
     """Add a b' to six slots of a symmetric matrix; a and b are parallel."""
     store3(work, slot, add(load3(work, slot), scale(a[0], b)))
@@ -84,7 +84,7 @@ def store_outer(work, slot, a, b):
     store(work, slot + 5, load(work, slot + 5) + a[2] * b[2])
 
 
-@lane
+@inlined
 def subtract_rank_one(work, at, force, inverse):
     """I_A -= U U' / D."""
     g, l = force
@@ -96,7 +96,7 @@ def subtract_rank_one(work, at, force, inverse):
     store_outer(work, at + M_A, negative(scale(inverse, l)), l)
 
 
-@lane
+@inlined
 def add_member(work, parent, at, v, force, inertial, torque):
     """One body of a group: its shares of U, D and u; its articulated quantities go to the parent."""
     S = load6(work, at + AXIS)
@@ -107,7 +107,7 @@ def add_member(work, parent, at, v, force, inertial, torque):
     return add6(force, IS), inertial + dot6(S, IS), torque - dot6(S, p)
 
 
-@lane
+@inlined
 def eliminate(work, tree, numbers, body, v, tau):
     """Eliminate the coordinate of the group whose first body is `body`."""
     at, parent = body * SLOTS, tree[body, PARENT] * SLOTS
@@ -162,11 +162,14 @@ def _aba(tree, numbers, q, v, tau, external, a):
 
 
 def aba(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -> np.ndarray:
-    """Accelerations a = M(q)^-1 (tau - C v - g + J' external), (..., n), in O(n), exact rotors included.
+    """Forward dynamics a = M(q)^-1 (tau - C(q, v) v - g(q) + J' external), (..., n) rad/s^2 or m/s^2.
 
-    q, v, tau : (..., n); leading axes broadcast; external as in `rnea`. A model in which mimic joints on
-    different parents share a coordinate is solved through its mass matrix instead, in O(n^3).
-    Raises ShapeError. Source: Featherstone (2008), table 7.1, and the module's note for rotors.
+    q, v, tau : (..., n) rad or m, rad/s or m/s, N m or N; leading axes broadcast
+    external : None or (..., links, 6) wrenches on the links, as in `rnea`
+    Rotors as `model.rotors` says. O(n), but O(n^3) through the mass matrix for a model in which mimic joints
+    on different parents share a coordinate.
+    Raises ShapeError when an array does not fit the model.
+    Source: Featherstone (2008), table 7.1; rotors after Echeandia (2020), ch. 4, corrected.
     """
     packed = model.packed
     extra = {} if external is None else {"external": (external, (packed.links, 6))}
@@ -188,7 +191,7 @@ def forward_dynamics(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
 
 
 def solve_mass_matrix(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
-    """The same accelerations by solving with M."""
+    """The accelerations of `forward_dynamics` from M and the bias force, for any shared coordinates."""
     from dynamics.algorithms.crba import crba
     from dynamics.algorithms.rnea import rnea
 

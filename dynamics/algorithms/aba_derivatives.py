@@ -1,4 +1,4 @@
-"""Derivatives of forward dynamics, through those of inverse dynamics at the acceleration found."""
+"""First derivatives of forward dynamics, from those of inverse dynamics at the same acceleration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AbaDerivatives:
-    """a (..., n); da_dq[..., i, j] = d a_i / d q_j, da_dv, da_dtau = M^-1, each (..., n, n)."""
+    """Result of `aba_derivatives`.
+
+    a : (..., n) rad/s^2 or m/s^2
+    da_dq, da_dv, da_dtau : (..., n, n), da_dq[..., i, j] = d a_i / d q_j; da_dtau = M^-1
+    """
 
     a: np.ndarray
     da_dq: np.ndarray
@@ -30,7 +34,9 @@ def aba_derivatives(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: A
 
     tau(q, v, a(q, v, tau)) = tau gives da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv, da/dtau = M^-1
     (Carpentier and Mansard 2018). The derivative by an external wrench is M^-1 J', that is da_dtau times
-    minus `external_derivatives(...).dtau`. Arguments and errors as in `aba`.
+    minus `external_derivatives(...).dtau`.
+
+    q, v, tau : (..., n); external : None or (..., links, 6), as in `rnea`. Raises ShapeError, as `aba`.
     """
     packed = model.packed
     extra = {} if external is None else {"external": (external, (packed.links, 6))}

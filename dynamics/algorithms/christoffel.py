@@ -1,4 +1,4 @@
-"""The Christoffel symbols of the first kind, on trees, with rotors and mimic joints, in O(bodies depth^2).
+"""Christoffel symbols of the first kind of a tree, rotors and mimic joints included, in O(bodies depth^2).
 
 For i, j, k on one branch, i no further out than j and j no further out than k, with I summed over the subtree
 of k and B = B[I, S_k] (Echeandia and Wensing 2021, Algorithm 2, in world axes):
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     body_factor,
     body_inertia,
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 INERTIA, FACTOR = POSED, POSED + 10  # I, summed over the subtree, and B[I, S]
 SLOTS = POSED + 22
-# Blocks of nodes that walk the tree together: an entry of the result is then written for all of them while
-# its memory is at hand. One block after the other takes twice as long at 64 nodes, four times at 256.
+# Blocks of nodes handled together: an entry of the result is then written for all of them while its memory
+# is in the cache. One block after the other takes twice as long at 64 nodes, four times at 256.
 TOGETHER = 8
 
 
-@lane
+@inlined
 def compose(work, tree, numbers, q, node):
     """Axis, inertia of the subtree and body factor of every body at one block of nodes."""
     bodies = tree.shape[0]
@@ -56,7 +56,7 @@ def compose(work, tree, numbers, q, node):
         increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, at + INERTIA, 10)
 
 
-@lane
+@inlined
 def put_symbols(work, tree, k, j, adds, out, n, blocks, block):
     """All symbols of bodies k and j, an ancestor of k or k itself, with the ancestors of j and j itself."""
     S, B = load6(work, j * SLOTS + AXIS), load_factor(work, k * SLOTS + FACTOR)
@@ -103,14 +103,15 @@ def christoffel_symbols(model: RigidBodyModel, q: Any) -> np.ndarray:
 
     C_ij = sum over k of Gamma_ijk v_k, Gamma_ijk = Gamma_ikj, dM_ij/dq_k = Gamma_ijk + Gamma_jik.
 
-    q : (..., n) rad or m. Rotors as the model treats them. Exactly zero unless i, j and k lie on one branch.
-    A strided view, node axis last in memory. Raises ShapeError.
+    q : (..., n) rad or m; M in kg m^2, kg m or kg, so Gamma_ijk v_j v_k is in N m or N. Rotors as
+    `model.rotors` says. Exactly zero unless i, j and k lie on one branch. The result is a strided view, node
+    axis last in memory. Raises ShapeError when q does not have n columns.
     Source: Echeandia and Wensing (2021), Algorithm 2.
     """
     packed = model.packed
     nodes = batch(packed, q=q)
     # On a chain the kernel writes every entry; clearing them first would cost a third of the whole.
-    blank = packed.shares or not packed.relatives.all()
-    out = nodes.slots(packed.n, packed.n, packed.n, cleared=bool(blank))
-    _christoffel_symbols(packed.tree, packed.numbers, nodes.arrays[0], packed.shares, out)
+    some_stay_zero = packed.shares_coordinates or not packed.same_branch.all()
+    out = nodes.slots(packed.n, packed.n, packed.n, cleared=bool(some_stay_zero))
+    _christoffel_symbols(packed.tree, packed.numbers, nodes.arrays[0], packed.shares_coordinates, out)
     return nodes.unblock(out)

@@ -1,4 +1,4 @@
-"""The Coriolis matrix with M and its rate in one composite pass, and its products without any matrix.
+"""The Coriolis matrix C(q, v), the mass matrix M(q) and its rate, in one pass over composite bodies.
 
 For j an ancestor of k, or k itself, with the sums I and B over the subtree of k (Echeandia and Wensing 2021,
 Algorithm 1, in world axes, where carrying a column from k to j needs no transforms):
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dynamics.errors import DynamicsError
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     body_factor,
     body_inertia,
@@ -53,7 +53,7 @@ INERTIA, FACTOR, SKEW = MOVED, MOVED + 10, MOVED + 22  # summed over subtrees
 SLOTS = MOVED + 37
 
 
-@lane
+@inlined
 def sweep_body(work, tree, numbers, body, q, v):
     """Pose, velocity, axis and its rate, inertia and body factor of one body."""
     at, parent = body * SLOTS, tree[body, PARENT] * SLOTS
@@ -66,7 +66,7 @@ def sweep_body(work, tree, numbers, body, q, v):
     return V, I, B
 
 
-@lane
+@inlined
 def store_skew(work, at, I, V):
     """What the plain body factor (V x*) I has more than B: a skew-symmetric matrix [[d^, -D'], [D, m w^]].
 
@@ -82,7 +82,7 @@ def store_skew(work, at, I, V):
     store3(work, at + 12, scale(m, w))
 
 
-@lane
+@inlined
 def skew_times(work, at, S):
     """The sum of these matrices times a twist."""
     x, y, z, d = load3(work, at), load3(work, at + 3), load3(work, at + 6), load3(work, at + 9)
@@ -92,7 +92,7 @@ def skew_times(work, at, S):
     return upper, add(lower, cross(load3(work, at + 12), v))
 
 
-@lane
+@inlined
 def add_pairs(work, tree, numbers, k, plain, adds, out, n, blocks, block):
     """Entries of C, Mdot and M for all pairs of k with itself and its ancestors."""
     at, c = k * SLOTS, tree[k, COORDINATE]
@@ -100,9 +100,9 @@ def add_pairs(work, tree, numbers, k, plain, adds, out, n, blocks, block):
     S, Sd = load6(work, at + AXIS), load6(work, at + AXIS_RATE)
     momentum, turned = inertia_times(I, S), factor_transposed_times(B, S)
     force = add6(inertia_times(I, Sd), factor_times(B, S))
-    excess = force
+    skew = force
     if plain:
-        excess = skew_times(work, at + SKEW, S)
+        skew = skew_times(work, at + SKEW, S)
     size, j = n * n * blocks, k
     while j > 0:
         i, above = tree[j, COORDINATE], j * SLOTS
@@ -110,7 +110,7 @@ def add_pairs(work, tree, numbers, k, plain, adds, out, n, blocks, block):
         C_jk, C_kj, M_jk = dot6(S, force), dot6(Sd, momentum) + dot(S[0], turned), dot6(S, momentum)
         rate = C_jk + C_kj
         if plain:
-            e = dot6(S, excess)
+            e = dot6(S, skew)
             C_jk, C_kj = C_jk + e, C_kj - e
         upper, lower = (i * n + c) * blocks + block, (c * n + i) * blocks + block
         if j == k:
@@ -126,13 +126,13 @@ def add_pairs(work, tree, numbers, k, plain, adds, out, n, blocks, block):
 
 
 @kernel
-def _coriolis_matrix(tree, numbers, q, v, plain, blank, adds, out):
+def _coriolis_matrix(tree, numbers, q, v, plain, entries_to_clear, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
     work = workspace(q, bodies * SLOTS)
     for block in range(blocks):
         node = block * width(q)
         clear_pose(work, SLOTS)
-        clear_entries(out, 3, blank, block)
+        clear_entries(out, 3, entries_to_clear, block)
         for body in range(1, bodies):
             i = tree[body, COORDINATE]
             V, I, _ = sweep_body(work, tree, numbers, body, gather(q, node, i), gather(v, node, i))
@@ -146,7 +146,7 @@ def _coriolis_matrix(tree, numbers, q, v, plain, blank, adds, out):
 
 @dataclass(frozen=True, eq=False)
 class CoriolisMatrices:
-    """C, Mdot and M at one time, each (..., n, n)."""
+    """C(q, v), Mdot = dM/dt along v and M(q), each (..., n, n); tau = M a + C v + g, Mdot = C + C'."""
 
     C: np.ndarray
     Mdot: np.ndarray
@@ -156,13 +156,14 @@ class CoriolisMatrices:
 def coriolis_matrix(
     model: RigidBodyModel, q: Any, v: Any, body_factor: Literal["christoffel", "plain"] = "christoffel"
 ) -> CoriolisMatrices:
-    """C(q, v), dM/dt along v, and M(q): tau = M a + C v + g(q), Mdot = C + C'.
+    """Coriolis matrix C(q, v), dM/dt along v, and M(q): tau = M a + C v + g(q), Mdot = C + C'.
 
     q, v : (..., n) rad or m, and their rates
     body_factor : "christoffel" gives C_ij = sum over k of Gamma_ijk v_k, the only choice with
         d(C v)/dv = 2 C; "plain" uses (V x*) I for each body, which has the same C v and C + C'
-    Exactly zero between coordinates on different branches. Strided views, node axis last in memory.
-    Raises ShapeError, DynamicsError for another body factor.
+    M in kg m^2, kg m or kg, C and Mdot per s. Exactly zero between coordinates on different branches. The
+    matrices are strided views, node axis last in memory.
+    Raises ShapeError when q or v does not fit the model, DynamicsError for another body factor.
     Source: Echeandia and Wensing (2021), Algorithm 1, eqs. 11 and 12.
     """
     if body_factor not in ("christoffel", "plain"):
@@ -170,6 +171,14 @@ def coriolis_matrix(
     packed = model.packed
     nodes = batch(packed, q=q, v=v)
     out, plain = nodes.slots(3, packed.n, packed.n, cleared=False), body_factor == "plain"
-    _coriolis_matrix(packed.tree, packed.numbers, *nodes.arrays, plain, packed.blank, packed.shares, out)
+    _coriolis_matrix(
+        packed.tree,
+        packed.numbers,
+        *nodes.arrays,
+        plain,
+        packed.entries_to_clear,
+        packed.shares_coordinates,
+        out,
+    )
     planes = nodes.unblock(out)
     return CoriolisMatrices(*(planes[..., i, :, :] for i in range(3)))

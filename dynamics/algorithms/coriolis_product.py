@@ -81,18 +81,22 @@ def _coriolis_products(tree, numbers, q, v, w, product, transposed):
 
 
 def coriolis_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
-    """C(q, v) w with the Christoffel-consistent C, (..., n) N m or N; symmetric in v and w.
+    """C(q, v) w, (..., n) N m or N, with the C of the Christoffel symbols: symmetric in v and w.
 
-    q, v, w : (..., n), leading axes broadcast. Raises ShapeError. Source: the article's remark 2.
+    (C w)_i = sum over j and k of Gamma_ijk v_k w_j, in O(bodies), without forming C.
+
+    q, v, w : (..., n) rad or m, and two sets of rates; leading axes broadcast
+    Raises ShapeError when an array does not fit the model.
+    Source: Echeandia and Wensing (2021), remark 2.
     """
     nodes, product, _ = products(model, q, v, w)
     return nodes.unfold(product, model.packed.n)
 
 
 def coriolis_transposed_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
-    """C(q, v)' w, (..., n); with w = v it is Mdot v - C v, which momentum observers integrate.
+    """C(q, v)' w, (..., n) N m or N; with w = v it is Mdot v - C v, which momentum observers integrate.
 
-    Arguments and errors as in `coriolis_product`.
+    Arguments, errors and source as in `coriolis_product`.
     """
     nodes, _, transposed = products(model, q, v, w)
     return nodes.unfold(transposed, model.packed.n)

@@ -1,4 +1,4 @@
-"""The mass matrix by composite inertias (Featherstone 2008, table 6.2), in world axes."""
+"""The mass matrix by the composite-rigid-body algorithm (CRBA), in world axes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SLOTS = POSED + 10
 
 
 @kernel
-def _crba(tree, numbers, q, blank, adds, out):
+def _crba(tree, numbers, q, entries_to_clear, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[2]
     work = workspace(q, bodies * SLOTS)
     for block in range(blocks):
         clear_pose(work, SLOTS)
-        clear_entries(out, 1, blank, block)
+        clear_entries(out, 1, entries_to_clear, block)
         for body in range(1, bodies):
             at, qi = body * SLOTS, gather(q, block * width(q), tree[body, COORDINATE])
             frame, origin = place(work, tree, numbers, body, at, tree[body, PARENT] * SLOTS, qi)
@@ -59,11 +59,16 @@ def _crba(tree, numbers, q, blank, adds, out):
 def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
     """The mass matrix M(q), (..., n, n) kg m^2, kg m or kg; kinetic energy is v' M v / 2.
 
-    q : (..., n) rad or m. Rotors as the model treats them. Exactly zero between coordinates on different
-    branches. A strided view, node axis last in memory. Raises ShapeError.
+    M_ij = S_i . I S_j, with I the inertia of all that the outer of the joints i and j carries.
+
+    q : (..., n) rad or m. Rotors as `model.rotors` says. Exactly zero between coordinates on different
+    branches. The result is a strided view, node axis last in memory.
+    Raises ShapeError when q does not fit the model. Source: Featherstone (2008), table 6.2.
     """
     packed = model.packed
     nodes = batch(packed, q=q)
     out = nodes.slots(packed.n, packed.n, cleared=False)
-    _crba(packed.tree, packed.numbers, nodes.arrays[0], packed.blank, packed.shares, out)
+    _crba(
+        packed.tree, packed.numbers, nodes.arrays[0], packed.entries_to_clear, packed.shares_coordinates, out
+    )
     return nodes.unblock(out)

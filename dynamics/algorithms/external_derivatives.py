@@ -1,4 +1,4 @@
-"""Derivatives of torques, joint wrenches and the base wrench by external wrenches."""
+"""Derivatives of joint torques, joint wrenches and the base wrench by external wrenches on links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.algorithms.external_wrench_derivatives import load_partials
+from dynamics.algorithms.external_wrench_derivatives import external_wrench_partials
 from dynamics.algorithms.rnea_derivatives import stacked_rows
 from dynamics.kernels.node_batch import batch
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ExternalDerivatives:
-    """By the wrenches on m links, [moment; force] in world axes about the world origin.
+    """Derivatives by the wrenches on m links, [moment; force] in world axes about the world origin.
 
-    dtau (..., n, m, 6), minus the Jacobian of each link at the world origin, transposed;
-    dwrench (..., links, 6, m, 6) of `joint_wrenches`; dbase (..., 6, m, 6), minus the identity
+    dtau : (..., n, m, 6), minus the transposed Jacobian of each link at the world origin
+    dwrench : (..., links, 6, m, 6), of `joint_wrenches`
+    dbase : (..., 6, m, 6), of `base_wrench`, minus the identity
     """
 
     dtau: np.ndarray
@@ -29,16 +30,19 @@ class ExternalDerivatives:
 
 
 def external_derivatives(model: RigidBodyModel, q: Any, links: Any = None) -> ExternalDerivatives:
-    """d(forces)/d(external): inverse dynamics is linear in it, so these hold for every v, a and external.
+    """Derivatives of `rnea`, `joint_wrenches` and `base_wrench` by external wrenches on links.
 
-    q : (..., n); links : None = all in order, or names. Raises ShapeError, UnknownNameError.
+    tau = M a + C v + g - J' external is linear in `external`, so they depend on q alone.
+
+    q : (..., n) rad or m; links : None = all in the order of the model, or names of links
+    Raises ShapeError when q does not fit the model, UnknownNameError for a link it does not have.
     """
     packed = model.packed
     names = model.link_names if links is None else ((links,) if isinstance(links, str) else links)
     loaded = tuple(model.link_index(name) for name in names)
     nodes = batch(packed, q=q)
     torque_row, rows, count = stacked_rows(packed, True, tuple(range(packed.links)), True)
-    found = nodes.spread(load_partials(packed, nodes, loaded, torque_row, rows, count))
+    found = nodes.spread(external_wrench_partials(packed, nodes, loaded, torque_row, rows, count))
     found = found.reshape(*found.shape[:-1], len(loaded), 6)
     n = packed.n
     wrenches = found[..., n : count - 6, :, :]

@@ -1,4 +1,4 @@
-"""How external wrenches enter: derivatives of the forces by a wrench, alone and together with q.
+"""First derivatives of inverse dynamics by external wrenches, and mixed second ones by q and a wrench.
 
 A wrench W on a link, in world axes about the world origin, takes J' W off the torques and W off the base
 wrench; the wrench of every joint on the link's path loses W, seen from its own frame. With the virtual
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.outward_sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
 from dynamics.kernels.packed_model import BASIS, COORDINATE, PARENT
 from dynamics.kernels.pose import body_axes, rotated_frame, world_motion
@@ -42,18 +42,18 @@ TWIST = POSED  # L
 SLOTS = POSED + 6
 
 
-@lane
+@inlined
 def place_all(work, tree, numbers, q, node):
-    """Poses and axes of all bodies."""
+    """Poses and joint axes of all bodies, world axes."""
     clear_pose(work, SLOTS)
     for body in range(1, tree.shape[0]):
         qi = gather(q, node, tree[body, COORDINATE])
         place(work, tree, numbers, body, body * SLOTS, tree[body, PARENT] * SLOTS, qi)
 
 
-@lane
+@inlined
 def subtract_row(out, row, column, block, twist):
-    """Take a twist off six columns of one row of (rows, columns, blocks, width)."""
+    """Subtract a twist from six columns of one row of (rows, columns, blocks, width)."""
     columns, blocks = out.shape[1], out.shape[2]
     at = (row * columns + column) * blocks + block
     angular, linear = negative(twist[0]), negative(twist[1])
@@ -62,7 +62,7 @@ def subtract_row(out, row, column, block, twist):
         increase(out, at + (axis + 3) * blocks, linear[axis])
 
 
-@lane
+@inlined
 def subtract_wrench_rows(work, numbers, body, out, row, column, block):
     """The wrench at `body` loses W: along the axes of its link, about its origin."""
     frame, origin = load_frame(work, body * SLOTS + FRAME), load3(work, body * SLOTS + ORIGIN)
@@ -73,7 +73,7 @@ def subtract_wrench_rows(work, numbers, body, out, row, column, block):
 
 
 @kernel
-def _load_partials(tree, numbers, q, loaded, torque_row, rows, out):
+def _external_wrench_partials(tree, numbers, q, loaded, torque_row, rows, out):
     work = workspace(q, tree.shape[0] * SLOTS)
     for block in range(out.shape[2]):
         place_all(work, tree, numbers, q, block * width(q))
@@ -88,9 +88,9 @@ def _load_partials(tree, numbers, q, loaded, torque_row, rows, out):
                 j = tree[j, PARENT]
 
 
-@lane
-def carry_twists(work, tree, numbers, multiplier, adjoints, columns, node):
-    """L of every body: that of its parent, its own S lambda, and the adjoint of its joint's wrench."""
+@inlined
+def virtual_twists(work, tree, numbers, multiplier, adjoints, columns, node):
+    """L of every body: L of its parent, its own S lambda, and the adjoint of its joint's wrench."""
     for body in range(tree.shape[0]):
         at, L = body * SLOTS, (zero3(work), zero3(work))
         if body > 0:
@@ -104,32 +104,32 @@ def carry_twists(work, tree, numbers, multiplier, adjoints, columns, node):
 
 
 @kernel
-def _load_curvature(tree, numbers, q, loaded, multiplier, adjoints, columns, out):
+def _external_wrench_curvature(tree, numbers, q, loaded, multiplier, adjoints, columns, out):
     work = workspace(q, tree.shape[0] * SLOTS)
     for block in range(out.shape[2]):
         node = block * width(q)
         place_all(work, tree, numbers, q, node)
-        carry_twists(work, tree, numbers, multiplier, adjoints, columns, node)
+        virtual_twists(work, tree, numbers, multiplier, adjoints, columns, node)
         for index in range(len(loaded)):
             L, j = load6(work, loaded[index] * SLOTS + TWIST), loaded[index]
             while j > 0:
                 below = load6(work, tree[j, PARENT] * SLOTS + TWIST)
-                bent = cross_motion(load6(work, j * SLOTS + AXIS), sub6(L, below))
-                subtract_row(out, tree[j, COORDINATE], 6 * index, block, bent)
+                column = cross_motion(load6(work, j * SLOTS + AXIS), sub6(L, below))
+                subtract_row(out, tree[j, COORDINATE], 6 * index, block, column)
                 j = tree[j, PARENT]
 
 
-def load_partials(
+def external_wrench_partials(
     packed: PackedModel, nodes: Batch, links: tuple[int, ...], torque_row: int, rows: np.ndarray, count: int
 ) -> np.ndarray:
     """d (stacked forces) / d (wrenches on `links`), (count, 6 links, nodes), rows as the force kernel's."""
     out = nodes.slots(count, 6 * len(links))
     loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
-    _load_partials(packed.tree, packed.numbers, nodes.arrays[0], loaded, torque_row, rows, out)
+    _external_wrench_partials(packed.tree, packed.numbers, nodes.arrays[0], loaded, torque_row, rows, out)
     return nodes.nodes_last(out)
 
 
-def load_curvature(
+def external_wrench_curvature(
     packed: PackedModel,
     nodes: Batch,
     links: tuple[int, ...],
@@ -140,5 +140,7 @@ def load_curvature(
     """d2 (contracted forces) / dq d(wrenches on `links`), (n, 6 links, nodes)."""
     out = nodes.slots(packed.n, 6 * len(links))
     loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
-    _load_curvature(packed.tree, packed.numbers, nodes.arrays[0], loaded, multiplier, adjoints, columns, out)
+    _external_wrench_curvature(
+        packed.tree, packed.numbers, nodes.arrays[0], loaded, multiplier, adjoints, columns, out
+    )
     return nodes.nodes_last(out)

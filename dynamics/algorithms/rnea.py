@@ -1,4 +1,4 @@
-"""Recursive Newton-Euler: torques, joint wrenches and the base wrench of a motion.
+"""Inverse dynamics by the recursive Newton-Euler algorithm (RNEA): torques, joint and base wrenches.
 
 Velocities and accelerations run outward in the axes of each body, forces inward, as in Luh, Walker and
 Paul (1980) and Featherstone, Rigid Body Dynamics Algorithms, table 5.1. Gravity enters as the ground's
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
 from dynamics.kernels.packed_model import ARMATURE, COORDINATE, INERTIA, LINK, MASS, MOMENT, PARENT, POSITION
@@ -50,7 +50,7 @@ FRAME, ORIGIN, OMEGA, ALPHA, ACCELERATION, MOMENT_OF_FORCE, FORCE, WORLD_FRAME, 
 SLOTS = 39
 
 
-@lane
+@inlined
 def newton_euler(numbers, body, omega, alpha, linear):
     """(moment, force) that this motion of the body's frame needs, about its origin."""
     h = constant3(numbers, body, MOMENT)
@@ -61,7 +61,7 @@ def newton_euler(numbers, body, omega, alpha, linear):
     return add(moment, cross(h, linear)), force
 
 
-@lane
+@inlined
 def move_outward(work, at, parent, tree, numbers, body, q, v, a):
     """Pose, velocity, acceleration and needed force of one body, from its parent's motion."""
     frame, origin = local_pose(work, numbers, body, q)
@@ -80,9 +80,9 @@ def move_outward(work, at, parent, tree, numbers, body, q, v, a):
     store3(work, at + FORCE, force)
 
 
-@lane
+@inlined
 def subtract_external(work, at, parent, external, node, column):
-    """Take the wrench that acts on the link, given in world axes about the world origin, off its force."""
+    """Subtract the wrench that acts on the link, in world axes about the world origin, from the force."""
     frame, position = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
     above, origin = load_frame(work, parent + WORLD_FRAME), load3(work, parent + WORLD_ORIGIN)
     origin, frame = add(origin, rotate(above, position)), rotated_frame(above, frame)
@@ -140,11 +140,13 @@ def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
 
 
 def rnea(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
-    """Torques tau = M(q) a + C(q, v) v + g(q) - sum over links of J' external, (..., n) N m or N.
+    """Inverse dynamics: tau = M(q) a + C(q, v) v + g(q) - sum over links of J' external, (..., n) N m or N.
 
-    q, v, a : (..., n) rad or m, and their rates; leading axes broadcast
-    external : None or (..., links, 6), [moment; force] acting on the links, world axes, world origin
-    Raises ShapeError. Source: Featherstone (2008), table 5.1.
+    q, v, a : (..., n) rad or m, and first and second rates per s and s^2; leading axes broadcast
+    external : None or (..., links, 6) N m and N, [moment; force] that acts on each link, in world axes about
+        the world origin
+    Friction and springs are not contained (`friction`, `joint_springs`). Raises ShapeError when an array does
+    not fit the model. Source: Featherstone (2008), table 5.1.
     """
     nodes = motion_batch(model.packed, q, v, a, external)
     tau, _, _ = inverse_dynamics(model, nodes)
@@ -152,9 +154,9 @@ def rnea(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) ->
 
 
 def base_wrench(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
-    """What the ground must supply, (..., 6) [moment; force]: rate of momentum less gravity and `external`.
+    """Wrench that the ground exerts on the robot, (..., 6) [moment; force] N m and N, world axes and origin.
 
-    World axes, about the world origin. Arguments and errors as in `rnea`.
+    base_wrench = d momentum / dt - weight - sum of `external`. Arguments and errors as in `rnea`.
     """
     nodes = motion_batch(model.packed, q, v, a, external)
     _, _, base = inverse_dynamics(model, nodes, base=True)
@@ -162,10 +164,11 @@ def base_wrench(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = N
 
 
 def joint_wrenches(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
-    """What each joint transmits to its link, (..., links, 6) [moment; force].
+    """Wrench that each joint transmits to its link, (..., links, 6) [moment; force] N m and N.
 
-    In link axes, about the joint frame's origin; S' wrench is the joint's own torque. Exact rotors and
-    loads on links further out are contained. Arguments and errors as in `rnea`.
+    In link axes, about the joint frame's origin; its component along the joint axis, S' wrench, is the torque
+    of the joint. Exact rotors and external wrenches on links further out are contained. Arguments and errors
+    as in `rnea`.
     """
     nodes = motion_batch(model.packed, q, v, a, external)
     _, wrenches, _ = inverse_dynamics(model, nodes, wrenches=True)

@@ -1,7 +1,7 @@
-"""First derivatives of inverse dynamics: torques, joint wrenches and the base wrench in one composite pass.
+"""First derivatives of inverse dynamics (RNEA) by q, v and a: torques, joint wrenches and base wrench.
 
-The inward loop visits body k when the sums over its subtree are complete and then walks from k to the
-ground. With S, Sd, Sdd of every body and the sums I, B, f at k:
+One pass over composite bodies: the inward loop reaches body k when the sums over its subtree are complete
+and then follows the path from k to the ground. With S, Sd, Sdd of every body and the sums I, B, f at k:
     U1 = I Sdd + 2 B Sd + S x* f,  U5 = 2 (I Sd + B S),  U6 = I S
 are d/dq_k, d/dv_k and d/da_k of the force that any body at or above k carries, because only the subtree of
 k feels q_k. Contracted with S_j they are torque derivatives. The other half of the matrix, a body k whose
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.algorithms.rnea import motion_batch
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     AHEAD,
     clear,
@@ -72,7 +72,7 @@ EXTERNAL = SWEPT  # sum of the external wrenches over the subtree
 SLOTS = SWEPT + 6
 
 
-@lane
+@inlined
 def add_torque_column(work, tree, numbers, k, U1, U5, U6, E, B, adds, out, row, n, blocks, block):
     """d tau_j and d tau_k for all pairs of k with itself and its ancestors j; E = S_k x* external."""
     S = load6(work, k * SLOTS + AXIS)
@@ -98,7 +98,7 @@ def add_torque_column(work, tree, numbers, k, U1, U5, U6, E, B, adds, out, row, 
         j = tree[j, PARENT]
 
 
-@lane
+@inlined
 def add_wrench_entry(work, numbers, body, force, out, row, which, column, n, blocks, block):
     """Add a derivative, given as a world force, of the wrench at `body` to six rows of one column."""
     frame, origin = load_frame(work, body * SLOTS + FRAME), load3(work, body * SLOTS + ORIGIN)
@@ -110,7 +110,7 @@ def add_wrench_entry(work, numbers, body, force, out, row, which, column, n, blo
         increase(out, at + 3 * size * (r + 3), force[r])
 
 
-@lane
+@inlined
 def add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block):
     """The wrenches at bodies above k feel k through U1, U5, U6."""
     c, j = tree[k, COORDINATE], k
@@ -122,7 +122,7 @@ def add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks,
             add_wrench_entry(work, numbers, j, U6, out, rows[j], 2, c, n, blocks, block)
 
 
-@lane
+@inlined
 def add_wrench_row(work, tree, numbers, k, I, B, external, out, row, n, blocks, block):
     """The wrench at k feels k and the bodies above it, which carry its subtree rigidly."""
     j = k
@@ -138,9 +138,9 @@ def add_wrench_row(work, tree, numbers, k, I, B, external, out, row, n, blocks, 
         j = tree[j, PARENT]
 
 
-@lane
-def clear_rows(out, torque_row, n, blank, block):
-    """Zero what the pairs do not write: `blank` entries of the torque rows, and all rows of wrenches.
+@inlined
+def clear_rows(out, torque_row, n, entries_to_clear, block):
+    """Zero what the pairs do not write: `entries_to_clear` of the torque rows, and all rows of wrenches.
 
     As `clear_entries`, for AHEAD blocks at once.
     """
@@ -150,7 +150,7 @@ def clear_rows(out, torque_row, n, blank, block):
     ahead = min(AHEAD, blocks - block)
     if torque_row >= 0:
         first = n
-        for entry in blank:
+        for entry in entries_to_clear:
             row, column = torque_row + entry // n, entry % n
             for which in range(3):
                 clear(out, ((row * 3 + which) * n + column) * blocks + block, ahead)
@@ -159,14 +159,16 @@ def clear_rows(out, torque_row, n, blank, block):
 
 
 @kernel
-def _rnea_derivatives(tree, numbers, q, v, a, external, torque_row, rows, blank, adds, values, out):
+def _rnea_derivatives(
+    tree, numbers, q, v, a, external, torque_row, rows, entries_to_clear, adds, values, out
+):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
     work = workspace(q, bodies * SLOTS + n)
     torque = bodies * SLOTS
     for block in range(blocks):
         node = block * width(q)
         clear_ground(work, numbers, SLOTS)
-        clear_rows(out, torque_row, n, blank, block)
+        clear_rows(out, torque_row, n, entries_to_clear, block)
         zero = load(work, 0)
         for i in range(n):
             store(work, torque + i, zero)
@@ -254,8 +256,8 @@ def inverse_dynamics_partials(
         external,
         torque_row,
         rows,
-        packed.blank,
-        packed.shares,
+        packed.entries_to_clear,
+        packed.shares_coordinates,
         values,
         out,
     )
@@ -264,7 +266,11 @@ def inverse_dynamics_partials(
 
 @dataclass(frozen=True, eq=False)
 class RneaDerivatives:
-    """tau (..., n); dtau_dq[..., i, j] = d tau_i / d q_j, dtau_dv, dtau_da = M, each (..., n, n)."""
+    """Result of `rnea_derivatives`.
+
+    tau : (..., n) N m or N
+    dtau_dq, dtau_dv, dtau_da : (..., n, n), dtau_dq[..., i, j] = d tau_i / d q_j; dtau_da = M
+    """
 
     tau: np.ndarray
     dtau_dq: np.ndarray
@@ -274,7 +280,11 @@ class RneaDerivatives:
 
 @dataclass(frozen=True, eq=False)
 class WrenchDerivatives:
-    """wrench (..., m, 6); dq[..., i, r, j] = d wrench_i[r] / d q_j, dv, da, each (..., m, 6, n)."""
+    """Result of `joint_wrench_derivatives` (m joints) and `base_wrench_derivatives` (without the axis m).
+
+    wrench : (..., m, 6) [moment; force] N m and N
+    dq, dv, da : (..., m, 6, n), dq[..., i, r, j] = d wrench_i[r] / d q_j
+    """
 
     wrench: np.ndarray
     dq: np.ndarray
@@ -283,9 +293,11 @@ class WrenchDerivatives:
 
 
 def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> RneaDerivatives:
-    """Torques and their derivatives by q, v and a, `external` held constant in world axes.
+    """Inverse dynamics tau(q, v, a) and its derivatives by q, v and a, `external` constant in world axes.
 
-    Arguments and errors as in `rnea`. The matrices are strided views, node axis last in memory.
+    tau = M a + C v + g - J' external; dtau_da = M and dtau_dv = 2 C with the C of the Christoffel symbols.
+    Exact, in O(n depth). Arguments and errors as in `rnea`. The matrices are strided views, node axis last in
+    memory. Source: derived in docs/derivations.md, with the body factor of Echeandia and Wensing (2021).
     """
     nodes = motion_batch(model.packed, q, v, a, external)
     found = inverse_dynamics_partials(model, nodes, torques=True)
@@ -297,10 +309,11 @@ def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: An
 def joint_wrench_derivatives(
     model: RigidBodyModel, q: Any, v: Any, a: Any, joints: Any = None, external: Any = None
 ) -> WrenchDerivatives:
-    """Wrenches of chosen joints (link axes, about the joint frame's origin) and their derivatives.
+    """`joint_wrenches` of chosen joints and their derivatives by q, v and a.
 
-    joints : None = every joint in the order of the links, or joint names
-    Other arguments and errors as in `rnea`; UnknownNameError for a joint the model does not have.
+    joints : None = every joint in the order of the links, or names of m joints
+    Wrenches are in link axes about the joint frame's origin, `external` is constant in world axes. Other
+    arguments and errors as in `rnea`; UnknownNameError for a joint the model does not have.
     """
     links = chosen_links(model, joints)
     nodes = motion_batch(model.packed, q, v, a, external)
@@ -314,7 +327,10 @@ def joint_wrench_derivatives(
 def base_wrench_derivatives(
     model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None
 ) -> WrenchDerivatives:
-    """The base wrench and its derivatives: fields (..., 6) and (..., 6, n), otherwise as joint wrenches."""
+    """`base_wrench` and its derivatives by q, v and a: wrench (..., 6); dq, dv and da (..., 6, n).
+
+    World axes, about the world origin. Arguments and errors as in `rnea`.
+    """
     nodes = motion_batch(model.packed, q, v, a, external)
     found = inverse_dynamics_partials(model, nodes, torques=False, base=True)
     wrench = nodes.unfold(found.values, 6)

@@ -1,4 +1,4 @@
-"""Second derivatives of inverse dynamics, contracted with adjoints of every force output, in one pass.
+"""Second derivatives of inverse dynamics (RNEA), contracted with multipliers of its outputs, in one pass.
 
 Adjoints are virtual twists: torque i is work on S_i lambda_i, a joint wrench is work on a twist eta fixed in
 its link, the base wrench is work on a twist of everything. Their sum L runs outward like a velocity, and
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.algorithms.rnea import motion_batch
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     body_factor,
     clear_entries,
@@ -80,9 +80,9 @@ SLOTS = SWEPT + 27
 QQ, QV, QA, VV = 0, 1, 2, 3
 
 
-@lane
-def carry_twist(work, tree, numbers, body, twist, adjoints, node, column):
-    """L of a body: that of its parent, its own S lambda, and the adjoint of its joint's wrench."""
+@inlined
+def virtual_twist(work, tree, numbers, body, twist, adjoints, node, column):
+    """L of a body: L of its parent, its own S lambda, and the adjoint of its joint's wrench."""
     at = body * SLOTS
     if column >= 0:
         eta = body_axes(numbers, body, gather6(adjoints, node, column))
@@ -92,18 +92,18 @@ def carry_twist(work, tree, numbers, body, twist, adjoints, node, column):
     return twist
 
 
-@lane
+@inlined
 def sweep_adjoint(work, tree, numbers, body, multiplier, I, adjoints, node, column):
     """L, mu, E and g of one body whose `sweep_body` is done."""
     at, parent = body * SLOTS, tree[body, PARENT] * SLOTS
     above, S = load6(work, parent + TWIST), load6(work, at + AXIS)
     store6(work, at + AXIS_TWIST, cross_motion(above, S))
-    L = carry_twist(work, tree, numbers, body, add_scaled6(above, multiplier, S), adjoints, node, column)
+    L = virtual_twist(work, tree, numbers, body, add_scaled6(above, multiplier, S), adjoints, node, column)
     store_factor(work, at + ADJOINT_FACTOR, body_factor(I, L))
     store3(work, at + ADJOINT_MOMENT, factor_transposed_times(load_factor(work, at + FACTOR), L))
 
 
-@lane
+@inlined
 def add_pair(out, j, k, n, blocks, block, distinct, adds, qq, qv, vq, qa, aq, vv):
     """Add second derivatives by (q_j, q_k), (q_j, v_k), (v_j, q_k), ... to the four planes."""
     size = n * n * blocks
@@ -119,7 +119,7 @@ def add_pair(out, j, k, n, blocks, block, distinct, adds, qq, qv, vq, qa, aq, vv
         put(out, kj + VV * size, vv, adds)
 
 
-@lane
+@inlined
 def add_pairs(work, tree, k, adds, out, n, blocks, block):
     """All pairs of body k with itself and its ancestors."""
     at = k * SLOTS
@@ -157,8 +157,8 @@ def add_pairs(work, tree, k, adds, out, n, blocks, block):
         j = tree[j, PARENT]
 
 
-@lane
-def subtract_load(work, tree, body, W, out, n, blocks, block):
+@inlined
+def subtract_external_wrench(work, tree, body, W, out, n, blocks, block):
     """Second derivatives of -L . W of one wrench W, constant in world axes, on `body`: along its path."""
     L, k = load6(work, body * SLOTS + TWIST), body
     while k > 0:
@@ -177,15 +177,15 @@ def subtract_load(work, tree, body, W, out, n, blocks, block):
 
 @kernel
 def _rnea_second_derivatives(
-    tree, numbers, q, v, a, external, loaded, multiplier, adjoints, columns, blank, adds, out
+    tree, numbers, q, v, a, external, loaded, multiplier, adjoints, columns, entries_to_clear, adds, out
 ):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
     work = workspace(q, bodies * SLOTS)
     for block in range(blocks):
         node = block * width(q)
         clear_ground(work, numbers, SLOTS)
-        clear_entries(out, 4, blank, block)
-        carry_twist(work, tree, numbers, 0, (zero3(work), zero3(work)), adjoints, node, columns[0])
+        clear_entries(out, 4, entries_to_clear, block)
+        virtual_twist(work, tree, numbers, 0, (zero3(work), zero3(work)), adjoints, node, columns[0])
         for body in range(1, bodies):
             i = tree[body, COORDINATE]
             qi, vi, ai = gather(q, node, i), gather(v, node, i), gather(a, node, i)
@@ -197,12 +197,15 @@ def _rnea_second_derivatives(
             increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, k * SLOTS + SUMS, TWIST - SUMS)
         for body in loaded:
             W = gather6(external, node, 6 * tree[body, LINK])
-            subtract_load(work, tree, body, W, out, n, blocks, block)
+            subtract_external_wrench(work, tree, body, W, out, n, blocks, block)
 
 
 @dataclass(frozen=True, eq=False)
 class RneaSecondDerivatives:
-    """Contracted second derivatives, each (..., n, n); qv[..., i, j] = d2 / dq_i dv_j; va and aa vanish."""
+    """Result of `rnea_second_derivatives`: second derivatives of one scalar, each (..., n, n).
+
+    qq[..., i, j] = d2 / dq_i dq_j, qv[..., i, j] = d2 / dq_i dv_j, qa, vv; those by (v, a) and (a, a) vanish.
+    """
 
     qq: np.ndarray
     qv: np.ndarray
@@ -222,9 +225,13 @@ def rnea_second_derivatives(
 ) -> RneaSecondDerivatives:
     """Second derivatives of adjoint . tau + sum wrench_adjoint . joint_wrenches + base_adjoint . base_wrench.
 
-    adjoint : (..., n); wrench_adjoint : None or (..., links, 6), in the axes of `joint_wrenches`;
-    base_adjoint : None or (..., 6); external as in `rnea`, held constant in world axes
-    Raises ShapeError. The matrices are strided views, node axis last in memory.
+    q, v, a : (..., n), as in `rnea`; the outputs are those of `rnea`, `joint_wrenches` and `base_wrench`
+    adjoint : (..., n), a constant factor (Lagrange multiplier) for each torque
+    wrench_adjoint : None or (..., links, 6), in the axes of `joint_wrenches`
+    base_adjoint : None or (..., 6)
+    external : None or (..., links, 6), as in `rnea`, constant in world axes
+    Exact, without forming an n^3 tensor. The matrices are strided views, node axis last in memory.
+    Raises ShapeError when an array does not fit the model. Source: derived in docs/derivations.md.
     """
     packed = model.packed
     extra: dict[str, tuple[Any, tuple[int, ...]]] = {"adjoint": (adjoint, (packed.n,))}
@@ -257,7 +264,7 @@ def contracted_second(
     external: np.ndarray | None,
     links: tuple[int, ...] | None = None,
 ) -> np.ndarray:
-    """The planes qq, qv, qa, vv as (4, n, n, nodes).
+    """The contracted second derivatives qq, qv, qa, vv as (4, n, n, nodes).
 
     adjoints : (nodes, anything) with six columns per wrench, columns : (bodies,) where those of a body
     start, -1 = none, body 0 = base wrench; links : which links `external` loads, None = those where it is
@@ -283,8 +290,8 @@ def contracted_second(
         multiplier,
         adjoints,
         columns,
-        packed.blank,
-        packed.shares,
+        packed.entries_to_clear,
+        packed.shares_coordinates,
         out,
     )
     return nodes.nodes_last(out)

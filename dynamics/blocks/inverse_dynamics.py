@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.algorithms.external_wrench_derivatives import load_curvature, load_partials
+from dynamics.algorithms.external_wrench_derivatives import (
+    external_wrench_curvature,
+    external_wrench_partials,
+)
 from dynamics.algorithms.rnea import inverse_dynamics
 from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials, stacked_rows
 from dynamics.algorithms.rnea_second_derivatives import contracted_second
@@ -87,7 +90,9 @@ class InverseDynamicsBlock:
         planes = nodes_first(planes)
         result = {pair: planes[:, i] for i, pair in enumerate(SECOND)}
         if self.loads:
-            by_load = load_curvature(self.model.packed, nodes, self.loads, multiplier, twists, columns)
+            by_load = external_wrench_curvature(
+                self.model.packed, nodes, self.loads, multiplier, twists, columns
+            )
             by_load = nodes_first(by_load)
             for i, name in enumerate(self._load_names):
                 result["q", name] = by_load[:, :, 6 * i : 6 * i + 6]
@@ -105,7 +110,7 @@ class InverseDynamicsBlock:
         active = np.full(packed.n, self.torques or self.base)
         for link in self.links:
             active |= packed.branch(link)
-        interacting: Array = packed.relatives & active & active[:, None]
+        interacting: Array = packed.same_branch & active & active[:, None]
         pattern: Pairs = dict.fromkeys(SECOND, interacting)
         for link, name in zip(self.loads, self._load_names, strict=True):
             pattern["q", name] = np.repeat((packed.path(link) & active)[:, None], 6, axis=1)
@@ -114,7 +119,10 @@ class InverseDynamicsBlock:
     @cached_property
     def _pattern(self) -> Pairs:
         packed = self.model.packed
-        felt: dict[str, Array] = {"tau": packed.relatives, "base_wrench": np.ones((6, packed.n), dtype=bool)}
+        felt: dict[str, Array] = {
+            "tau": packed.same_branch,
+            "base_wrench": np.ones((6, packed.n), dtype=bool),
+        }
         for link, name in zip(self.links, self._wrench_names, strict=True):
             felt[name] = np.repeat(packed.branch(link)[None, :], 6, axis=0)
         pattern = {(output, name): felt[output] for output in self.outputs for name in MOTION}
@@ -164,7 +172,7 @@ class InverseDynamicsBlock:
         if not self.loads:
             return {}
         torque_row, rows, count = stacked_rows(self.model.packed, self.torques, self.links, self.base)
-        found = load_partials(self.model.packed, nodes, self.loads, torque_row, rows, count)
+        found = external_wrench_partials(self.model.packed, nodes, self.loads, torque_row, rows, count)
         found = nodes_first(found)
         return {name: found[:, :, 6 * i : 6 * i + 6] for i, name in enumerate(self._load_names)}
 

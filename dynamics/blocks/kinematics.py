@@ -130,12 +130,12 @@ class KinematicsBlock:
         active = np.full(packed.n, bool(self._mass_rows))
         for frame, _ in self.frames.values():
             active |= self._path(frame)
-        interacting: Array = packed.relatives & active & active[:, None]
+        interacting: Array = packed.same_branch & active & active[:, None]
         pattern: Pairs = {("q", "q"): interacting}
         if self.moves:
             pattern["q", "v"] = interacting
         if "kinetic_energy" in self.outputs:
-            pattern["v", "v"] = packed.relatives
+            pattern["v", "v"] = packed.same_branch
         return pattern
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Models from Denavit-Hartenberg tables, in the standard and in the modified (Craig) convention."""
+"""Builds robot models from Denavit-Hartenberg tables, standard or modified (Craig) convention."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ class DhRow:
     mimics, ratio : the joint whose coordinate is shared, displacement = ratio * q
     damping, friction : as in `Joint`
     rotor : its `position` from the origin of the parent's frame, in the axes of that frame
+
+    Checked by `from_dh` and `from_modified_dh`, whose errors name the row.
     """
 
     theta: float = 0.0
@@ -69,7 +71,7 @@ def from_dh(
     The link frame lies on the joint axis: axes of frame i, origin O_{i-1}, moved along the axis by a
     prismatic q. In link axes the joint axis is (0, sin alpha, cos alpha) and frame i itself, the frame
     "NAME_tip", is at (a, d sin alpha, d cos alpha). base_rotation (3, 3) and
-    base_position (3,) place frame 0 in the world.
+    base_position (3,) m place frame 0 in the world; gravity (3,) is in m/s^2 and world axes.
 
     Raises DhError for an unusable row, else what `RigidBodyModel` raises; warns of angles in degrees.
     Source: Barman, thesis, ch. II.

@@ -1,4 +1,4 @@
-"""Models from URDF, the Unified Robot Description Format."""
+"""Reads robot models from URDF, the Unified Robot Description Format."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynamics.errors import UrdfError
-from dynamics.formats.urdf_elements import UrdfJoint, link_matter, required, urdf_joint
+from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import Assembly
 from dynamics.formats.xml_source import xml_root
-from dynamics.model.matter import Matter
+from dynamics.model.mass_properties import MassProperties
 from dynamics.model.model import RigidBodyModel
 
 
@@ -22,7 +22,7 @@ def load_urdf(
     gravity: Sequence[float] | np.ndarray = (0.0, 0.0, -9.81),
     repair_inertia: bool = False,
 ) -> RigidBodyModel:
-    """The model of a URDF file, or of a string that starts with "<".
+    """The robot model of a URDF file, or of a string that starts with "<".
 
     Links and joints come in depth-first order, children in the order of the file; every joint frame is the
     frame of its child link. Links behind fixed joints are merged, inertias added, and stay as named frames.
@@ -49,20 +49,20 @@ def load_urdf(
     return RigidBodyModel(bodies, gravity, robot.get("name", ""), frames=frames)  # type: ignore[arg-type]
 
 
-def urdf_links(robot) -> dict[str, Matter]:
-    """The matter of every link."""
-    links: dict[str, Matter] = {}
+def urdf_links(robot) -> dict[str, MassProperties]:
+    """The mass properties of every link."""
+    links: dict[str, MassProperties] = {}
     for element in robot.findall("link"):
         name = required(element, "name", "a link")
         if name in links:
             raise UrdfError(f"two links are named {name!r}; every name must be unique")
-        links[name] = link_matter(element, name)
+        links[name] = link_mass_properties(element, name)
     if not links:
         raise UrdfError("the robot has no <link>")
     return links
 
 
-def urdf_joints(robot, links: dict[str, Matter]) -> dict[str, UrdfJoint]:
+def urdf_joints(robot, links: dict[str, MassProperties]) -> dict[str, UrdfJoint]:
     """The joints by name, every link known and carried at most once."""
     joints: dict[str, UrdfJoint] = {}
     carriers: dict[str, str] = {}
@@ -84,7 +84,7 @@ def urdf_joints(robot, links: dict[str, Matter]) -> dict[str, UrdfJoint]:
     return joints
 
 
-def root_link(links: dict[str, Matter], joints: dict[str, UrdfJoint]) -> str:
+def root_link(links: dict[str, MassProperties], joints: dict[str, UrdfJoint]) -> str:
     """The only link that no joint carries; UrdfError names several, or a cycle that leaves none."""
     above = {joint.child: joint.parent for joint in joints.values()}
     roots = [link for link in links if link not in above]

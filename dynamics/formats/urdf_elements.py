@@ -1,4 +1,4 @@
-"""The elements of a URDF that matter for dynamics, as values. Meshes, colours and sensors are ignored."""
+"""Reads single elements of a URDF: <inertial>, <joint>, <limit>, <origin>. Others are ignored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamics.errors import DegreesWarning, UrdfError
 from dynamics.model.joint import JointLimits
-from dynamics.model.matter import IDENTITY, NOTHING, Matter, Pose
+from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import roll_pitch_yaw
 from dynamics.model.validation import checked_mass
 
@@ -36,11 +36,11 @@ class UrdfJoint:
     offset: float
 
 
-def link_matter(link: Element, name: str) -> Matter:
-    """The matter of a <link>, in link axes, as written; nothing when it has no <inertial>."""
+def link_mass_properties(link: Element, name: str) -> MassProperties:
+    """Mass properties of a <link>, in link axes, as written; NO_MASS when it has no <inertial>."""
     element = link.find("inertial")
     if element is None:
-        return NOTHING
+        return NO_MASS
     what = f"link {name!r}"
     mass, tensor = element.find("mass"), element.find("inertia")
     if mass is None or tensor is None:
@@ -51,7 +51,7 @@ def link_matter(link: Element, name: str) -> Matter:
     matrix = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
     pose = origin_of(element, what)
     value = checked_mass(required_number(mass, "value", what), f"{what}: mass")
-    return Matter(value, np.zeros(3), matrix).seen_from(pose)
+    return MassProperties(value, np.zeros(3), matrix).seen_from(pose)
 
 
 def urdf_joint(element: Element) -> UrdfJoint:

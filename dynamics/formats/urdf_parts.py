@@ -1,4 +1,4 @@
-"""The bodies and frames of a URDF while its tree is walked, and the matter that comes together on each."""
+"""Bodies and frames under construction from a URDF: mass properties of merged links are added up here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from dynamics.errors import InertiaError, InertiaWarning, UrdfError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
-from dynamics.model.matter import NOTHING, Matter, Pose
+from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
 from dynamics.model.validation import inertia_matrix, nearest_inertia
 
 
@@ -22,52 +22,50 @@ class Place:
 
 @dataclass(eq=False)
 class Parts:
-    """Bodies without matter, the matter collected for each, frames, and inertias that no body can have."""
+    """Bodies still without mass, the mass collected for each, frames, and complaints about inertias."""
 
     repair_inertia: bool
     bodies: list[Body] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
-    matter: dict[str, Matter] = field(default_factory=dict)
+    masses: dict[str, MassProperties] = field(default_factory=dict)
     complaints: dict[str, list[str]] = field(default_factory=dict)
 
     def add_body(self, name: str, joint: Joint, parent: str | None) -> None:
-        """Add a body that has no matter yet."""
-        if name in self.matter:
+        """Add a body that has no mass yet."""
+        if name in self.masses:
             raise UrdfError(
                 f"two links are named {name!r}, one of them made for a joint of several axes; rename"
             )
         self.bodies.append(Body(name, joint, parent))
-        self.matter[name] = NOTHING
+        self.masses[name] = NO_MASS
 
-    def add_link(self, name: str, place: Place, matter: Matter) -> None:
-        """Put a link's matter on its body; a link that is not the body's own becomes a frame."""
+    def add_link(self, name: str, place: Place, found: MassProperties) -> None:
+        """Add a link's mass properties to its body; a link that is not the body's own becomes a frame."""
         if place.body != name:
             self.frames.append(Frame(name, place.body, place.pose.rotation, place.pose.position))
         if place.body is not None:  # what the ground carries never moves, so its inertia may be anything
-            checked = self.checked(name, place.body, matter)
-            self.matter[place.body] = self.matter[place.body].joined(checked.seen_from(place.pose))
+            checked = self.checked(name, place.body, found)
+            self.masses[place.body] = self.masses[place.body].joined(checked.seen_from(place.pose))
 
-    def checked(self, name: str, body: str, matter: Matter) -> Matter:
-        """The matter itself, or repaired; a complaint is kept when its inertia is not physical."""
+    def checked(self, name: str, body: str, found: MassProperties) -> MassProperties:
+        """`found`, repaired if allowed; a complaint is kept when its inertia is not physical."""
         try:
-            inertia_matrix(matter.inertia, f"link {name!r}: inertia")
+            inertia_matrix(found.inertia, f"link {name!r}: inertia")
         except InertiaError as error:
             if self.repair_inertia:
                 warnings.warn(f"{error}; the nearest physical one is taken", InertiaWarning, stacklevel=2)
-                return replace(matter, inertia=nearest_inertia(matter.inertia))
+                return replace(found, inertia=nearest_inertia(found.inertia))
             self.complaints.setdefault(body, []).append(str(error))
-        return matter
+        return found
 
     def finished(self) -> tuple[Body, ...]:
-        """The bodies with their matter; InertiaError names the links that make one unphysical."""
+        """The bodies with their mass properties; InertiaError names the links that make one unphysical."""
         return tuple(self.finished_body(body) for body in self.bodies)
 
     def finished_body(self, body: Body) -> Body:
-        matter, complaints = self.matter[body.name], self.complaints.get(body.name, [])
+        found, complaints = self.masses[body.name], self.complaints.get(body.name, [])
         try:
-            made = replace(
-                body, mass=matter.mass, centre_of_mass=matter.centre_of_mass, inertia=matter.inertia
-            )
+            made = replace(body, mass=found.mass, centre_of_mass=found.centre_of_mass, inertia=found.inertia)
         except InertiaError as error:
             listed = "; ".join(complaints) or str(error)
             raise InertiaError(f"{listed}; or pass repair_inertia=True") from error

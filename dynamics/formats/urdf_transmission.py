@@ -1,4 +1,4 @@
-"""Gear ratios and rotor inertias from the <transmission> elements of a URDF."""
+"""Reads gear ratios and rotor inertias from the <transmission> elements of a URDF."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dynamics.errors import UrdfError
 from dynamics.formats.urdf_elements import UrdfJoint, parsed, required
 from dynamics.model.joint import Rotor
-from dynamics.model.matter import Pose
+from dynamics.model.mass_properties import Pose
 
 
 @dataclass(frozen=True)

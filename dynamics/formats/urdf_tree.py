@@ -1,4 +1,4 @@
-"""From the links and joints of a URDF to bodies: fixed joints merged, planar and floating joints expanded."""
+"""Turns the links and joints of a URDF into bodies: merges fixed joints, expands planar and floating ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynamics.formats.urdf_parts import Parts, Place
 from dynamics.formats.urdf_transmission import Gear, rotor_of
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint, JointKind
-from dynamics.model.matter import IDENTITY, Matter
+from dynamics.model.mass_properties import IDENTITY, MassProperties
 from dynamics.model.validation import unit_vector
 
 Axes = tuple[tuple[str, JointKind, np.ndarray], ...]
@@ -33,7 +33,7 @@ FLOATING: Axes = (
 class Assembly:
     """The links, joints and gears of one URDF."""
 
-    links: dict[str, Matter]
+    links: dict[str, MassProperties]
     joints: dict[str, UrdfJoint]
     gears: dict[str, Gear]
     repair_inertia: bool

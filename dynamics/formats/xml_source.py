@@ -1,4 +1,4 @@
-"""XML from a file or a string, parsed by a library that refuses entity expansion."""
+"""Parses XML from a file or a string, with entity expansion refused."""
 
 from __future__ import annotations
 

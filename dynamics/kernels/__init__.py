@@ -1,1 +1,1 @@
-"""The alphabet of the compiled loops: SIMD lanes, spatial algebra, poses, packed models, batches of nodes."""
+"""What the compiled algorithms are written in: SIMD lanes, spatial algebra, joint motion, packed models."""

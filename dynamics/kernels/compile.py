@@ -1,4 +1,4 @@
-"""How kernels are compiled and where the compiled code is kept.
+"""Compiles kernels with numba and keeps their machine code on disk.
 
 `kernel` is numba.njit with the options every kernel of this package needs:
 contract-only fast math: a * b + c may become one rounding, while NaN and infinity keep their meaning
@@ -7,7 +7,7 @@ nogil: blocks of nodes may run in several threads;
 error_model="numpy": division by zero gives infinity, not a branch to an exception in an inner loop.
 
 The cache folder's name carries a digest of every source of `dynamics`: numba notices an edit of the file
-that holds a kernel, not an edit of the lane functions that were compiled into it.
+that holds a kernel, not an edit of the functions that were inlined into it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _CONFIG: Any = config
 _CONFIG_LOCK = threading.Lock()
 
 
-def lane(function: Callable) -> Any:
-    """Compile a pure function of lanes, to be inlined into kernels and never called from Python."""
+def inlined(function: Callable) -> Any:
+    """Compile a function that kernels call and that is inlined into them; never called from Python."""
     return numba.njit(function, forceinline=True, **_OPTIONS)
 
 

@@ -1,4 +1,4 @@
-"""Spatial inertia and the Christoffel body factor on lanes, world axes, about the world origin.
+"""Spatial inertia and the Christoffel body factor for kernels, in world axes about the world origin.
 
 An inertia is (m, h, J): mass, mass times centre, rotational inertia about the origin.
 A body factor is (Jdot, n, p), twelve numbers linear in a twist u: Jdot the rate of J when the body moves with
@@ -8,7 +8,7 @@ u, (n, p) = I u its momentum. As a 6 x 6 matrix it is B[I, u] = [[(Jdot - n^)/2,
 
 from __future__ import annotations
 
-from dynamics.kernels.compile import lane
+from dynamics.kernels.compile import inlined
 from dynamics.kernels.packed_model import INERTIA, MASS, MOMENT
 from dynamics.kernels.simd import load, same, store
 from dynamics.kernels.spatial_algebra import (
@@ -30,10 +30,10 @@ from dynamics.kernels.spatial_algebra import (
     symmetric_times,
 )
 
-AHEAD = 8  # blocks
+AHEAD = 8  # blocks of nodes cleared together
 
 
-@lane
+@inlined
 def rotated_inertia(frame, J):
     """R J R'."""
     x, y, z = frame
@@ -50,7 +50,7 @@ def rotated_inertia(frame, J):
     )
 
 
-@lane
+@inlined
 def body_inertia(array, numbers, body, frame, origin):
     """The inertia of one body at its pose."""
     m = numbers[body, MASS]
@@ -70,19 +70,19 @@ def body_inertia(array, numbers, body, frame, origin):
     return same(array, m), add_scaled(moment, m, origin), add_symmetric(J, steiner)
 
 
-@lane
+@inlined
 def add_symmetric(J, K):
     return J[0] + K[0], J[1] + K[1], J[2] + K[2], J[3] + K[3], J[4] + K[4], J[5] + K[5]
 
 
-@lane
+@inlined
 def inertia_times(inertia, u):
     """I u, the momentum of a twist."""
     m, h, J = inertia
     return add(symmetric_times(J, u[0]), cross(h, u[1])), sub(scale(m, u[1]), cross(h, u[0]))
 
 
-@lane
+@inlined
 def body_factor(inertia, u):
     """B[I, u]."""
     w, v = u
@@ -103,45 +103,45 @@ def body_factor(inertia, u):
     return rate, n, p
 
 
-@lane
+@inlined
 def factor_times(factor, u):
     """B u; only the angular part of u counts."""
     rate, n, p = factor
     return scale(0.5, sub(symmetric_times(rate, u[0]), cross(n, u[0]))), cross(u[0], p)
 
 
-@lane
+@inlined
 def factor_transposed_times(factor, x):
     """The angular part of B' x; the linear part is zero."""
     rate, n, p = factor
     return add(scale(0.5, add(symmetric_times(rate, x[0]), cross(n, x[0]))), cross(p, x[1]))
 
 
-@lane
+@inlined
 def load_inertia(array, slot):
     return load(array, slot), load3(array, slot + 1), load_symmetric(array, slot + 4)
 
 
-@lane
+@inlined
 def store_inertia(array, slot, inertia):
     store(array, slot, inertia[0])
     store3(array, slot + 1, inertia[1])
     store_symmetric(array, slot + 4, inertia[2])
 
 
-@lane
+@inlined
 def load_factor(array, slot):
     n, p = load6(array, slot + 6)
     return load_symmetric(array, slot), n, p
 
 
-@lane
+@inlined
 def store_factor(array, slot, factor):
     store_symmetric(array, slot, factor[0])
     store6(array, slot + 6, (factor[1], factor[2]))
 
 
-@lane
+@inlined
 def clear(array, first, count):
     """Set slots to zero."""
     zero = same(array, 0.0)
@@ -149,21 +149,21 @@ def clear(array, first, count):
         store(array, slot, zero)
 
 
-@lane
-def clear_entries(out, planes, blank, block):
-    """Set the entries of (planes, n, n, blocks, width) that `PackedModel.blank` lists to zero.
+@inlined
+def clear_entries(out, planes, entries_to_clear, block):
+    """Set the entries of (planes, n, n, blocks, width) that `PackedModel.entries_to_clear` lists to zero.
 
     For this block and those after it at once: a block's slots lie far apart, those of AHEAD blocks together.
     """
     n, blocks = out.shape[-3], out.shape[-2]
     if block % AHEAD == 0:
         for plane in range(planes):
-            for entry in blank:
+            for entry in entries_to_clear:
                 clear(out, (plane * n * n + entry) * blocks + block, min(AHEAD, blocks - block))
 
 
-@lane
+@inlined
 def increase_slots(array, to, source, count):
-    """array[to + i] += array[source + i]: how a body's sums join those of its parent."""
+    """array[to + i] += array[source + i], i < count: adds the sums of a body to those of its parent."""
     for i in range(count):
         store(array, to + i, load(array, to + i) + load(array, source + i))

@@ -11,13 +11,13 @@ Formulas hold for any two numbers. The branches only save time: a sine where not
 
 from __future__ import annotations
 
-from dynamics.kernels.compile import lane
+from dynamics.kernels.compile import inlined
 from dynamics.kernels.packed_model import OFFSET, POSITION, RATIO, ROTATION, SLIDE, TURN
 from dynamics.kernels.sincos import sincos
 from dynamics.kernels.spatial_algebra import add_scaled, constant3, cross, same3, scale
 
 
-@lane
+@inlined
 def local_pose(array, numbers, body, q):
     """Axes and origin of a body in the axes of its parent."""
     displacement = numbers[body, RATIO] * q + numbers[body, OFFSET]
@@ -32,7 +32,7 @@ def local_pose(array, numbers, body, q):
     return (add_scaled(scale(c, x), s, y), add_scaled(scale(c, y), -s, x), z), origin
 
 
-@lane
+@inlined
 def joint_axis(numbers, body, frame, origin):
     """S, the twist of a body per rate of its coordinate: world axes, about the world origin."""
     z = scale(numbers[body, RATIO], frame[2])
@@ -40,7 +40,7 @@ def joint_axis(numbers, body, frame, origin):
     return angular, add_scaled(cross(origin, angular), numbers[body, SLIDE], z)
 
 
-@lane
+@inlined
 def add_joint_motion(numbers, body, v, a, omega, alpha, linear):
     """Velocity and acceleration of a body from those of the parent at its origin, all in the body's axes.
 
@@ -58,7 +58,7 @@ def add_joint_motion(numbers, body, v, a, omega, alpha, linear):
     return (omega[0], omega[1], omega[2] + turn * rate), alpha, linear
 
 
-@lane
+@inlined
 def joint_force(numbers, body, moment, force):
     """S' (moment, force), the generalized force of a wrench in the body's axes about its origin."""
     along = numbers[body, TURN] * moment[2] + numbers[body, SLIDE] * force[2]

@@ -1,4 +1,4 @@
-"""The border between callers' arrays and kernels: checked and brought to one form here, trusted inside.
+"""Checks the arrays of callers and converts them to the layout that kernels read, and results back.
 
 Callers give (..., width) arrays of any real dtype with leading axes that broadcast; kernels get
 C-contiguous writable (nodes, width) float64 arrays. complex128 is let through for complex-step tests.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FLOAT = np.dtype(np.float64)
 CACHE_LINE = 64  # bytes
-LANES = 8  # repeated from vector.py, which would import numba
+LANES = 8  # repeated from simd.py, which would import numba
 
 
 class Batch(NamedTuple):
@@ -73,7 +73,7 @@ class Batch(NamedTuple):
         return first if len(self.shape) == 1 else first.reshape(self.shape + widths)
 
     def nodes_last(self, slots: np.ndarray) -> np.ndarray:
-        """(*widths, blocks, width) -> (*widths, nodes), without the lanes beyond the last node."""
+        """(*widths, blocks, width) -> (*widths, nodes), without the unused lanes after the last node."""
         return slots.reshape(*slots.shape[:-2], self.blocks * self.width)[..., : self.nodes]
 
     def unblock(self, slots: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ class Batch(NamedTuple):
 
 
 def nodes_first(nodes_last: np.ndarray) -> np.ndarray:
-    """(*widths, nodes) -> contiguous (nodes, *widths), which products of small matrices want."""
+    """(*widths, nodes) -> contiguous (nodes, *widths), which is faster for products of small matrices."""
     found = np.empty((nodes_last.shape[-1], *nodes_last.shape[:-1]), nodes_last.dtype)
     # A product walks memory as its first argument lies, a copy as its result does: twice as slow here.
     np.multiply(nodes_last, 1.0, out=found.transpose(*range(1, found.ndim), 0))
@@ -90,7 +90,7 @@ def nodes_first(nodes_last: np.ndarray) -> np.ndarray:
 
 
 def batch(packed: PackedModel, **arrays: Any) -> Batch:
-    """Coordinate arrays, each (..., n), by name; ShapeError names the array and the joints."""
+    """Arrays of coordinates, each (..., n), as a `Batch`; ShapeError names the array and the joints."""
     given = tuple(arrays.values())
     shape = getattr(given[0], "shape", ())
     if shape[-1:] == (packed.n,) and all(is_ready(array, shape) for array in given):
@@ -100,13 +100,13 @@ def batch(packed: PackedModel, **arrays: Any) -> Batch:
 
 
 def is_ready(array: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a kernel can have this array as it is: the common case, decided quickly."""
+    """Whether a kernel can read this array without conversion: the common case, decided quickly."""
     plain = type(array) is np.ndarray and array.dtype == FLOAT
     return plain and array.shape == shape and array.flags.carray
 
 
 def batch_with(packed: PackedModel, extra: dict[str, tuple[Any, tuple[int, ...]]], **arrays: Any) -> Batch:
-    """Coordinate arrays and, after them, `extra`: name -> (array, trailing shape)."""
+    """Arrays of coordinates and, after them, `extra`: name -> (array, trailing shape), as a `Batch`."""
     leading = getattr(next(iter(arrays.values())), "shape", ())[:-1]
     if all(is_ready(array, (*leading, packed.n)) for array in arrays.values()) and all(
         is_ready(array, (*leading, *tail)) for array, tail in extra.values()

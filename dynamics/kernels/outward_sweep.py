@@ -1,12 +1,12 @@
-"""The outward sweep that every composite recursion starts with: pose, axis, velocity, acceleration, sums.
+"""The outward pass from the ground to the leaves: pose, joint axis, velocity and acceleration of each body.
 
-World axes, everything about the world origin: composite quantities of a subtree are then plain sums, and
-what the ground carries is the sum at body 0.
+Everything is in world axes about the world origin, so that quantities of a subtree (inertia, force) are
+plain sums over its bodies, and those of the whole robot are the sums at body 0, the ground.
 """
 
 from __future__ import annotations
 
-from dynamics.kernels.compile import lane
+from dynamics.kernels.compile import inlined
 from dynamics.kernels.inertia import (
     body_factor,
     body_inertia,
@@ -44,21 +44,21 @@ INERTIA, FACTOR, FORCE = 42, 52, 64  # I, B[I, V], f = I A + V x* I V
 SWEPT = 70
 
 
-@lane
+@inlined
 def clear_pose(work, slots):
     """Body 0: at rest at the origin, with empty sums."""
     clear(work, 0, slots)
     store_frame(work, FRAME, ground_frame(work))
 
 
-@lane
+@inlined
 def clear_ground(work, numbers, slots):
-    """Body 0 as `clear_pose` has it, accelerating against gravity."""
+    """Body 0 as in `clear_pose`, with the acceleration -gravity."""
     clear_pose(work, slots)
     store3(work, ACCELERATION + 3, same3(work, constant3(numbers, 0, POSITION)))
 
 
-@lane
+@inlined
 def place(work, tree, numbers, body, at, parent, q):
     """Pose and axis of a body; the pose is returned."""
     frame, origin = load_frame(work, parent + FRAME), load3(work, parent + ORIGIN)
@@ -70,7 +70,7 @@ def place(work, tree, numbers, body, at, parent, q):
     return frame, origin
 
 
-@lane
+@inlined
 def move(work, at, parent, rate):
     """Velocity of a body and the rate of its axis, from the velocity of the parent."""
     S, V = load6(work, at + AXIS), load6(work, parent + VELOCITY)
@@ -81,7 +81,7 @@ def move(work, at, parent, rate):
     return moved
 
 
-@lane
+@inlined
 def accelerate(work, at, parent, rate, acceleration):
     """Acceleration of a body and the second rate of its axis, after `move`."""
     S, Sd, V = load6(work, at + AXIS), load6(work, at + AXIS_RATE), load6(work, parent + VELOCITY)
@@ -92,7 +92,7 @@ def accelerate(work, at, parent, rate, acceleration):
     return A
 
 
-@lane
+@inlined
 def sweep_body(work, slots, tree, numbers, body, q, v, a):
     """Everything up to SWEPT for one body with `slots` slots."""
     at, parent = body * slots, tree[body, PARENT] * slots

@@ -1,8 +1,9 @@
-"""A model as the two flat arrays that kernels read.
+"""A robot model as the two flat arrays that kernels read.
 
 Body 0 is the ground; the links follow, and every exact rotor right after the link whose coordinate it
-shares: a rotor is a leaf on the parent of that link, with gear_ratio as ratio. So kernels see one kind of
-body, and `len(tree) - 1 >= links`.
+shares: a rotor is a leaf on the parent of that link, with gear_ratio as ratio. So kernels know one kind of
+body, and `len(tree) - 1 >= links`. `model/mass_check.py` states the same rotors a second time in NumPy, on
+purpose: it is the oracle of these arrays.
 
 Inside kernels the axes of a body are turned so that its joint axis is z; `BASIS` turns back to link axes.
 """
@@ -34,11 +35,11 @@ COLUMNS = 36
 
 @dataclass(frozen=True, eq=False)
 class PackedModel:
-    """The arrays of one model, and what the border needs to know about it.
+    """The arrays of one model, and which coordinates and bodies belong together.
 
     tree : (bodies + 1, 5) int, numbers : (bodies + 1, 36)
     body_of_link : (links,) row of every link
-    names : of the coordinates, for messages
+    names : (n,) of the coordinates, for messages
     siblings_only : whether bodies that share a coordinate also share their parent, as rotors do
     ancestry : (n, n) bool, [i, j] whether a body of coordinate i carries or is a body of coordinate j
     """
@@ -59,21 +60,21 @@ class PackedModel:
         return len(self.body_of_link)
 
     @cached_property
-    def relatives(self) -> np.ndarray:
+    def same_branch(self) -> np.ndarray:
         """(n, n) bool, whether two coordinates lie on one branch: where M can be nonzero."""
         related = self.ancestry | self.ancestry.T
         related.flags.writeable = False
         return related
 
     @cached_property
-    def shares(self) -> bool:
+    def shares_coordinates(self) -> bool:
         """Whether several bodies have one coordinate, so that kernels add to entries of matrices."""
         return len(self.tree) - 1 > self.n
 
     @cached_property
-    def blank(self) -> np.ndarray:
-        """Entries i n + j of an (n, n) matrix that kernels clear: those nothing is put into, or all."""
-        return np.arange(self.n**2) if self.shares else np.flatnonzero(~self.relatives)
+    def entries_to_clear(self) -> np.ndarray:
+        """Entries i n + j of an (n, n) matrix that kernels set to zero first: all, or those never written."""
+        return np.arange(self.n**2) if self.shares_coordinates else np.flatnonzero(~self.same_branch)
 
     def path(self, link: int) -> np.ndarray:
         """(n,) bool, the coordinates that move a link."""
@@ -93,8 +94,8 @@ class PackedModel:
         return felt
 
 
-class _Rows:
-    """The rows while they are collected."""
+class _RowBuilder:
+    """Collects the rows of the arrays, body by body."""
 
     def __init__(self) -> None:
         self.tree: list[tuple[int, int, int]] = [(-1, -1, -1)]
@@ -131,8 +132,8 @@ class _Rows:
 
 
 def pack(model: RigidBodyModel) -> PackedModel:
-    """The packed form of a model; `model.packed` keeps it."""
-    rows = _Rows()
+    """The arrays of a model; `model.packed` computes them once."""
+    rows = _RowBuilder()
     rows.numbers[0][POSITION : POSITION + 3] = -model.gravity
     rows.numbers[0][BASIS:COLUMNS] = np.eye(3).ravel()
     body_of_link: list[int] = []
@@ -143,14 +144,14 @@ def pack(model: RigidBodyModel) -> PackedModel:
         rows.add_mass(row, body.mass, body.centre_of_mass, body.inertia)
         body_of_link.append(row)
         add_rotor(rows, model.rotors, parent, coordinate, row, joint)
-    tree = with_chains(np.array(rows.tree, dtype=np.int64))
+    tree = with_shared_coordinates(np.array(rows.tree, dtype=np.int64))
     ancestry, siblings_only = relations(tree, model.n)
     return PackedModel(
         tree, np.array(rows.numbers), np.array(body_of_link), model.joint_names, siblings_only, ancestry
     )
 
 
-def add_rotor(rows: _Rows, mode: str, parent: int, coordinate: int, driven: int, joint: Joint) -> None:
+def add_rotor(rows: _RowBuilder, mode: str, parent: int, coordinate: int, driven: int, joint: Joint) -> None:
     """Add the joint's rotor as a body on the parent, or as an armature and a point mass there."""
     rotor = joint.rotor
     if rotor is None or rotor.is_massless or mode == "none":
@@ -176,7 +177,7 @@ def axes_with_z(axis: np.ndarray) -> np.ndarray:
     return np.array([[1.0 - s * x * x, -s * x * y, x], [-s * x * y, 1.0 - s * y * y, y], [-x, -y, z]])
 
 
-def with_chains(rows: np.ndarray) -> np.ndarray:
+def with_shared_coordinates(rows: np.ndarray) -> np.ndarray:
     """Add the columns FIRST and NEXT."""
     tree = np.zeros((len(rows), 5), dtype=np.int64)
     tree[:, :FIRST] = rows

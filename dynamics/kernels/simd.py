@@ -1,4 +1,4 @@
-"""LANES float64 numbers as one value that numba can add and multiply: one lane per node.
+"""A numba type for a SIMD vector of LANES float64 numbers, one lane for each node.
 
 Kernels are written once, as if for one node. On float64 arrays `load` gives a Lanes value, LLVM's
 <LANES x double>, and every operation is a SIMD instruction whatever the loop around it looks like; on

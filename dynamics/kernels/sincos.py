@@ -23,7 +23,7 @@ QUARTER_1, QUARTER_2, QUARTER_3 = (
 
 
 def sincos(angle):
-    """(sin, cos) of an element; kernels compile `_lanes` in its place for lanes."""
+    """(sin, cos) of a complex number; on SIMD lanes kernels compile `_lanes` instead."""
     return cmath.sin(angle), cmath.cos(angle)
 
 

@@ -1,4 +1,4 @@
-"""Bodies: a link with the joint that carries it, and the frames fixed to links."""
+"""The links of a robot with the joints that carry them, and frames fixed to links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dynamics.model.validation import (
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A link and the joint through which its parent carries it. The link frame is the joint frame.
+    """A rigid link and the joint that connects it to its parent. The link frame is the joint's moving frame.
 
     name : unique in the model
     joint : connects the link to its parent
@@ -30,7 +30,7 @@ class Body:
     centre_of_mass : (3,) m, in the link frame
     inertia : (3, 3) kg m^2, about the centre of mass, in link axes
 
-    Raises InertiaError or ShapeError, naming the body.
+    Raises InertiaError or ShapeError, naming the body; ModelError for a joint or parent of another type.
     """
 
     name: str
@@ -64,6 +64,8 @@ class Frame:
     body : name of the body that carries it, None = ground
     rotation : (3, 3) its axes in link axes
     position : (3,) m, its origin in the link frame
+
+    Raises ModelError, JointError (rotation) or ShapeError, naming the frame.
     """
 
     name: str

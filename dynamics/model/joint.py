@@ -1,4 +1,4 @@
-"""Joints: what moves, how far, and the rotor that drives it."""
+"""Joints with one coordinate: type, axis, limits, friction, gear and rotor."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class JointLimits:
 
 @dataclass(frozen=True, eq=False)
 class Rotor:
-    """The fast part of a motor: a body on the joint's *parent* link, turning gear_ratio times the joint.
+    """Rotor of a geared motor: a body on the joint's *parent* link that turns gear_ratio times as fast.
 
     rotor angle = gear_ratio * (displacement of the joint), about `axis` through `position`.
 
@@ -128,9 +128,9 @@ def checked_rotor(rotor: Rotor, owner: str) -> Rotor:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A revolute or prismatic joint.
+    """A joint with one coordinate, which turns its link about an axis or slides it along the axis.
 
-    link pose = parent pose * (rotation, position) * motion(axis, ratio * q + offset)
+    link pose = parent pose * (rotation, position) * motion(axis, d), displacement d = ratio * q + offset
 
     name : unique in the model
     kind : "revolute" or "prismatic", a key of JOINT_TYPES
@@ -144,7 +144,8 @@ class Joint:
     friction : Coulomb friction, N m or N
     rotor : None, or the rotor that drives the joint, carried by the parent
 
-    Raises JointError, InertiaError or ShapeError, each naming the joint.
+    Raises JointError, InertiaError or ShapeError, each naming the joint. Warns (DegreesWarning) of limits of
+    a turning joint that look like degrees.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A model as JSON text and back. Floats are written with the digits that give the same bits back."""
+"""Robot models as JSON text and back; every float comes back bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matter of rigid bodies and the poses from which it is seen: what merging links needs."""
+"""Mass, centre of mass and inertia of links, and poses, for merging links that are joined rigidly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A frame in another one: x_other = rotation x + position."""
+    """The pose of a frame in another one: x_other = rotation x + position, (3, 3) and (3,) m."""
 
     rotation: np.ndarray
     position: np.ndarray
@@ -23,28 +23,28 @@ IDENTITY = Pose(np.eye(3), np.zeros(3))
 
 
 @dataclass(frozen=True, eq=False)
-class Matter:
-    """Mass, centre of mass, and inertia about it, in the axes of one frame."""
+class MassProperties:
+    """Mass kg, centre of mass (3,) m, and inertia about it (3, 3) kg m^2, in the axes of one frame."""
 
     mass: float
     centre_of_mass: np.ndarray
     inertia: np.ndarray
 
-    def seen_from(self, pose: Pose) -> Matter:
-        """The same matter in the frame in which this one has the pose `pose`."""
+    def seen_from(self, pose: Pose) -> MassProperties:
+        """The same body's properties in the frame in which this frame has the pose `pose`."""
         centre = pose.position + pose.rotation @ self.centre_of_mass
-        return Matter(self.mass, centre, pose.rotation @ self.inertia @ pose.rotation.T)
+        return MassProperties(self.mass, centre, pose.rotation @ self.inertia @ pose.rotation.T)
 
-    def joined(self, other: Matter) -> Matter:
+    def joined(self, other: MassProperties) -> MassProperties:
         """Both as one rigid body (parallel axes theorem about the common centre)."""
         mass = self.mass + other.mass
         if mass == 0.0:
-            return Matter(0.0, self.centre_of_mass, self.inertia + other.inertia)
+            return MassProperties(0.0, self.centre_of_mass, self.inertia + other.inertia)
         apart = other.centre_of_mass - self.centre_of_mass
         centre = self.centre_of_mass + (other.mass / mass) * apart
         reduced = self.mass * other.mass / mass
         steiner = reduced * (apart @ apart * np.eye(3) - np.outer(apart, apart))
-        return Matter(mass, centre, self.inertia + other.inertia + steiner)
+        return MassProperties(mass, centre, self.inertia + other.inertia + steiner)
 
 
-NOTHING = Matter(0.0, np.zeros(3), np.zeros((3, 3)))
+NO_MASS = MassProperties(0.0, np.zeros(3), np.zeros((3, 3)))

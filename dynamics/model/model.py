@@ -1,4 +1,4 @@
-"""The robot: a tree of bodies with gravity, checked once, never changed by an algorithm."""
+"""`RigidBodyModel`, the robot: a kinematic tree of bodies with gravity, checked once and never changed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LimitArrays:
 
 @dataclass(frozen=True, eq=False)
 class RigidBodyModel:
-    """A tree of bodies on revolute and prismatic joints, in a uniform gravity field.
+    """A robot: a kinematic tree of rigid bodies on one-coordinate joints, in a uniform gravity field.
 
     bodies : parents before children
     gravity : (3,) m/s^2, the field in world axes
@@ -198,11 +198,11 @@ class RigidBodyModel:
         """The model saved by `to_json`; JsonError when the text is none, ModelError when it cannot exist."""
         return model_from_json(text, cls)
 
-    # --- what others compute --------------------------------------------------------------------------
+    # --- computed in other folders --------------------------------------------------------------------------
 
     @cached_property
     def packed(self) -> Any:
-        """The few flat arrays that kernels read, made once per model."""
+        """The flat arrays that compiled algorithms read (`PackedModel`), made once per model."""
         from dynamics.kernels.packed_model import pack
 
         return pack(self)
@@ -215,13 +215,16 @@ class RigidBodyModel:
         return QUANTITIES
 
     def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
-        """The block with these outputs and exact derivatives that trajectory optimization evaluates."""
+        """A block that evaluates these outputs with exact derivatives, for trajectory optimization.
+
+        outputs : names in `quantities`; loads : names of links with an external wrench as input "load:NAME"
+        """
         from dynamics.blocks.model_block import block
 
         return block(self, tuple(outputs), tuple(loads))
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """a = M(q)^-1 (tau - bias(q, v)), (..., n): `aba` without external wrenches."""
+        """Accelerations a = M(q)^-1 (tau - C(q, v) v - g(q)), (..., n): `aba` without external wrenches."""
         from dynamics.algorithms.aba import aba
 
         return aba(self, q, v, tau)

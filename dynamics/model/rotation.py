@@ -1,4 +1,4 @@
-"""Rotation matrices about axes, for building models; kernels have their own."""
+"""Rotation matrices in NumPy, for building models; compiled code has its own in `kernels/`."""
 
 from __future__ import annotations
 

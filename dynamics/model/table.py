@@ -1,4 +1,4 @@
-"""A model as a table that people read."""
+"""Prints a robot model as a table: one line per link with joint, mass, limits and gear."""
 
 from __future__ import annotations
 

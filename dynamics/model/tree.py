@@ -1,4 +1,4 @@
-"""What makes a list of bodies a tree, and which coordinate moves which link."""
+"""Kinematic tree: checks that bodies form one, and finds the parent and the coordinate of every link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of what a user passes into finite, read-only float64 arrays, and what makes them physical."""
+"""Checks of numbers, names, rotations, masses and inertias that users pass to a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dynamics.errors import InertiaError, JointError, ModelError, ShapeError
 
 # Relative slack for numbers that went through a decimal file: six digits survive in a typical URDF.
 ROUNDING = 1e-5
-# kg m^2 that no robot feels: a microgram at a millimetre. Programs that write URDF leave such noise.
+# kg m^2, far below any robot's: a microgram at a millimetre. Programs that write URDF leave such noise.
 NEGLIGIBLE = 1e-15
 
 

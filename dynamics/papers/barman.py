@@ -1,4 +1,4 @@
-"""Barman: recursive Newton-Euler in moving coordinates with 3 x 3 rotations, for trees, misprints mended.
+"""Barman: recursive Newton-Euler in moving coordinates with 3 x 3 rotations, for trees, misprints corrected.
 
 Every vector of link j is in the axes of link j. P_j, the proximal point, is the origin of joint j on the
 parent; a prismatic link slides away from it. In a model made by `from_dh` this is the thesis literally: link

@@ -1,11 +1,11 @@
-"""Barman's analytic sensitivities of every internal force and moment to q, v, a and the loads, mended.
+"""Barman's analytic sensitivities of every internal force and moment to q, v, a and the loads.
 
 A sensitivity of a vector of link j is (..., 3, N), a column for each joint variable i. For i before j the
-thesis has one formula for q, v and a; what it prints as the case i = j is added to column j. Mended, in the
-order of the thesis: (3.13), (3.18) second case, (3.40), (3.51) third line, (3.52) first line, the lost dots
-of (3.56), (3.58) and (3.61), (3.76) first case, the signs of (3.78), (3.86) and (3.90), "is zero" for "adds
-nothing" in (3.79), (3.87) and (3.91), the two terms that (3.83) lacks for a prismatic joint's own column, and
-(3.85) j = k.
+thesis has one formula for q, v and a; what it prints as the case i = j is added to column j. Misprints
+corrected, in the order of the thesis: (3.13), (3.18) second case, (3.40), (3.51) third line, (3.52) first
+line, the lost dots of (3.56), (3.58) and (3.61), (3.76) first case, the signs of (3.78), (3.86) and (3.90),
+"is zero" for "adds nothing" in (3.79), (3.87) and (3.91), the two terms that (3.83) lacks for a prismatic
+joint's own column, and (3.85) j = k.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""M and C as sums over bodies of products of their Jacobians (remark 4): O(N^3), and the plainest check
+"""M and C as sums over bodies of products of their Jacobians (remark 4): O(N^3), and the simplest check
 there is.
 """
 

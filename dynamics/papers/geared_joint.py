@@ -1,4 +1,4 @@
-"""A joint with its rotor, as chapter 4 of Echeandia's thesis sees it: link and rotor both hang on the
+"""A joint with its rotor, as in chapter 4 of Echeandia's thesis: link and rotor both hang on the
 parent.
 """
 

@@ -1,4 +1,4 @@
-"""What joints can do: the child's pose and the axes Phi along which it moves, for any number of DOF.
+"""Joint models of the papers: pose of the child and motion axes Phi, for any number of DOF.
 
 A motion is placed at `rotation` (3, 3) and `position` (3,) of its zero position in the parent's frame. It
 gives pose(q)        -> rotation (3, 3), position (3,) of the child in the parent's frame
@@ -17,7 +17,7 @@ from dynamics.papers.spatial import hat
 
 
 class JointMotion(Protocol):
-    """What the algorithms ask of a joint."""
+    """The methods of a joint that the algorithms of the papers call."""
 
     @property
     def dof(self) -> int: ...

@@ -1,8 +1,8 @@
-"""The tree that the papers' algorithms walk: links with an inertia on joints of any number of DOF.
+"""Kinematic trees for the papers' algorithms: links with an inertia on joints of any number of DOF.
 
-Made from a RigidBodyModel, it is the model's *spanning tree*: every rotor and every mimic joint moves on its
-own there, and s = G q + offset with a constant G ties them together again. Then M, C and the symbols of the
-model are G' (.) G of those of the tree, exactly, because G does not depend on q.
+Made from a RigidBodyModel, it is the model's *spanning tree*: every rotor and every mimic joint has a joint
+variable of its own there, and s = G q + offset with a constant G couples them. Then M, C and the symbols of
+the model are G' (.) G of those of the tree, exactly, because G does not depend on q.
 """
 
 from __future__ import annotations

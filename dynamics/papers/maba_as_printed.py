@@ -1,5 +1,5 @@
 """Algorithm 6 of Echeandia's thesis as printed, for the record: five misprints, each of which can be
-mended.
+corrected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Additions and multiplications counted by numbers that do the counting themselves."""
+"""Counts the additions and multiplications of an algorithm by running it on numbers that count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Savin's lecture: the Lagrangian route in CasADi, an oracle that shares no recursion with any other file.
+"""Savin's lecture: the Lagrangian equations of a robot in CasADi, an oracle that uses none of the recursions.
 
 Only the numbers of the model are taken over: poses, Jacobians and energies are built here, symbolically.
 """

@@ -1,4 +1,4 @@
-"""A serial chain laid out in world axes: the input of Safeea's recursion."""
+"""The frames of a serial chain in world axes: the input of Safeea's recursion."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What follows from a state: frames, momenta, energies, springs and friction."""
+"""Quantities of a state (q, v): frame poses and velocities, momentum, energies, springs, friction."""

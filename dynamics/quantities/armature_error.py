@@ -1,7 +1,8 @@
-"""How far the usual approximation of rotors is off along a motion.
+"""Torque error of modelling rotors as armature inertia instead of as bodies, along a motion.
 
-Adding gear_ratio^2 * axial inertia to the diagonal of M leaves out that a rotor turns with its parent: the
-cross terms between joints and the gyroscopic torques of fast rotors (Echeandia 2020, chapter 4).
+The usual approximation of adding gear_ratio^2 * axial inertia to the diagonal of M leaves out that a rotor
+turns with its parent: the cross terms between joints and the gyroscopic torques of fast rotors (Echeandia
+2020, chapter 4).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class ArmatureError:
 
 
 def armature_error(model: RigidBodyModel, trajectory: Any) -> ArmatureError:
-    """max_t |tau_armature(t) - tau_exact(t)| of every joint along a motion.
+    """Largest torque error of rotors as armature, max_t |tau_armature(t) - tau_exact(t)|, of every joint.
 
     model : its rotors are taken exactly and as armature, whatever `model.rotors` says
     trajectory : (q, v, a), arrays (samples, n), or anything with q(t), v(t), a(t) and a duration in seconds

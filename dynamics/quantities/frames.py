@@ -1,7 +1,7 @@
-"""Poses and velocities of frames fixed to links, with first and contracted second derivatives.
+"""Kernels for poses and velocities of frames fixed to links, with first and contracted second derivatives.
 
-A frame at p on body b feels only the joints on its path. With J_k = S_k's velocity at p, w_k its angular
-part, omega_k the angular velocity of body k and P_k the velocity at p of b relative to k:
+A frame at p on body b depends only on the joints between b and the ground. With J_k = S_k's velocity at p,
+w_k its angular part, omega_k the angular velocity of body k and P_k the velocity at p of b relative to k:
     dp/dq_k = J_k,  dx/dq_k = w_k x x,  d omega/dq_k = w_k x (omega_b - omega_k),
     dp'/dq_k = omega_k x J_k + w_k x P_k,
 and every further derivative by a joint j before k turns what lies behind j: d2 p/dq_j dq_k = w_j x J_k.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.outward_sweep import AXIS, FRAME, MOVED, ORIGIN, VELOCITY, clear_pose, move, place
 from dynamics.kernels.packed_model import BASIS, COORDINATE, PARENT
 from dynamics.kernels.pose import rotated_frame
@@ -49,13 +49,13 @@ COLUMN_OF = {"position": POSITION_ROW, "orientation": ORIENTATION_ROW, "velocity
 WIDTH_OF = {"position": 3, "orientation": 9, "velocity": 6}
 
 
-@lane
+@inlined
 def velocity_at(twist, point):
     """The velocity at a point of a body that moves with a twist."""
     return add(twist[1], cross(twist[0], point))
 
 
-@lane
+@inlined
 def frame_pose(work, local, index, body):
     """World axes and origin of a requested frame."""
     frame, origin = load_frame(work, body * MOVED + FRAME), load3(work, body * MOVED + ORIGIN)
@@ -65,7 +65,7 @@ def frame_pose(work, local, index, body):
     )
 
 
-@lane
+@inlined
 def move_all(work, tree, numbers, q, v, node):
     """Poses, axes and velocities of all bodies."""
     clear_pose(work, MOVED)
@@ -75,7 +75,7 @@ def move_all(work, tree, numbers, q, v, node):
         move(work, at, parent, gather(v, node, i))
 
 
-@lane
+@inlined
 def scatter_frame(values, node, request, frame, p, V):
     """The values of one request; the orientation row by row."""
     if request[POSITION_ROW] >= 0:
@@ -91,7 +91,7 @@ def scatter_frame(values, node, request, frame, p, V):
         scatter3(values, node, request[VELOCITY_ROW] + 3, velocity_at(V, p))
 
 
-@lane
+@inlined
 def add_entries(out, row, which, column, block, a):
     """Add three derivatives to one column of three rows of (rows, 2, n, blocks, width)."""
     n, blocks = out.shape[2], out.shape[3]
@@ -101,7 +101,7 @@ def add_entries(out, row, which, column, block, a):
     increase(out, at + 2 * step, a[2])
 
 
-@lane
+@inlined
 def add_frame_column(out, request, c, block, frame, p, V, S, V_k):
     """Derivatives of one request by the coordinate of one body on its path."""
     w, J = S[0], velocity_at(S, p)
@@ -141,7 +141,7 @@ def _frames(tree, numbers, q, v, requests, local, values, out):
                 k = tree[k, PARENT]
 
 
-@lane
+@inlined
 def request_adjoints(work, adjoints, node, request, frame):
     """Adjoints of p, of omega, of p', and of the three axes of one request; zero where not wanted."""
     of_p, of_omega, of_rate = zero3(work), zero3(work), zero3(work)
@@ -159,7 +159,7 @@ def request_adjoints(work, adjoints, node, request, frame):
     return of_p, of_omega, of_rate, (x, y, z)
 
 
-@lane
+@inlined
 def turned_moment(w, frame, adjoint):
     """Sum over axes of (w x axis) x adjoint, so that w_j . it is the second derivative of the axes."""
     total = cross(cross(w, frame[0]), adjoint[0])
@@ -167,7 +167,7 @@ def turned_moment(w, frame, adjoint):
     return add(total, cross(cross(w, frame[2]), adjoint[2]))
 
 
-@lane
+@inlined
 def add_frame_curvature(work, tree, k, frame, p, V, adjoint, out, block):
     """All pairs of body k on the path with itself and the bodies before it."""
     of_p, of_omega, of_rate, of_axes = adjoint

@@ -1,8 +1,7 @@
-"""Friction and springs as generalized forces: what acts on the coordinates besides motors and gravity.
+"""Joint friction and springs as generalized forces with exact derivatives.
 
 All are right-hand sides: tau + force = M a + C v + g, so the motors supply `rnea(...) - force`, and a
-conservative force is -dU/dq (in Savin's (22) with this sign, not that of his (24)). Each comes with its
-exact derivatives.
+conservative force is -dU/dq (the sign of Savin's (22), not that of his (24)).
 """
 
 from __future__ import annotations
@@ -21,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GeneralizedForce:
-    """force (..., n) N m or N, dq[..., i, j] = d force_i / d q_j and dv, each (..., n, n)."""
+    """A generalized force and its derivatives.
+
+    force : (..., n) N m or N; dq, dv : (..., n, n), dq[..., i, j] = d force_i / d q_j
+    """
 
     force: np.ndarray
     dq: np.ndarray
@@ -29,7 +31,7 @@ class GeneralizedForce:
 
 
 def friction(model: RigidBodyModel, v: Any, smoothing: float = 0.01) -> GeneralizedForce:
-    """Viscous and smoothed Coulomb friction of all joints, mimic joints included.
+    """Viscous and smoothed Coulomb friction of all joints, mimic joints included, with derivatives.
 
     force_i = - sum over joints of coordinate i: ratio (damping w + friction tanh(w / smoothing)),
     w = ratio v_i the rate of the joint
@@ -57,10 +59,10 @@ def friction(model: RigidBodyModel, v: Any, smoothing: float = 0.01) -> Generali
 
 
 def joint_springs(model: RigidBodyModel, q: Any, stiffness: Any, rest: Any = 0.0) -> GeneralizedForce:
-    """force = -stiffness (q - rest), that of U = sum stiffness (q - rest)^2 / 2.
+    """Springs at the joints: force = -stiffness (q - rest), from U = sum stiffness (q - rest)^2 / 2.
 
     q : (..., n); stiffness : number or (n,) N m/rad or N/m; rest : number or (n,) rad or m
-    Raises ShapeError.
+    Raises ShapeError when q, stiffness or rest does not fit the model.
     """
     nodes = batch(model.packed, q=q)
     k, q_rest = coordinate_numbers(model, "stiffness", stiffness), coordinate_numbers(model, "rest", rest)
@@ -82,7 +84,7 @@ def point_spring(
 
     q : (..., n); start, end : links or frames; stiffness : N/m; length : m, unstretched; with length > 0
     the ends must not meet, where the force has no direction and NaN results.
-    Raises ShapeError, UnknownNameError.
+    Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
     block = model.block((f"position:{start}", f"position:{end}"))
     nodes = batch(model.packed, q=q)
@@ -118,7 +120,7 @@ def spring_tension(d: np.ndarray, stiffness: float, length: float) -> tuple[np.n
 
 
 def coordinate_numbers(model: RigidBodyModel, name: str, value: Any) -> np.ndarray:
-    """`value` as (n,) numbers."""
+    """`value`, one number or (n,), as (n,); ShapeError otherwise."""
     array = np.asarray(value, dtype=np.float64)
     if array.shape not in ((), (model.n,)):
         raise ShapeError(f"{name} has shape {array.shape}; give one number or (n,) = ({model.n},) of them")

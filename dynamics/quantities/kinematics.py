@@ -1,4 +1,4 @@
-"""Where the links are, how they move, and what momentum and energy they have."""
+"""Forward kinematics, frame Jacobians, centre of mass, momentum and energies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """rotation (..., m, 3, 3), its columns the axes of the frames in world axes; position (..., m, 3) m."""
+    """Poses of m frames, x_world = rotation x_frame + position.
+
+    rotation : (..., m, 3, 3), its columns the axes of the frames in world axes; position : (..., m, 3) m
+    """
 
     rotation: np.ndarray
     position: np.ndarray
@@ -27,7 +30,7 @@ def forward_kinematics(model: RigidBodyModel, q: Any, frames: Any = None) -> Pos
     """Poses of frames in the world: x_world = rotation x_frame + position.
 
     q : (..., n) rad or m; frames : None = the link frames in order, or names of links and frames
-    Raises ShapeError, UnknownNameError.
+    Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
     names = model.link_names if frames is None else ((frames,) if isinstance(frames, str) else frames)
     wanted = [(model.frame(name), quantity) for name in names for quantity in ("orientation", "position")]
@@ -38,9 +41,10 @@ def forward_kinematics(model: RigidBodyModel, q: Any, frames: Any = None) -> Pos
 
 
 def frame_jacobian(model: RigidBodyModel, q: Any, frame: str) -> np.ndarray:
-    """J(q), (..., 6, n), with [angular velocity; velocity of the frame's origin] = J v, world axes.
+    """Geometric Jacobian J(q), (..., 6, n): [angular velocity; velocity of the frame's origin] = J v.
 
-    Raises ShapeError, UnknownNameError.
+    World axes, rad/s and m/s per rate of the coordinate. q : (..., n); frame : a link or a frame
+    Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
     nodes = at_rest(model, q)
     _, derivatives = frame_values(
@@ -50,14 +54,20 @@ def frame_jacobian(model: RigidBodyModel, q: Any, frame: str) -> np.ndarray:
 
 
 def frame_velocity(model: RigidBodyModel, q: Any, v: Any, frame: str) -> np.ndarray:
-    """[angular velocity; velocity of the frame's origin], (..., 6), world axes, rad/s and m/s."""
+    """[angular velocity; velocity of the frame's origin] = J(q) v, (..., 6) rad/s and m/s, world axes.
+
+    q, v : (..., n); frame : a link or a frame. Errors as in `frame_jacobian`.
+    """
     nodes = batch(model.packed, q=q, v=v)
     values, _ = frame_values(model, nodes, frame_requests(model, [(model.frame(frame), "velocity")]))
     return nodes.unfold(values, 6)
 
 
 def centre_of_mass(model: RigidBodyModel, q: Any) -> np.ndarray:
-    """Centre of mass of all bodies, rotors as the model treats them, (..., 3) m, world axes."""
+    """Centre of mass of the robot, sum m_b c_b / sum m_b, (..., 3) m, world axes.
+
+    q : (..., n) rad or m. Rotors as `model.rotors` says. Raises ShapeError when q does not fit the model.
+    """
     nodes = at_rest(model, q)
     return nodes.unfold(mass_values(model, nodes)[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
 
@@ -65,26 +75,29 @@ def centre_of_mass(model: RigidBodyModel, q: Any) -> np.ndarray:
 def momentum(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
     """[angular momentum; linear momentum] about the world origin, (..., 6) N m s and N s, world axes.
 
-    Its rate is base wrench + weight + external wrenches.
+    Its rate is base wrench + weight + external wrenches. q, v : (..., n). Raises ShapeError.
     """
     nodes = batch(model.packed, q=q, v=v)
     return nodes.unfold(mass_values(model, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
 
 
 def kinetic_energy(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
-    """v' M(q) v / 2, (...) J."""
+    """Kinetic energy v' M(q) v / 2, (...) J. q, v : (..., n). Raises ShapeError."""
     nodes = batch(model.packed, q=q, v=v)
     return nodes.unfold(mass_values(model, nodes)[0][:, KINETIC_ROW])
 
 
 def potential_energy(model: RigidBodyModel, q: Any) -> np.ndarray:
-    """- total mass * gravity . centre of mass, (...) J, zero with everything at the world origin."""
+    """Potential energy of gravity, -total mass * gravity . centre of mass, (...) J.
+
+    Zero with the centre of mass at the world origin. q : (..., n). Raises ShapeError.
+    """
     nodes = at_rest(model, q)
     return nodes.unfold(mass_values(model, nodes)[0][:, POTENTIAL_ROW])
 
 
 def at_rest(model: RigidBodyModel, q: Any) -> Batch:
-    """q checked, with v = 0."""
+    """q as a batch of nodes with v = 0."""
     nodes = batch(model.packed, q=q)
     return Batch((nodes.arrays[0], np.zeros_like(nodes.arrays[0])), nodes.shape, nodes.dtype)
 

@@ -1,6 +1,7 @@
-"""Centre of mass, momentum and energies with first and contracted second derivatives, in one composite pass.
+"""Kernels for centre of mass, momentum and energies with first and contracted second derivatives.
 
-With sums over the subtree of k: inertia I and momentum H = sum I V, in world axes about the world origin,
+One pass over composite bodies. With sums over the subtree of k: inertia I and momentum H = sum I V, in world
+axes about the world origin,
     D_k = S x* H + I Sd = d(momentum)/dq_k,   I S = d(momentum)/dv_k,   P_k = linear part of I S,
 the first moment of mass has d/dq_k = P_k and d2/dq_j dq_k = w_j x P_k, the momentum contracted with y has
     q_j q_k: Sd_j . E - (S_j x y) . D,  q_j v_k: -(S_j x y) . I S,  v_j q_k: S_j . E,
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynamics.kernels.compile import kernel, lane
+from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_inertia, increase_slots, inertia_times, load_inertia, store_inertia
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
 from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, POSITION
@@ -51,7 +52,7 @@ SLOTS = MOVED + 16
 CENTRE_ROW, MOMENTUM_ROW, KINETIC_ROW, POTENTIAL_ROW, ROWS = 0, 3, 9, 10, 11
 
 
-@lane
+@inlined
 def move_masses(work, tree, numbers, q, v, node):
     """Poses, axes, velocities, inertias and momenta of all bodies; twice the kinetic energy is returned."""
     clear_pose(work, SLOTS)
@@ -69,13 +70,13 @@ def move_masses(work, tree, numbers, q, v, node):
     return twice
 
 
-@lane
+@inlined
 def add_to_parent(work, tree, k):
-    """The sums of k join those of its parent."""
+    """Add the sums of k to those of its parent."""
     increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, k * SLOTS + INERTIA, SLOTS - INERTIA)
 
 
-@lane
+@inlined
 def moving_forces(work, k):
     """S, Sd, H, D = S x* H + I Sd and I S of body k, whose sums are complete."""
     at = k * SLOTS
@@ -84,20 +85,20 @@ def moving_forces(work, k):
     return S, Sd, H, add6(cross_force(S, H), inertia_times(I, Sd)), inertia_times(I, S)
 
 
-@lane
+@inlined
 def add_column(out, row, which, column, block, value):
     """Add to one entry of (rows, 2, n, blocks, width)."""
     increase(out, ((row * 2 + which) * out.shape[2] + column) * out.shape[3] + block, value)
 
 
-@lane
+@inlined
 def add_column3(out, row, which, column, block, a):
     add_column(out, row, which, column, block, a[0])
     add_column(out, row + 1, which, column, block, a[1])
     add_column(out, row + 2, which, column, block, a[2])
 
 
-@lane
+@inlined
 def add_mass_column(work, numbers, k, c, v, total, out, block):
     """Derivatives of all rows by the coordinate of body k."""
     S, Sd, H, D, IS = moving_forces(work, k)
@@ -133,7 +134,7 @@ def _masses(tree, numbers, q, v, values, out):
                 add_mass_column(work, numbers, k, c, gather(v, node, c), total, out, block)
 
 
-@lane
+@inlined
 def add_mass_curvature(work, tree, k, y, of_moment, of_energy, out, block):
     """All pairs of body k with itself and its ancestors; planes qq, qv, vv."""
     S, Sd, _, D, IS = moving_forces(work, k)

@@ -67,7 +67,7 @@ def test_the_plain_body_factor_is_not_the_symbols_times_the_velocity():
 def test_symbols_are_exact_zeros_unless_three_joints_lie_on_one_branch(rotors):
     model = random_tree(7, n=9, rotors=rotors)
     (q,) = random_state(model, 3, count=1)
-    symbols, related = dynamics.christoffel_symbols(model, q), model.packed.relatives
+    symbols, related = dynamics.christoffel_symbols(model, q), model.packed.same_branch
     together = related[:, :, None] & related[:, None, :] & related[None, :, :]
     assert not together.all()
     assert (symbols[:, ~together] == 0.0).all()

@@ -78,7 +78,7 @@ def test_only_the_christoffel_factor_is_half_the_slope_of_the_velocity_torques()
 
 def three_on_a_branch(model):
     """Whether any three coordinates lie on one branch."""
-    related = model.packed.relatives & ~np.eye(model.n, dtype=bool)
+    related = model.packed.same_branch & ~np.eye(model.n, dtype=bool)
     return bool((related[:, :, None] & related[:, None, :] & related[None, :, :]).any())
 
 
@@ -97,7 +97,7 @@ def test_geared_matrix_is_the_reduced_matrix_of_the_spanning_tree(seed):
 def test_branches_that_do_not_carry_each_other_do_not_interact(factor):
     model = random_tree(7, n=9, rotors=True)
     q, v = random_state(model, 3, count=2)
-    apart = ~model.packed.relatives
+    apart = ~model.packed.same_branch
     assert apart.any()
     found = dynamics.coriolis_matrix(model, q, v, factor)
     for matrix in (found.C, found.Mdot, found.M):

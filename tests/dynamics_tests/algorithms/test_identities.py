@@ -80,7 +80,7 @@ def test_products_of_the_coriolis_matrix_need_no_matrix(model):
 
 def test_entries_between_branches_are_exactly_zero(model):
     q, v, a = random_state(model, 2)
-    apart = ~model.packed.relatives
+    apart = ~model.packed.same_branch
     slopes = dynamics.rnea_derivatives(model, q, v, a)
     seconds = dynamics.rnea_second_derivatives(model, q, v, a, a)
     matrices = [
