@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 import dynamics
-from dynamics.model.matter import NOTHING, Matter, Pose
+from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
 from problems.human.body.tables import contact_points, freedoms, segments
 from trajopt.errors import ProblemError, near_matches
 
@@ -27,7 +27,7 @@ def skeleton(
     height: float = TABLE_HEIGHT,
     mass: float = TABLE_MASS,
     moving: Iterable[str] | None = None,
-    carried: Mapping[str, Matter] = MappingProxyType({}),
+    carried: Mapping[str, MassProperties] = MappingProxyType({}),
     strength: Mapping[str, float] = MappingProxyType({}),
 ) -> dynamics.RigidBodyModel:
     """The skeleton in which only the degrees of freedom `moving` move (None: all 55), the others at zero.
@@ -115,11 +115,11 @@ def _carriers(height: float, moving: frozenset[str]) -> dict[str, tuple[str | No
 
 
 def _merged_bodies(height: float, mass: float, carriers, carried):
-    """Matter by carrier, frames of bodies that are no link of their own, and the carriers' names as links.
+    """Mass properties by carrier, frames of bodies without a link of their own, names of carriers as links.
 
     A carrier is called like the first body at its own origin.
     """
-    matter: dict[str, Matter] = {}
+    matter: dict[str, MassProperties] = {}
     names: dict[str | None, str | None] = {None: None}
     names |= {name: name for name, (carrier, _) in carriers.items() if carrier == name}
     behind: list[tuple[str, str | None, np.ndarray]] = []
@@ -129,7 +129,7 @@ def _merged_bodies(height: float, mass: float, carriers, carried):
         carrier, offset = carriers[name]
         segment = segments()[freedom.body]
         size = mass / TABLE_MASS * (height / TABLE_HEIGHT) ** 2
-        own = Matter(mass * segment.fraction, height * segment.centre, size * segment.inertia)
+        own = MassProperties(mass * segment.fraction, height * segment.centre, size * segment.inertia)
         if freedom.body in carried:
             own = own.joined(carried[freedom.body])
         if carrier is not None:
@@ -144,7 +144,7 @@ def _merged_bodies(height: float, mass: float, carriers, carried):
 
 
 def _body(name: str, height: float, carriers, matter, names, strength: float) -> dynamics.Body:
-    freedom, own = freedoms()[name], matter.get(name, NOTHING)
+    freedom, own = freedoms()[name], matter.get(name, NO_MASS)
     carrier, offset = (None, np.zeros(3)) if freedom.parent is None else carriers[freedom.parent]
     scale = height / TABLE_HEIGHT if freedom.kind == "prismatic" else 1.0
     unpowered = name in GLOBAL

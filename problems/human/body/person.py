@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from dynamics.model.matter import Matter
+from dynamics.model.mass_properties import MassProperties
 from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
 from trajopt.errors import ProblemError
 
@@ -66,16 +66,16 @@ class Person:
         return skeleton(self.height, self.mass, moving, self.carried, self.strength)
 
     @property
-    def carried(self) -> dict[str, Matter]:
+    def carried(self) -> dict[str, MassProperties]:
         """Body -> what is attached to it, in its frame."""
         found = {}
         if self.backpack > 0.0:
             depth, height, width = np.square(PACK_SIZE)
             inertia = self.backpack / 12.0 * np.diag([height + width, depth + width, depth + height])
-            found[PACK_CARRIER] = Matter(self.backpack, self.height * np.array(PACK_CENTRE), inertia)
+            found[PACK_CARRIER] = MassProperties(self.backpack, self.height * np.array(PACK_CENTRE), inertia)
         if self.hand_load > 0.0:
             inertia = 0.4 * self.hand_load * HAND_RADIUS**2 * np.eye(3)
-            found[HAND_CARRIER] = Matter(self.hand_load, self.height * np.array(HAND_CENTRE), inertia)
+            found[HAND_CARRIER] = MassProperties(self.hand_load, self.height * np.array(HAND_CENTRE), inertia)
         return found
 
     @staticmethod
