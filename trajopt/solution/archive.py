@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.atomic_file import unreadable, whole_file
-from trajopt.errors import ShadowedPackageError, SolutionFileError
+from trajopt.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
@@ -124,7 +124,13 @@ def rebuilt_problem(solution: Solution) -> Problem:
             f"'{solution.name}' was saved without a recipe, so only q, v, a and jerk are known: "
             "pass its problem, Solution.load(path, problem=...)"
         )
-    problem = built(recipe)
+    try:
+        problem = built(recipe)
+    except (ProblemError, OptionError, ShapeError) as error:
+        raise SolutionFileError(
+            f"the problem of '{solution.name}' cannot be built again from what was saved, perhaps by another "
+            f"version ({error}): pass its problem, Solution.load(path, problem=...)"
+        ) from error
     _check_fits(solution, problem, recipe.problem)
     return problem
 
@@ -202,17 +208,30 @@ def _header(solution: Solution) -> dict[str, Any]:
 
 
 def _check_fits(solution: Solution, problem: Problem, source: Any) -> None:
+    """SolutionFileError that says how a problem differs from the one that was solved."""
+    differences = [*_other_joints(solution, problem), *_other_constraints(solution, problem)]
+    if differences:
+        raise SolutionFileError(f"{source} {'; it '.join(differences)}: pass the problem that was solved")
+
+
+def _other_joints(solution: Solution, problem: Problem) -> Iterator[str]:
     names = tuple(problem.dynamics.joint_names)
     if names != solution.joint_names:
-        raise SolutionFileError(
-            f"{source} moves the joints ({', '.join(solution.joint_names)}) but the problem has "
-            f"({', '.join(names)}): pass the problem that was solved"
+        yield (
+            f"moves the joints ({', '.join(solution.joint_names)}) but the problem has ({', '.join(names)})"
         )
-    conditions = {condition.name for condition in (*problem.constraints, *problem.periodicities)}
-    conditions |= {continuity_name(quantity) for quantity in SPLINE_LEAVES}
-    unknown = [name for name in solution.multipliers if name not in conditions]
-    if unknown:
-        raise SolutionFileError(
-            f"{source} was solved under '{unknown[0]}', which the problem does not have: "
-            "pass the problem that was solved"
-        )
+
+
+def _other_constraints(solution: Solution, problem: Problem) -> Iterator[str]:
+    """A saved solution names the constraints that have multipliers; a problem may have others besides."""
+    stated = [condition.name for condition in (*problem.constraints, *problem.periodicities)]
+    known = {*stated, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
+    lost = [name for name in solution.multipliers if name not in known]
+    if lost:
+        added = [name for name in stated if name not in solution.multipliers]
+        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
+        yield f"was solved under {_quoted(lost)}, which the problem does not have{instead}"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
