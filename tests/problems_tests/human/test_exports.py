@@ -77,7 +77,7 @@ def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(f
 
 
 def test_the_command_line_writes_everything_of_a_walk(walk, tmp_path):
-    from problems.cli.command_line import draw
+    from problems.cli.figures import draw
 
     names = draw(walk, tmp_path, "png")
     assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())

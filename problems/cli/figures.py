@@ -1,0 +1,32 @@
+"""Figures that the commands write: those of every solution and those of its problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+FIGURES = ("torques", "joint_forces", "joints", "motion")
+
+
+def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
+    """Write every figure that the dynamics has the data for; the names of the files."""
+    from trajopt import plot as figures
+
+    wanted = FIGURES if hasattr(solution.problem.dynamics, "skeleton") else FIGURES[:-1]
+    for name in wanted:
+        getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}")
+    return [f"{name}.{ending}" for name in wanted] + draw_more(solution, folder, ending)
+
+
+def draw_more(solution: Solution, folder: Path, ending: str) -> list[str]:
+    """What a problem of the library writes beyond that, by a function `draw` of its module."""
+    from problems import catalogue
+
+    if solution.recipe is None or solution.recipe.problem not in catalogue.names():
+        return []
+    more = getattr(catalogue.module(solution.recipe.problem), "draw", None)
+    return [] if more is None else more(solution, folder, ending)

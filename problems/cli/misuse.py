@@ -1,0 +1,56 @@
+"""Misuse of a command, explained in one paragraph on standard error, and exit status 2."""
+
+from __future__ import annotations
+
+import functools
+import os
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from problems.cli.exit_status import MISUSE
+
+SHOW_TRACEBACK = "TRAJOPT_TRACEBACK"  # environment variable: set to see where an error comes from
+
+
+class Complaint(click.ClickException):
+    """Misuse, as one paragraph and exit status 2."""
+
+    exit_code = MISUSE
+
+
+def explained(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn every exception of a command into a paragraph that says what to do."""
+
+    @functools.wraps(command)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if os.environ.get(SHOW_TRACEBACK):
+                raise
+            raise Complaint(explanation(error)) from None
+
+    return wrapper
+
+
+def explanation(error: Exception) -> str:
+    """The message of an error of ours; for any other also its kind and the line that it comes from."""
+    from dynamics.errors import DynamicsError
+    from trajopt.errors import ProblemError, TrajoptError
+
+    hint = f" (set {SHOW_TRACEBACK}=1 to see the whole way)"
+    if isinstance(error, TrajoptError | DynamicsError):
+        foreign = error.__cause__ is not None and isinstance(error, ProblemError)
+        return str(error) + hint * foreign
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'}: {error.strerror or error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f"{error.filename}, line {error.lineno}: "
+    return f"{where}{type(error).__name__}: {error}{hint}"

@@ -1,0 +1,65 @@
+"""The commands `trajopt verify` and `trajopt plot`, which read a saved solution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from problems.cli.exit_status import conclude
+from problems.cli.figures import draw
+from problems.cli.misuse import explained
+from problems.cli.result_folder import ResultFolder
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
+@explained
+def verify(file: Path, problem: str | None) -> None:
+    """Check a saved solution by means that the solver never saw, and print the report."""
+    solution = loaded(file, problem)
+    report = solution.verify()
+    click.echo(str(report))
+    if solution.certificate is not None:
+        click.echo(f"\n{solution.certificate}")
+    conclude(solution, report)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
+@click.option("--out", type=ResultFolder(), help="Folder for the figures [default: beside FILE]")
+@click.option(
+    "--format", "ending", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True
+)
+@explained
+def plot(file: Path, problem: str | None, out: Path | None, ending: str) -> None:
+    """Draw torques, internal joint forces, joint profiles and the motion of a saved solution."""
+    solution = loaded(file, problem)
+    folder = file.parent if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    click.echo(f"written to {folder}: " + ", ".join(draw(solution, folder, ending)))
+
+
+def loaded(file: Path, problem: str | None) -> Solution:
+    """A saved solution, with the user's problem built again where its file is named."""
+    import trajopt
+    from problems.cli.problem_file import build_named, is_problem_file
+    from trajopt.errors import SolutionFileError
+
+    solution = trajopt.Solution.load(file)
+    recipe = solution.recipe
+    if problem is not None:
+        parameters = {} if recipe is None else recipe.parameters
+        return trajopt.Solution.load(file, problem=build_named(problem, parameters))
+    if recipe is not None and is_problem_file(recipe.problem):
+        raise SolutionFileError(
+            f"{file} solves the problem of {recipe.problem}, a file outside this library that is not run "
+            f"unasked: add --problem {recipe.problem}"
+        )
+    return solution

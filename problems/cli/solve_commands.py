@@ -1,0 +1,158 @@
+"""The commands `trajopt solve` and `trajopt sweep`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from problems.cli.exit_status import CONVERGED, NOT_CONVERGED, conclude
+from problems.cli.figures import draw
+from problems.cli.misuse import explained
+from problems.cli.result_folder import ResultFolder
+from trajopt.solvers import registry
+
+if TYPE_CHECKING:
+    from trajopt.solvers.solver import Solver
+
+
+solver_choice = click.option(
+    "--solver",
+    type=click.Choice(list(registry.SOLVERS)),
+    help=f"[default: what the problem recommends, or {registry.DEFAULT}]",
+)
+
+
+@click.command()
+@click.argument("problem", metavar="NAME_OR_FILE.py")
+@solver_choice
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Parameter of the problem; may repeat."
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Option of the solver, such as tol=1e-10; may repeat.",
+)
+@click.option("--out", type=ResultFolder(), help="Folder for the results [default: results/PROBLEM]")
+@click.option("--plot", is_flag=True, help="Also draw the figures.")
+@click.option("--report", "one_page", is_flag=True, help="Also write report.html, the solve on one page.")
+@click.option(
+    "--certify",
+    type=float,
+    metavar="TOL",
+    help="Make limits hold for all t to TOL, in their own units, and write certificate.txt.",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep the best point here every five seconds, and start from it where it exists.",
+)
+@explained
+def solve(
+    problem: str,
+    solver: str | None,
+    assignments: Sequence[str],
+    options: Sequence[str],
+    out: Path | None,
+    plot: bool,
+    one_page: bool,
+    certify: float | None,
+    checkpoint: Path | None,
+) -> None:
+    """Solve a problem and write solution.npz and summary.json."""
+    import trajopt
+    from problems.cli.literal import assignment
+    from problems.cli.problem_file import build_named
+    from problems.cli.summary import summary, write_json, write_text
+
+    refine = None if certify is None else trajopt.Certified(tol=certify)
+    question = build_named(problem, dict(assignment(text) for text in assignments))
+    method = chosen_solver(solver, dict(assignment(text) for text in options), question)
+    if checkpoint is not None:
+        method = trajopt.Checkpointed(method, checkpoint)
+    folder = out or Path("results") / Path(problem).stem
+    folder.mkdir(parents=True, exist_ok=True)
+
+    solution = trajopt.solve(question, method, refine=refine, progress="auto")
+    solution.save(folder / "solution.npz")
+    try:
+        report = solution.verify()
+    except KeyboardInterrupt:
+        write_json(folder / "summary.json", summary(solution, None))
+        click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
+        sys.exit(NOT_CONVERGED)
+    write_json(folder / "summary.json", summary(solution, report))
+    drawn = draw(solution, folder, "png") if plot else []
+    if one_page:
+        trajopt.report.html(solution, folder / "report.html")
+        drawn.append("report.html")
+    click.echo(str(report))
+    if solution.certificate is not None:
+        certificate = str(solution.certificate)
+        write_text(folder / "certificate.txt", certificate + "\n")
+        drawn.append("certificate.txt")
+        click.echo(f"\n{certificate}")
+    click.echo(f"\nwritten to {folder}: " + ", ".join(["solution.npz", "summary.json", *drawn]))
+    conclude(solution, report)
+
+
+@click.command()
+@click.argument("problem", metavar="NAME_OR_FILE.py")
+@solver_choice
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    required=True,
+    metavar="KEY=VALUE,VALUE,...",
+    help="Values of a parameter; may repeat, all combinations are solved.",
+)
+@click.option(
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the solver; may repeat."
+)
+@click.option("--out", type=ResultFolder(), help="Folder for the results [default: results/PROBLEM_sweep]")
+@click.option("--processes", type=int, default=1, show_default=True, help="How many solve at a time.")
+@click.option("--cold", is_flag=True, help="Start every point from the problem's own guess.")
+@explained
+def sweep(
+    problem: str,
+    solver: str | None,
+    assignments: Sequence[str],
+    options: Sequence[str],
+    out: Path | None,
+    processes: int,
+    cold: bool,
+) -> None:
+    """Solve a problem for all combinations of parameters and write table.csv and one solution for each."""
+    from problems.cli import sweep as grid
+    from problems.cli.literal import assignment
+    from problems.cli.problem_file import build_named
+
+    axes = grid.axes_of(assignments)
+    settings = dict(assignment(text) for text in options)
+    method = None  # what every point recommends
+    if solver or settings:
+        method = chosen_solver(solver, settings, build_named(problem, grid.grid(axes)[0]))
+    folder = out or Path("results") / f"{Path(problem).stem}_sweep"
+    points = []
+    for point in grid.sweep(problem, axes, folder, method, processes, warm=not cold):
+        points.append(point)
+        click.echo(str(point))
+    converged = sum(point.converged for point in points)
+    click.echo(f"\n{converged} of {len(points)} converged; written to {folder}: table.csv and the solutions")
+    sys.exit(CONVERGED if converged == len(points) else NOT_CONVERGED)
+
+
+def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:
+    """The solver of that name, or the one that the problem recommends, with these options."""
+    from trajopt.solve import default_solver
+    from trajopt.solvers.capabilities import with_options
+
+    return with_options(default_solver(problem) if name is None else registry.create(name), options)
