@@ -20,7 +20,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.errors import ProblemError
-from trajopt.refinement.shooting import switching_times
+from trajopt.refinement.switching.shooting import switching_times
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "certified.md"
 TOLERANCE = 1e-6

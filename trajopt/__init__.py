@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trajopt.refinement.certified import Certified as Certified
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
-    from trajopt.refinement.shooting import switching_times as switching_times
+    from trajopt.refinement.switching.shooting import switching_times as switching_times
     from trajopt.solution.solution import Solution as Solution
     from trajopt.solve import solve as solve
     from trajopt.solvers.checkpoint import Checkpointed as Checkpointed
@@ -95,7 +95,7 @@ export_lazily(
         "diagnose": "trajopt.verification.diagnosis",
         "multistart": "trajopt.studies.multistart",
         "Checkpointed": "trajopt.solvers.checkpoint",
-        "switching_times": "trajopt.refinement.shooting",
+        "switching_times": "trajopt.refinement.switching.shooting",
         "inverse_kinematics": "trajopt.studies.inverse_kinematics",
         "TrajoptError": "trajopt.errors",
     },

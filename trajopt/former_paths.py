@@ -44,7 +44,7 @@ FORMER = MappingProxyType(
         "trajopt.slsqp": ("trajopt.solvers.slsqp",),
         "trajopt.solver": ("trajopt.solvers.solver",),
         "trajopt.statements": ("trajopt.problem.costs_and_constraints",),
-        "trajopt.switching_time": ("trajopt.refinement.shooting",),
+        "trajopt.switching_time": ("trajopt.refinement.switching.shooting",),
         "trajopt.trajectory": ("trajopt.splines.trajectory",),
         "trajopt.use": ("trajopt.splines.node_sets", "trajopt.transcription.row_groups"),
         "trajopt.verify": ("trajopt.verification.verify",),

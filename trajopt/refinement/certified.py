@@ -16,7 +16,7 @@ import numpy as np
 from trajopt.errors import OptionError
 from trajopt.refinement.added_nodes import INTERRUPTED, NodeRefinement
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
-from trajopt.refinement.structure_search import StructureSearch
+from trajopt.refinement.switching.structure_search import StructureSearch
 from trajopt.solution.certificate import Certificate
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import path_limits

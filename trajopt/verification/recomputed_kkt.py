@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trajopt.problem.problem import Problem
-from trajopt.refinement.arc_problem import arc_problem
 from trajopt.refinement.knots import on_trajectory
+from trajopt.refinement.switching.arc_problem import arc_problem
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
 from trajopt.solvers.multipliers import least_squares_kkt

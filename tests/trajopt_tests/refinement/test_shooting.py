@@ -6,7 +6,7 @@ from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.refinement.shooting import switching_times
+from trajopt.refinement.switching.shooting import switching_times
 
 OPTIMUM = 0.3918545395
 

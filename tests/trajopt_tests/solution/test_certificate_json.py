@@ -8,8 +8,8 @@ from hand_written import PointMasses, two_link_minimum_time
 
 import problems
 import trajopt
-from trajopt.refinement.arc_problem import arc_problem
-from trajopt.refinement.multiplier_signs import velocity_sign_check
+from trajopt.refinement.switching.arc_problem import arc_problem
+from trajopt.refinement.switching.multiplier_signs import velocity_sign_check
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solvers.multipliers import least_squares_kkt

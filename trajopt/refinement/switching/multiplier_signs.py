@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Problem
-from trajopt.refinement.arc_problem import ArcRows
+from trajopt.refinement.switching.arc_problem import ArcRows
 from trajopt.solution.sign_check import Contradiction
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.splines.gauss_rules import gauss

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trajopt.problem.problem import Problem
-from trajopt.refinement.arc_problem import arc_problem, is_free, read_back
-from trajopt.refinement.multiplier_signs import velocity_sign_check
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.refinement.structure_correction import (
+from trajopt.refinement.switching.arc_problem import arc_problem, is_free, read_back
+from trajopt.refinement.switching.multiplier_signs import velocity_sign_check
+from trajopt.refinement.switching.structure_correction import (
     active_outside_structure,
     contradictions,
     corrected_signs,

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
-from trajopt.refinement.arc_problem import free_arcs
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.refinement.switching.arc_problem import free_arcs
 from trajopt.solution.sign_check import Contradiction
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import LimitViolation, path_limits

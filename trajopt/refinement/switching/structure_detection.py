@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
-from trajopt.refinement.active_intervals import (
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.refinement.switching.active_intervals import (
     BangDetection,
     DetectionOptions,
     KnotCoordinate,
     boundary_intervals,
     largest_multiplier,
 )
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.solution.switching_structure import ActiveInterval, Structure
 from trajopt.solution.violation import path_limits
 from trajopt.splines.node_sets import PATH

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from trajopt.errors import TrajoptError
-from trajopt.refinement.active_intervals import DetectionOptions
-from trajopt.refinement.arc_problem import is_free
 from trajopt.refinement.gain_indicator import indicator
 from trajopt.refinement.knots import adaptively_refined, uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
-from trajopt.refinement.structure_attempt import ArcSolves, StructureAttempt
-from trajopt.refinement.structure_detection import detect, is_regular
+from trajopt.refinement.switching.active_intervals import DetectionOptions
+from trajopt.refinement.switching.arc_problem import is_free
+from trajopt.refinement.switching.structure_attempt import ArcSolves, StructureAttempt
+from trajopt.refinement.switching.structure_detection import detect, is_regular
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.switching_structure import Structure
