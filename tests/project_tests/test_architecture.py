@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import architecture
+
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("dynamics", "trajopt", "problems")
 LAZY = ("numba", "casadi", "cyipopt", "matplotlib", "scipy.interpolate", "rich", "click")
@@ -43,6 +45,43 @@ def files_that_import(module, among=PRODUCT):
 def test_dynamics_and_trajopt_never_import_each_other():
     assert not [path for path in sources("dynamics") if packages(path) & {"trajopt", "problems"}]
     assert not [path for path in sources("trajopt") if packages(path) & {"dynamics", "problems"}]
+
+
+def test_imports_run_only_along_the_arrows_for_types_and_inside_functions_too():
+    assert architecture.forbidden() == []
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert architecture.circles(architecture.edges() - architecture.SHORTCUTS) == []
+
+
+def test_every_shortcut_upwards_is_still_taken():
+    """A list of exceptions that grows stale would permit what nobody needs."""
+    assert architecture.edges() >= architecture.SHORTCUTS
+
+
+def test_a_forbidden_import_and_a_circle_are_seen(monkeypatch):
+    """Negative control: with one more import from the bottom to the top both checks object."""
+    found = architecture.edges() | {("trajopt.splines.basis", "trajopt.solve")}
+    monkeypatch.setattr(architecture, "edges", lambda: found)
+    assert ("trajopt.splines.basis", "trajopt.solve") in architecture.forbidden()
+    assert any("trajopt.splines.basis" in circle for circle in architecture.circles(found))
+
+
+def test_no_folder_holds_more_than_sixteen_files_but_catalogues_of_like_things():
+    counts: dict[str, int] = {}
+    for path in architecture.modules().values():
+        folder = path.parent.relative_to(ROOT).as_posix()
+        counts[folder] = counts.get(folder, 0) + (path.name != "__init__.py")
+    crowded = {folder for folder, count in counts.items() if count > 16}
+    assert crowded <= {"dynamics/papers", "problems"}
+
+
+def test_every_room_says_what_it_is_and_stands_in_the_picture():
+    drawn = (ROOT / "docs" / "figures" / "architecture.svg").read_text(encoding="utf-8")
+    for room in architecture.MAY_IMPORT:
+        assert architecture.summary(room), room
+        assert f">{room}<" in drawn, f"{room}: python scripts/architecture.py --draw"
 
 
 def test_nothing_imports_scripts_benchmarks_or_tests():

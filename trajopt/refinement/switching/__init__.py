@@ -1,1 +1,1 @@
-"""Switching structures of optima: detected on a spline, solved on one arc per interval, corrected, confirmed."""
+"""Switching structures of optima: detected on a spline, solved on one arc per interval, corrected."""

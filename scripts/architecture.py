@@ -1,0 +1,310 @@
+"""The rooms of the packages, who may import whom, and the picture of it in docs/architecture.md.
+
+    python scripts/architecture.py         print counts: files per folder, lengths, arrows, circles
+    python scripts/architecture.py --draw  draw docs/figures/architecture.svg from the imports, too
+
+Every import counts, those for types and those inside functions too. tests/project_tests/test_architecture.py
+holds the tree against `MAY_IMPORT` and `SHORTCUTS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("dynamics", "trajopt", "problems")
+
+#: Room -> rooms of the same package that it may import; what those may import is allowed too.
+MAY_IMPORT: dict[str, str] = {
+    "trajopt.arrays": "",
+    "trajopt.errors": "",
+    "trajopt.atomic_file": "errors",
+    "trajopt.splines": "arrays errors",
+    "trajopt.graph": "arrays errors",
+    "trajopt.solvers": "arrays errors atomic_file",
+    "trajopt.terms": "graph",
+    "trajopt.library": "splines terms",
+    "trajopt.problem": "splines terms solvers",
+    "trajopt.transcription": "problem",
+    "trajopt.solution": "transcription",
+    "trajopt.refinement": "solution",
+    "trajopt.plot": "solution",
+    "trajopt.solve": "refinement",
+    "trajopt.verification": "solve",
+    "trajopt.studies": "solve",
+    "trajopt.report": "verification plot",
+    "dynamics.errors": "",
+    "dynamics.model": "errors",
+    "dynamics.formats": "model",
+    "dynamics.kernels": "model",
+    "dynamics.papers": "model",
+    "dynamics.threads": "kernels",
+    "dynamics.algorithms": "kernels",
+    "dynamics.quantities": "algorithms",
+    "dynamics.blocks": "quantities",
+    "problems.human": "recipe",
+    "problems.recipe": "",
+    "problems.shadowing": "",
+    "problems.catalogue": "recipe",
+    "problems.cli": "catalogue human shadowing",
+}
+
+#: Methods that reach upwards for the user's convenience, each by an import inside the method:
+#: (file of the method, module that it imports).
+SHORTCUTS = frozenset(
+    {
+        ("dynamics.model.model", "dynamics.algorithms.aba"),  # model.forward_dynamics
+        ("dynamics.model.model", "dynamics.blocks.declared_quantities"),  # model.quantities
+        ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
+        ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
+        ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
+        ("trajopt.solution.solution", "trajopt.verification.diagnosis"),  # solution.diagnose
+        ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
+        ("trajopt.solution.solution", "trajopt.solution.archive"),  # solution.save, Solution.load
+        ("trajopt.solution.solution", "trajopt.solution.certificate"),  # the type of solution.certificate
+    }
+)
+
+
+def modules() -> dict[str, Path]:
+    """Module name -> file, over all packages; a package has the name of its folder."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imports_of(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
+    """Our own modules that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                if inner in known:
+                    yield inner
+                elif node.module in known:
+                    yield node.module
+
+
+def edges() -> set[tuple[str, str]]:
+    """All pairs (module, module that it imports), faces of packages left out: editors need their imports."""
+    known = modules()
+    return {
+        (name, target)
+        for name, path in known.items()
+        if path.name != "__init__.py"
+        for target in imports_of(path, known)
+        if target != name
+    }
+
+
+def room_of(module: str) -> str:
+    """`trajopt.splines.basis` -> `trajopt.splines`; a problem of the library is in `problems`."""
+    package, _, rest = module.partition(".")
+    room = f"{package}.{rest.partition('.')[0]}" if rest else package
+    return room if room in MAY_IMPORT else package
+
+
+def allowed(room: str) -> set[str]:
+    """Every room of the same package that a room may import, through others too."""
+    package = room.partition(".")[0]
+    found: set[str] = set()
+    for name in MAY_IMPORT.get(room, "").split():
+        direct = f"{package}.{name}"
+        found |= {direct} | allowed(direct)
+    return found
+
+
+def forbidden() -> list[tuple[str, str]]:
+    """Imports inside a package that run against the arrows and are no listed shortcut."""
+    found = []
+    for source, target in sorted(edges()):
+        one, other = room_of(source), room_of(target)
+        within = source.partition(".")[0] == target.partition(".")[0]
+        if within and one != other and one in MAY_IMPORT and other not in allowed(one):
+            found.append((source, target))
+    return [pair for pair in found if pair not in SHORTCUTS]
+
+
+def circles(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Groups of modules that import each other in a loop: strongly connected components of more than one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = list(pairs)
+    names = sorted({name for pair in pairs for name in pair})
+    place = {name: index for index, name in enumerate(names)}
+    rows, columns = ([place[pair[side]] for pair in pairs] for side in (0, 1))
+    matrix = coo_array(([1] * len(pairs), (rows, columns)), shape=(len(names), len(names)))
+    _, labels = connected_components(matrix, directed=True, connection="strong")
+    groups: dict[int, list[str]] = defaultdict(list)
+    for name, label in zip(names, labels, strict=True):
+        groups[int(label)].append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def floors(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Room -> 0 for one that imports no other, else one above the highest that it imports."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for source, target in pairs:
+        below[source].add(target)
+        below.setdefault(target, set())
+
+    def height(room: str) -> int:
+        return 1 + max((height(other) for other in below[room]), default=-1)
+
+    return {room: height(room) for room in below}
+
+
+def room_edges() -> set[tuple[str, str]]:
+    """Pairs (room, room that some file of it imports), shortcuts and what is forbidden left out."""
+    pairs = {(room_of(a), room_of(b)) for a, b in edges() - SHORTCUTS - set(forbidden())}
+    return {(one, other) for one, other in pairs if one != other}
+
+
+def without_detours(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The arrows that are not implied by two others in a row (transitive reduction)."""
+    after: dict[str, set[str]] = defaultdict(set)
+    for one, other in pairs:
+        after[one].add(other)
+
+    def reachable(start: str) -> set[str]:
+        found: set[str] = set()
+        for other in after[start]:
+            found |= {other} | reachable(other)
+        return found
+
+    return {
+        (one, other)
+        for one, other in pairs
+        if not any(other in reachable(step) for step in after[one] - {other})
+    }
+
+
+# -- counts -----------------------------------------------------------------------------------------------
+
+
+def function_lengths(path: Path) -> list[int]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for node in ast.walk(tree)
+        if isinstance(node, kinds)
+    ]
+
+
+def print_counts() -> None:
+    known = modules()
+    folders: dict[str, int] = defaultdict(int)
+    for path in known.values():
+        folders[path.parent.relative_to(ROOT).as_posix()] += path.name != "__init__.py"
+    for folder, count in sorted(folders.items()):
+        print(f"{folder:40} {count:4d} files")
+    lengths = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in known.values())
+    functions = [length for path in known.values() for length in function_lengths(path)]
+    print(f"lines of a file: median {statistics.median(lengths):g}, largest {lengths[-1]}")
+    print(f"lines of a function: median {statistics.median(functions):g}, largest {max(functions)}")
+    print(f"rooms: {len(floors(room_edges()))}, floors: {1 + max(floors(room_edges()).values())}")
+    print(f"arrows between files: {len(edges())}, between rooms: {len(room_edges())}")
+    print(f"circles: {len(circles(edges() - SHORTCUTS))}")
+    for circle in circles(edges() - SHORTCUTS):
+        print("   ", ", ".join(circle))
+    for source, target in forbidden():
+        print(f"against the arrows: {source} imports {target}")
+
+
+# -- picture ----------------------------------------------------------------------------------------------
+
+COLOURS = {"dynamics": "#009E73", "trajopt": "#0072B2", "problems": "#D55E00"}
+WIDTH, HEIGHT, COLUMN, FLOOR = 2.5, 0.76, 2.65, 1.1  # inches
+
+
+def summary(room: str) -> str:
+    """The first sentence of a room's docstring."""
+    path = ROOT / room.replace(".", "/")
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def places(pairs: set[tuple[str, str]]) -> dict[str, tuple[float, float]]:
+    """Room -> (x, y): each on its floor; `problems` above `dynamics`, `trajopt` beside them."""
+    found = {}
+    base = 0
+    for package, left in (("dynamics", 0.0), ("problems", 0.0), ("trajopt", 3.0 * COLUMN + 0.5)):
+        height = floors(pair for pair in pairs if pair[0].partition(".")[0] == package)
+        rows: dict[int, list[str]] = defaultdict(list)
+        for room in sorted(height):
+            rows[height[room]].append(room)
+        widest = max(3, *(len(rooms) for rooms in rows.values()))
+        ground = base if package == "problems" else 0
+        for floor, rooms in rows.items():
+            shift = 0.5 * (widest - len(rooms)) * COLUMN
+            for i, room in enumerate(rooms):
+                found[room] = (left + shift + i * COLUMN, (ground + floor) * FLOOR)
+        base = len(rows) + 1
+    return found
+
+
+def draw(path: Path) -> None:
+    """Rooms as boxes, a room above all that it imports; arrows that others imply are left out."""
+    import textwrap
+
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+
+    pairs = {(a, b) for a, b in room_edges() if a.partition(".")[0] == b.partition(".")[0] != b}
+    place = places(pairs)
+    files: dict[str, int] = defaultdict(int)
+    for name, source in modules().items():
+        files[room_of(name)] += source.name != "__init__.py"
+    right = max(x for x, _ in place.values()) + WIDTH
+    top = max(y for _, y in place.values()) + HEIGHT
+    figure = Figure(figsize=(right + 0.4, top + 0.4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set(xlim=(-0.1, right + 0.1), ylim=(-0.1, top + 0.1))
+    axes.axis("off")
+    for one, other in sorted(without_detours(pairs)):
+        start = (place[one][0] + 0.5 * WIDTH, place[one][1])
+        end = (place[other][0] + 0.5 * WIDTH, place[other][1] + HEIGHT)
+        style = {"arrowstyle": "-|>", "mutation_scale": 11, "lw": 1.0, "color": "#666666"}
+        axes.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=1, **style))
+    for room, (x, y) in place.items():
+        colour = COLOURS[room.partition(".")[0]]
+        box = FancyBboxPatch((x, y), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.06", fc="white")
+        box.set(edgecolor=colour, linewidth=1.4)
+        axes.add_patch(box)
+        count = f"  ({files[room]} files)" if files[room] > 1 else ""
+        axes.text(x + 0.08, y + HEIGHT - 0.07, room, va="top", weight="bold", size=9.5, color=colour)
+        axes.text(x + WIDTH - 0.08, y + HEIGHT - 0.09, count, va="top", ha="right", size=7, color=colour)
+        axes.text(
+            x + 0.08, y + HEIGHT - 0.3, "\n".join(textwrap.wrap(summary(room), 46)[:3]), va="top", size=7
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context({"svg.hashsalt": "architecture", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--draw", action="store_true", help="draw docs/figures/architecture.svg")
+    if parser.parse_args().draw:
+        draw(ROOT / "docs" / "figures" / "architecture.svg")
+    print_counts()
+
+
+if __name__ == "__main__":
+    main()
