@@ -239,20 +239,25 @@ def summary(room: str) -> str:
 
 def places(pairs: set[tuple[str, str]]) -> dict[str, tuple[float, float]]:
     """Room -> (x, y): each on its floor; `problems` above `dynamics`, `trajopt` beside them."""
-    found = {}
-    base = 0
-    for package, left in (("dynamics", 0.0), ("problems", 0.0), ("trajopt", 3.0 * COLUMN + 0.5)):
+    rows: dict[str, dict[int, list[str]]] = {}
+    for package in PACKAGES:
         height = floors(pair for pair in pairs if pair[0].partition(".")[0] == package)
-        rows: dict[int, list[str]] = defaultdict(list)
+        rows[package] = defaultdict(list)
         for room in sorted(height):
-            rows[height[room]].append(room)
-        widest = max(3, *(len(rooms) for rooms in rows.values()))
-        ground = base if package == "problems" else 0
-        for floor, rooms in rows.items():
-            shift = 0.5 * (widest - len(rooms)) * COLUMN
+            rows[package][height[room]].append(room)
+    widest = {package: max(len(rooms) for rooms in rows[package].values()) for package in PACKAGES}
+    aside = max(widest["dynamics"], widest["problems"])
+    corner = {
+        "dynamics": (0.0, 0, aside),
+        "problems": (0.0, len(rows["dynamics"]) + 1, aside),
+        "trajopt": (aside * COLUMN + 0.4, 0, widest["trajopt"]),
+    }
+    found = {}
+    for package, (left, ground, across) in corner.items():
+        for floor, rooms in rows[package].items():
+            shift = 0.5 * (across - len(rooms)) * COLUMN
             for i, room in enumerate(rooms):
                 found[room] = (left + shift + i * COLUMN, (ground + floor) * FLOOR)
-        base = len(rows) + 1
     return found
 
 
@@ -289,7 +294,7 @@ def draw(path: Path) -> None:
         axes.text(x + 0.08, y + HEIGHT - 0.07, room, va="top", weight="bold", size=9.5, color=colour)
         axes.text(x + WIDTH - 0.08, y + HEIGHT - 0.09, count, va="top", ha="right", size=7, color=colour)
         axes.text(
-            x + 0.08, y + HEIGHT - 0.3, "\n".join(textwrap.wrap(summary(room), 46)[:3]), va="top", size=7
+            x + 0.08, y + HEIGHT - 0.3, "\n".join(textwrap.wrap(summary(room), 43)[:3]), va="top", size=7
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "architecture", "svg.fonttype": "none"}):
