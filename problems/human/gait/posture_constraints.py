@@ -27,8 +27,8 @@ def joint_limits(problem: trajopt.Problem, step: Step, limits: StepLimits) -> No
 
 def torque_limits(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
     """Torques stay within the limits of the skeleton, (5.3)."""
-    limits = problem.dynamics.limits
-    problem.subject_to(trajopt.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
+    of_skeleton = problem.dynamics.limits
+    problem.subject_to(trajopt.tau, of_skeleton.torque_lower, of_skeleton.torque_upper, name="torque limits")
 
 
 def arm_leg_coupling(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
