@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynamics.errors import ModelError
-from dynamics.model.given_as import ArrayField, new_array
+from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.joint import Joint
 from dynamics.model.validation import (
     checked_mass,

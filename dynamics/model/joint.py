@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dynamics.errors import DegreesWarning, JointError
-from dynamics.model.given_as import ArrayField, new_array
+from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.validation import (
     checked_mass,
     checked_name,

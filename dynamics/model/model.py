@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.errors import JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
-from dynamics.model.given_as import ArrayField, TupleField, new_array
 from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.mass_check import check_mass_matrix
 from dynamics.model.table import model_table
@@ -48,11 +48,22 @@ class RigidBodyModel:
     (names, parents, cycles, mimics), InertiaError (leaf without mass, singular mass matrix), JointError.
     """
 
-    bodies: TupleField[Body]
-    gravity: ArrayField = field(default_factory=new_array((0.0, 0.0, -9.81)))
+    bodies: tuple[Body, ...]
+    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     name: str = ""
     rotors: Literal["exact", "armature", "none"] = "exact"
-    frames: TupleField[Frame] = ()  # type: ignore[assignment]  # given as a tuple, kept as one
+    frames: tuple[Frame, ...] = ()
+
+    if TYPE_CHECKING:  # more is taken than kept; `ArrayField` would not fit protocols such as `Robot`
+
+        def __init__(
+            self,
+            bodies: Iterable[Body],
+            gravity: ArrayLike = (0.0, 0.0, -9.81),
+            name: str = "",
+            rotors: Literal["exact", "armature", "none"] = "exact",
+            frames: Iterable[Frame] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", tuple(self.bodies))

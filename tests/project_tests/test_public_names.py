@@ -100,3 +100,14 @@ def test_packages_say_that_they_carry_types():
         assert (ROOT / package / "py.typed").is_file()
         line = next(line for line in data.splitlines() if line.startswith(f'"{package}" = '))
         assert '"py.typed"' in line
+
+
+def test_type_checkers_and_python_give_a_model_the_same_parameters():
+    source = Path(inspect.getfile(dynamics.RigidBodyModel)).read_text(encoding="utf-8")
+    declared = next(
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+    )
+    generated = inspect.signature(dynamics.RigidBodyModel).parameters
+    assert [argument.arg for argument in declared.args.args] == ["self", *generated]

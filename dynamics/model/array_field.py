@@ -1,4 +1,4 @@
-"""Types of dataclass fields that accept more than they keep: lists of numbers and generators of bodies.
+"""Types of dataclass fields that accept more than they keep: lists of numbers, kept as arrays.
 
 `__post_init__` converts what was given. Python's dataclasses declare one type for both; type checkers
 understand a descriptor, which exists for them alone.
@@ -6,13 +6,11 @@ understand a descriptor, which exists for them alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-Element = TypeVar("Element")
 
 if TYPE_CHECKING:
 
@@ -22,14 +20,8 @@ if TYPE_CHECKING:
         def __get__(self, instance: object, owner: Any = None) -> np.ndarray: ...
         def __set__(self, instance: object, value: ArrayLike) -> None: ...
 
-    class TupleField(Generic[Element]):
-        """Given as any iterable, kept as a tuple."""
-
-        def __get__(self, instance: object, owner: Any = None) -> tuple[Element, ...]: ...
-        def __set__(self, instance: object, value: Iterable[Element]) -> None: ...
-
 else:
-    ArrayField, TupleField = np.ndarray, tuple
+    ArrayField = np.ndarray
 
 
 def new_array(values: ArrayLike) -> Callable[[], Any]:
