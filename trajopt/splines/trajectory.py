@@ -50,6 +50,15 @@ class Arc:
         return np.concatenate([[0.0], points, [1.0]]), np.concatenate([[0.0], weights, [0.0]])
 
     @property
+    def mesh(self) -> str:
+        """Degree, knots, spans and nodes in words, for messages."""
+        repeats = sorted(set(self.basis.multiplicities.tolist()))
+        knots = f", interior knots {' or '.join(map(str, repeats))} times" if repeats else ""
+        return (
+            f"degree {self.basis.degree}{knots}, {self.basis.span_count} spans of {self.nodes_per_span} nodes"
+        )
+
+    @property
     def duration_bounds(self) -> tuple[float, float]:
         """Shortest and longest duration in seconds; equal when the duration is fixed."""
         if isinstance(self.duration, tuple):
@@ -112,6 +121,13 @@ class Trajectory:
     ) -> Trajectory:
         """One arc on evenly spaced knots."""
         return Trajectory((Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span),))
+
+    def __str__(self) -> str:
+        """Degree, knots, spans and nodes of its arcs: they decide how many equations it can meet."""
+        meshes = [arc.mesh for arc in self.arcs]
+        if len(set(meshes)) == 1:
+            return f"{len(meshes)} arcs of {meshes[0]} each" if len(meshes) > 1 else meshes[0]
+        return "; ".join(f"arc {number}: {mesh}" for number, mesh in enumerate(meshes))
 
     def border(self, after: int) -> tuple[int, int]:
         """The last node of arc `after` and the first of the next; OptionError where no arc follows."""

@@ -1,19 +1,33 @@
-"""Linear equalities removed from the unknowns: A x = b becomes x = N y + c with constant sparse N."""
+"""Linear equalities removed from the unknowns: A x = b becomes x = N y + c with constant sparse N.
+
+Equations repeat each other: a joint locked over the path says again what its start and its end say. Which
+follow from others is a question of rank, decided here with rows and columns scaled to entries near one, in
+each connected component of A alone (rows that share no unknowns, those of two joints say, are independent).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError
 
-RANK_TOLERANCE = 1e-10  # of rows that are scaled to a largest entry of one
+RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
+ROUNDING = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
+AGREEMENT = 1e-9  # of the size of its own terms: by more than that, an equation that is left over contradicts
+ABSOLUTE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
+COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong as that may be its pivot
+PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
+NEARLY = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
+TIE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
 PARTNER = 1e-6  # of the heaviest: the weight from which a row takes part in a combination
 MOST_LISTED = 4
+PASSES = 8  # of scaling rows and columns in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,73 +46,266 @@ class Elimination:
         return x[self.free]
 
 
-def eliminate(A: sparse.csr_array, b: Array, labels: Sequence[object], last_resort: Array) -> Elimination:
+def eliminate(
+    A: sparse.csr_array, b: Array, labels: Sequence[object], last_resort: Array, advice: str = ""
+) -> Elimination:
     """Solve A x = b for as many unknowns as A has independent rows.
 
-    Gauss-Jordan with the largest remaining entry of each row as pivot. Unknowns in `last_resort` (durations,
-    whose bounds are better kept as bounds) are pivots only where a row has no other entry. A row that follows
-    from earlier ones is dropped; one that contradicts them raises DegreesOfFreedomError with their labels.
+    Gaussian elimination with complete pivoting, a connected component of A at a time, then back substitution.
+    The pivot of a row is its largest entry, so that N has entries near one; rows whose entries are nearly as
+    large as the largest are taken in their order, so that nothing depends on the last digits. Unknowns
+    in `last_resort` (durations, whose bounds are better kept as bounds) are pivots only where a row has no
+    other entry. A row in which nothing is left follows from others: it is dropped if x = N y + c satisfies it
+    for every y, else DegreesOfFreedomError names it and the others. `advice` ends that message.
     """
-    size = A.shape[1]
-    dense = A.toarray()
-    rhs = np.array(b, dtype=float)
-    scale = np.abs(dense).max(axis=1, initial=0.0)
-    preference = np.ones(size)
-    preference[last_resort] = 0.0
+    A = sparse.csr_array(A)
+    b = np.asarray(b, dtype=float)
+    last = np.zeros(A.shape[1], dtype=bool)
+    last[last_resort] = True
+    solved = _solve(A, b, last)
+    if _contradicting(A, b, solved).size:
+        raise _contradiction(A, b, last, labels, advice)
+    loose = _unmet(A, solved)
+    if loose.size:
+        raise DegreesOfFreedomError(
+            f"the condition '{labels[loose[0]]}' nearly follows from others, so that rounding decides "
+            f"whether it does: move the place where it holds, or drop it{advice}"
+        )
+    return solved.elimination
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """x = N y + c for rows that are independent.
+
+    left_over : rows that follow from those, or contradict them
+    row_scale, column_scale : what rows and columns of A were multiplied by
+    """
+
+    elimination: Elimination
+    left_over: Array
+    row_scale: Array
+    column_scale: Array
+
+
+def _solve(A: sparse.csr_array, b: Array, last: Array) -> _Solved:
+    found: list[tuple[Array, Array, _Part]] = []
+    left_over: list[int] = []
+    row_scale, column_scale = (np.ones(size) for size in A.shape)
+    for rows, columns in _components(A):
+        part = _solve_component(A[rows][:, columns].toarray(), b[rows], last[columns])
+        found.append((columns[part.pivots], columns, part))
+        left_over.extend(rows[part.left_over])
+        row_scale[rows], column_scale[columns] = part.row_scale, part.column_scale
+    elimination = _assembled(A.shape[1], found)
+    return _Solved(elimination, np.array(sorted(left_over), dtype=int), row_scale, column_scale)
+
+
+def _components(A: sparse.csr_array) -> Iterator[tuple[Array, Array]]:
+    """Rows and columns of every connected component of A that has rows, in order of their first row."""
+    m, n = A.shape
+    if m == 0:
+        return
+    pattern = sparse.coo_array(A)
+    places = (pattern.coords[0], m + pattern.coords[1])
+    graph = sparse.coo_array((np.ones(pattern.nnz), places), shape=(m + n, m + n))
+    number = connected_components(graph, directed=False)[1]
+    of_rows, of_columns = number[:m], number[m:]
+    for component in dict.fromkeys(of_rows.tolist()):
+        yield np.flatnonzero(of_rows == component), np.flatnonzero(of_columns == component)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A component in reduced echelon form: x[pivots] = rhs - reduced[:, free] x[free].
+
+    left_over : rows that follow from the others, or contradict them
+    """
+
+    pivots: Array  # (rank,)
+    reduced: Array  # (rank, columns), column pivots[i] is column i of the identity
+    rhs: Array  # (rank,)
+    left_over: Array
+    row_scale: Array  # what the rows of A were multiplied by
+    column_scale: Array
+
+
+def _solve_component(A: Array, b: Array, last: Array) -> _Part:
+    row_scale, column_scale = _scales(A)
+    M = row_scale[:, None] * A * column_scale
+    work = np.column_stack([M, row_scale * b])
+    rows: list[int] = []
     pivots: list[int] = []
-    kept: list[int] = []
-    for row in range(dense.shape[0]):
-        # Kept rows vanish at each other's pivots, so that none changes the factor of another.
-        for i in np.flatnonzero(dense[row, pivots]):
-            factor = dense[row, pivots[i]]
-            dense[row] -= factor * dense[kept[i]]
-            rhs[row] -= factor * rhs[kept[i]]
-            dense[row, pivots[i]] = 0.0
-        tiny = RANK_TOLERANCE * max(scale[row], 1.0)
-        dense[row, np.abs(dense[row]) <= tiny] = 0.0
-        if not dense[row].any():
-            if abs(rhs[row]) > 1e3 * tiny:
-                partners = combined(A.toarray()[kept], A.toarray()[row], kept)
-                raise _contradiction(labels[row], [labels[i] for i in partners], abs(rhs[row]))
-            continue
-        magnitude = np.abs(dense[row])
-        preferred = magnitude * preference
-        pivot = int(np.argmax(preferred if preferred.any() else magnitude))
-        value = dense[row, pivot]
-        dense[row] /= value
-        rhs[row] /= value
-        earlier = np.array(kept, dtype=int)[np.flatnonzero(dense[kept, pivot])]
-        factors = dense[earlier, pivot]
-        dense[earlier] -= factors[:, None] * dense[row]
-        rhs[earlier] -= factors * rhs[row]
-        dense[earlier, pivot] = 0.0
-        kept.append(row)
-        pivots.append(pivot)
-    return _solved(dense[kept], rhs[kept], np.array(pivots, dtype=int))
-
-
-def _solved(reduced: Array, rhs: Array, pivots: Array) -> Elimination:
-    """Solve rows in reduced echelon form for their pivots.
-
-    reduced : (m, n), column pivots[i] is column i of the identity, so that row i reads
-        x[pivots[i]] = rhs[i] - reduced[i, free] x[free]
-    """
-    size = reduced.shape[1]
-    free = np.setdiff1d(np.arange(size), pivots)
-    c = np.zeros(size)
-    c[pivots] = rhs
-    others = -reduced[:, free]
-    row, column = np.nonzero(others)
-    places = np.concatenate([free, pivots[row]]), np.concatenate([np.arange(free.size), column])
-    values = np.concatenate([np.ones(free.size), others[row, column]])
-    return Elimination(sparse.coo_array((values, places), shape=(size, free.size)).tocsr(), c, free)
-
-
-def _contradiction(label: object, partners: Sequence[object], gap: float) -> DegreesOfFreedomError:
-    return DegreesOfFreedomError(
-        f"the condition '{label}' contradicts {listed(partners)} by {gap:.3g}: drop one of the two where the "
-        "same thing is fixed twice, else use more intervals or a higher degree"
+    for allowed in (~last, np.ones(last.size, dtype=bool)):
+        _eliminate_downwards(work, allowed, column_scale, rows, pivots)
+    for k in range(len(rows) - 1, 0, -1):
+        above = np.array(rows[:k])
+        above = above[work[above, pivots[k]] != 0.0]
+        _subtract(work, rows[k], pivots[k], above)
+    order, places = np.array(rows, dtype=int), np.array(pivots, dtype=int)
+    reduced = work[order]
+    reduced /= reduced[np.arange(order.size), places][:, None]
+    matrix, rhs = reduced[:, :-1], reduced[:, -1]
+    matrix[np.abs(matrix) <= ROUNDING * np.abs(matrix).max(axis=1, initial=0.0)[:, None]] = 0.0
+    # The scaled unknowns are x / column_scale.
+    matrix *= column_scale[places][:, None] / column_scale
+    return _Part(
+        places,
+        matrix,
+        rhs * column_scale[places],
+        np.setdiff1d(np.arange(len(A)), order),
+        row_scale,
+        column_scale,
     )
+
+
+def _eliminate_downwards(
+    work: Array, allowed: Array, column_scale: Array, rows: list[int], pivots: list[int]
+) -> None:
+    """Pivot on allowed columns of (rows, columns and right-hand side) until none holds more than rounding."""
+    allowed = allowed.copy()
+    allowed[pivots] = False
+    columns = np.flatnonzero(allowed)
+    open_rows = np.ones(len(work), dtype=bool)
+    open_rows[rows] = False
+    largest = np.where(open_rows, np.abs(work[:, columns]).max(axis=1, initial=0.0), 0.0)
+    while largest.max(initial=0.0) > RANK_TOLERANCE:
+        row = int(np.argmax(largest >= PIVOT_SHARE * largest.max()))
+        size = np.where(allowed, np.abs(work[row, :-1]), 0.0)
+        natural = np.where(size >= COLUMN_SHARE * largest[row], size / column_scale, 0.0)
+        pivot = int(np.argmax(natural >= (1.0 - TIE) * natural.max()))
+        rows.append(row)
+        pivots.append(pivot)
+        open_rows[row], allowed[pivot], largest[row] = False, False, 0.0
+        below = np.flatnonzero(open_rows & (work[:, pivot] != 0.0))
+        _subtract(work, row, pivot, below)
+        largest[below] = np.abs(work[below, :-1][:, allowed]).max(axis=1, initial=0.0)
+    work[np.ix_(open_rows, columns)] = 0.0
+
+
+def _subtract(work: Array, row: int, pivot: int, others: Array) -> None:
+    """Make column `pivot` zero in the other rows; what is left of a cancellation by rounding becomes zero."""
+    if others.size == 0:
+        return
+    columns = np.flatnonzero(work[row])
+    places = np.ix_(others, columns)
+    before = work[places]
+    change = (work[others, pivot] / work[row, pivot])[:, None] * work[row, columns]
+    after = before - change
+    after[np.abs(after) <= ROUNDING * (np.abs(before) + np.abs(change))] = 0.0
+    work[places] = after
+    work[others, pivot] = 0.0
+
+
+def _scales(A: Array) -> tuple[Array, Array]:
+    """Powers of two for the rows and the columns of A that bring its entries near one.
+
+    First the geometric mean of each row and column, in turn, which finds factors that rows and columns were
+    multiplied by; then the largest entry of every column, and of every row.
+    """
+    there = A != 0.0
+    size = np.log2(np.where(there, np.abs(A), 1.0))
+    rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
+    for _ in range(PASSES):
+        rows = -_mean(size + columns, there, axis=1)
+        columns = -_mean(size + rows[:, None], there, axis=0)
+    columns = -_largest(size + rows[:, None], there, axis=0)
+    rows = -_largest(size + columns, there, axis=1)
+    return np.exp2(np.round(rows)), np.exp2(np.round(columns))
+
+
+def _mean(values: Array, there: Array, axis: int) -> Array:
+    return np.where(there, values, 0.0).sum(axis) / np.maximum(there.sum(axis), 1)
+
+
+def _largest(values: Array, there: Array, axis: int) -> Array:
+    largest = np.where(there, values, -np.inf).max(axis, initial=-np.inf)
+    return np.where(np.isfinite(largest), largest, 0.0)
+
+
+def _assembled(size: int, solved: Sequence[tuple[Array, Array, _Part]]) -> Elimination:
+    """N and c from the components: pivots in x, columns in x, and the component."""
+    pivots = np.concatenate([each[0] for each in solved]) if solved else np.zeros(0, dtype=int)
+    free = np.setdiff1d(np.arange(size), pivots)
+    place = np.zeros(size, dtype=int)
+    place[free] = np.arange(free.size)
+    c = np.zeros(size)
+    rows, columns, values = [free], [np.arange(free.size)], [np.ones(free.size)]
+    for own, members, part in solved:
+        c[own] = part.rhs
+        others = np.delete(np.arange(members.size), part.pivots)
+        row, column = np.nonzero(part.reduced[:, others])
+        rows.append(own[row])
+        columns.append(place[members[others[column]]])
+        values.append(-part.reduced[row, others[column]])
+    places = np.concatenate(rows), np.concatenate(columns)
+    N = sparse.coo_array((np.concatenate(values), places), shape=(size, free.size)).tocsr()
+    N.eliminate_zeros()
+    return Elimination(N, c, free)
+
+
+def _contradicting(A: sparse.csr_array, b: Array, solved: _Solved) -> Array:
+    """Rows left over that x = N y + c does not satisfy, whatever y is."""
+    c, rows = solved.elimination.c, solved.left_over
+    gap = np.abs(A @ c - b)
+    slack = AGREEMENT * (abs(A) @ np.abs(c) + np.abs(b)) + ABSOLUTE * _row_maxima(abs(A))
+    return rows[gap[rows] > slack[rows]]
+
+
+def _unmet(A: sparse.csr_array, solved: _Solved) -> Array:
+    """Rows that a change of y would change, in scaled units: none, as A N = 0 but for rounding."""
+    N, free = solved.elimination.N, solved.elimination.free
+    rows, into = sparse.diags_array(solved.row_scale), sparse.diags_array(solved.column_scale[free])
+    change, size = (rows @ each @ into for each in (abs(A @ N), abs(A) @ abs(N)))
+    return np.flatnonzero(_row_maxima(change) > NEARLY * np.maximum(_row_maxima(size), 1.0))
+
+
+def _row_maxima(matrix: sparse.csr_array) -> Array:
+    """The largest entry of every row of a matrix without negative entries, zero where it has none."""
+    return matrix.max(axis=1).toarray().ravel() if matrix.shape[1] else np.zeros(matrix.shape[0])
+
+
+def _contradiction(
+    A: sparse.csr_array, b: Array, last: Array, labels: Sequence[object], advice: str
+) -> DegreesOfFreedomError:
+    """The first row, in the order in which they were stated, that contradicts rows before it."""
+    agreeing, count = 0, b.size
+    while count - agreeing > 1:
+        middle = (agreeing + count) // 2
+        if _contradicting(A[:middle], b[:middle], _solve(A[:middle], b[:middle], last)).size:
+            count = middle
+        else:
+            agreeing = middle
+    A, b = A[:count], b[:count]
+    solved = _solve(A, b, last)
+    kept = np.setdiff1d(np.arange(count), solved.left_over)
+    row, others, gap = _latest(A, b, kept, int(_contradicting(A, b, solved)[0]))
+    if not others:
+        return DegreesOfFreedomError(
+            f"the condition '{labels[row]}' asks for {gap:.3g} of what no unknown changes: drop it{advice}"
+        )
+    return DegreesOfFreedomError(
+        f"the condition '{labels[row]}' contradicts {listed([labels[i] for i in others])} by {gap:.3g}: "
+        "drop one of the two where the same thing is fixed twice, else use more intervals or a higher "
+        f"degree{advice}"
+    )
+
+
+def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, list[int], float]:
+    """Rows that depend on each other: the last, the others, the heaviest first, and by how much it is off."""
+    numbers = np.append(kept, row)
+    dense = A[numbers].toarray()
+    row_scale, column_scale = _scales(dense)
+    dense, rhs = row_scale[:, None] * dense * column_scale, row_scale * b[numbers]
+    # sum_k weight_k row_k = 0
+    weights = np.append(np.linalg.lstsq(dense[:-1].T, dense[-1], rcond=None)[0], -1.0)
+    shares = np.maximum(np.abs(weights), np.abs(weights * rhs) / max(np.abs(rhs).max(), 1e-300))
+    shares[shares <= RANK_TOLERANCE] = 0.0
+    last = int(numbers[shares > 0.0].max())
+    at = int(np.flatnonzero(numbers == last)[0])
+    gap = abs(float(weights @ np.where(shares > 0.0, rhs, 0.0) / weights[at] / row_scale[at]))
+    order = np.argsort(-np.round(shares / shares.max(), 6), kind="stable")
+    return last, [int(numbers[i]) for i in order if shares[i] > 0.0 and i != at], gap
 
 
 def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:

@@ -81,11 +81,14 @@ def _unknowns(problem: Problem, spline_map: SplineMap, conditions: Conditions) -
     """What the linear equations leave free; durations and parameters are eliminated last."""
     equations, layout = conditions.equations, spline_map.layout
     last_resort = np.arange(layout.control_point_count, layout.size)
-    elimination = eliminate(equations.matrix(), np.array(equations.lower), equations.labels, last_resort)
+    mesh = f" (now {problem.trajectory})"
+    elimination = eliminate(
+        equations.matrix(), np.array(equations.lower), equations.labels, last_resort, mesh
+    )
     if elimination.free.size == 0:
         raise DegreesOfFreedomError(
             f"the conditions of '{problem.name}' fix the whole motion, so nothing is left to optimize: "
-            "use more intervals or a higher degree, or drop a condition"
+            f"use more intervals or a higher degree, or drop a condition{mesh}"
         )
     return Unknowns(layout, elimination, spline_map.nodes)
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from trajopt.errors import DegreesOfFreedomError
+from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.elimination import eliminate
 
 NONE = np.zeros(0, dtype=int)
@@ -44,3 +45,97 @@ def test_unknowns_of_last_resort_stay_free_where_another_pivot_exists():
     assert one.free.tolist() == [1, 2]
     both = eliminate(A, np.array([1.0, 4.0]), ["velocity", "duration"], np.array([2]))
     assert both.free.tolist() == [1] and both.c[2] == 2.0
+
+
+def planted(seed):
+    """A system of B-spline values and derivatives of degree 3 to 8 with planted repetitions, badly scaled.
+
+    Every row is that of a value or derivative at a random place, or a combination of a few of those; rows and
+    unknowns are multiplied by factors from 1e-6 to 1e6. Returns A, b (consistent), the rank, A plain.
+    """
+    rng = np.random.default_rng(seed)
+    degree, spans = int(rng.integers(3, 9)), int(rng.integers(4, 9))
+    repeats = rng.integers(1, degree // 2 + 1, spans - 1)
+    basis = SplineBasis.clamped(np.linspace(0.0, 1.0, spans + 1), degree, repeats)
+    places = np.sort(rng.uniform(0.05, 0.95, basis.count // 2))
+    own = np.concatenate(
+        [dense_values(basis, places, int(rng.integers(0, 2))), dense_values(basis, [0, 1], 0)]
+    )
+    pairs = [rng.choice(len(own), 3, replace=False) for _ in range(4)]
+    combinations = np.array([rng.uniform(0.5, 2.0, 3) @ own[pair] for pair in pairs])
+    A, motion = np.concatenate([own, combinations]), rng.uniform(0.5, 2.0, basis.count)
+    unscaled = A[rng.permutation(len(A))]
+    rows, columns = 10.0 ** rng.uniform(-6, 6, len(A)), 10.0 ** rng.uniform(-6, 6, basis.count)
+    scaled = rows[:, None] * unscaled * columns
+    return scaled, scaled @ (motion / columns), np.linalg.matrix_rank(own), unscaled, rng
+
+
+def dense_values(basis, at, derivative):
+    found = np.zeros((len(at), basis.count))
+    for row, s in enumerate(at):
+        span = min(int(np.searchsorted(basis.breakpoints, s, side="right")) - 1, basis.span_count - 1)
+        first = basis.first_control_point[span]
+        found[row, first : first + basis.degree + 1] = basis.local_values(span, np.array([s]))[derivative, 0]
+    return found
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 20) for start in range(0, 200, 20)], ids=str)
+def test_planted_repetitions_are_dropped_at_any_degree_and_scale(seeds):
+    for seed in seeds:
+        A, b, rank, _, rng = planted(seed)
+        names = [f"row {i}" for i in range(len(b))]
+        elimination = eliminate(sparse.csr_array(A), b, names, NONE)
+        assert elimination.free.size == A.shape[1] - rank, seed
+        size = np.abs(A[:, elimination.free]).max(axis=0)
+        y = rng.standard_normal(elimination.free.size) / np.where(size > 0.0, size, 1.0)
+        x = elimination.expand(y)
+        assert np.all(np.abs(A @ x - b) <= 1e-9 * (np.abs(A) @ np.abs(x) + np.abs(b))), seed
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 20) for start in range(0, 200, 20)], ids=str)
+def test_planted_contradictions_are_named_at_any_degree_and_scale(seeds):
+    """A row that depends on others, moved by a thousandth of its terms: it is named, or one it depends on."""
+    for seed in seeds:
+        A, b, rank, plain, rng = planted(seed)
+        names = [f"row {i}" for i in range(len(b))]
+        depends = [i for i in range(len(b)) if np.linalg.matrix_rank(np.delete(plain, i, axis=0)) == rank]
+        chosen = int(rng.choice(depends))
+        b[chosen] *= 1.001
+        with pytest.raises(DegreesOfFreedomError, match="contradicts 'row") as caught:
+            eliminate(sparse.csr_array(A), b, names, NONE)
+        assert f"'row {chosen}'" in str(caught.value) or " more by " in str(caught.value), seed
+
+
+def test_blocks_that_share_no_unknowns_are_solved_alike_alone_and_together():
+    A, b, _, _, _ = planted(3)
+    names = [f"row {i}" for i in range(2 * len(b))]
+    alone = eliminate(sparse.csr_array(A), b, names, NONE)
+    both = eliminate(sparse.csr_array(sparse.block_diag([A, A])), np.append(b, b), names, NONE)
+    assert np.array_equal(both.free, np.append(alone.free, A.shape[1] + alone.free))
+    assert np.array_equal(both.c, np.append(alone.c, alone.c))
+
+
+def test_pivots_do_not_depend_on_the_last_digits():
+    for seed in range(50):
+        A, b, _, _, rng = planted(seed)
+        names = ["row"] * len(b)
+        noise = 1.0 + 1e-15 * rng.standard_normal(A.shape)
+        one, other = (eliminate(sparse.csr_array(each), b, names, NONE) for each in (A, A * noise))
+        assert np.array_equal(one.free, other.free), seed
+
+
+@pytest.mark.parametrize(
+    ("degree", "spans", "repeats"), [(3, 60, 1), (4, 40, 2), (5, 20, 3), (6, 30, 1), (8, 10, 5)]
+)
+def test_a_joint_locked_at_any_value_follows_from_its_ends(degree, spans, repeats):
+    """q = 0.7 and v = 0 at every node, and q, v and a at both ends: all control points are 0.7."""
+    basis = SplineBasis.clamped(np.linspace(0.0, 1.0, spans + 1), degree, [repeats] * (spans - 1))
+    nodes = np.linspace(0.0, 1.0, 3 * degree * spans)
+    rows = [dense_values(basis, at, order) for order, at in ((0, nodes), (1, nodes), (2, [0.0, 1.0]))]
+    A, b = np.concatenate(rows), np.repeat([0.7, 0.0, 0.0], [len(row) for row in rows])
+    locked = eliminate(sparse.csr_array(A), b, [""] * len(b), NONE)
+    assert locked.free.size == 0 and np.abs(locked.c - 0.7).max() < 1e-12
+    ends = [0, len(nodes) - 1]
+    b[ends] += 1e-5
+    with pytest.raises(DegreesOfFreedomError, match="contradicts"):
+        eliminate(sparse.csr_array(A), b, [""] * len(b), NONE)

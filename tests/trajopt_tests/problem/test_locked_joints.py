@@ -1,0 +1,55 @@
+"""A joint may be locked at any value, and equations that say the same twice are no contradiction."""
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from trajopt import errors
+
+FREE = np.inf
+
+
+def arm(value, degree=3, spans=20, repeats=1):
+    basis = trajopt.SplineBasis.clamped(np.linspace(0.0, 1.0, spans + 1), degree, [repeats] * (spans - 1))
+    trajectory = trajopt.Trajectory((trajopt.Arc(basis),))
+    problem = trajopt.Problem(problems.two_link_rr.build().dynamics, trajectory)
+    problem.start_at(q=[value, -2.0], v=0.0)
+    problem.end_at(q=[value, -1.0], v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    return problem
+
+
+@pytest.mark.parametrize(("degree", "repeats"), [(3, 1), (4, 2), (5, 3)])
+@pytest.mark.parametrize("value", [0.5, -1.7, 0.0])
+def test_a_joint_is_locked_by_its_position_over_the_path(value, degree, repeats):
+    problem = arm(value, degree, 20, repeats)
+    problem.subject_to(trajopt.q, [value, -FREE], [value, FREE], name="locked")
+    solution = trajopt.solve(problem)
+    motion = solution.q(np.linspace(0.0, solution.duration, 500))
+    assert solution.converged and np.abs(motion[:, 0] - value).max() < 1e-9
+
+
+def test_a_joint_is_locked_by_its_velocity_and_by_both():
+    durations = []
+    for locked in ([trajopt.v], [trajopt.q, trajopt.v], [trajopt.q]):
+        problem = arm(0.5)
+        for term, value in ((trajopt.v, 0.0), (trajopt.q, 0.5)):
+            if term in locked:
+                problem.subject_to(term, [value, -FREE], [value, FREE], name=f"locked {term.quantity}")
+        solution = trajopt.solve(problem)
+        assert solution.converged
+        durations.append(solution.duration)
+    assert np.ptp(durations) < 1e-7 * durations[0]
+
+
+def test_a_locked_joint_that_starts_elsewhere_is_named_with_the_mesh():
+    problem = arm(0.5)
+    problem.subject_to(trajopt.q, [0.50001, -FREE], [0.50001, FREE], name="locked")
+    with pytest.raises(
+        errors.DegreesOfFreedomError,
+        match=r"'locked, shoulder at s = 0 .node 0.' contradicts 'q at the start, shoulder' by 1e-05: .*"
+        r"now degree 3, interior knots 1 times, 20 spans of 4 nodes",
+    ):
+        trajopt.solve(problem)
