@@ -159,8 +159,8 @@ def robustness() -> list[str]:
         "`trajopt solve NAME --checkpoint FILE` writes the best point every five seconds, whole or not at "
         "all, and starts from it when it is there; a checkpoint of another problem (other bounds, other "
         "values of its functions) is refused. `pytest "
-        "tests/trajopt_tests/solvers/test_checkpoint.py` kills a solve with SIGKILL, starts it again, and "
-        "finds the same optimum.",
+        "tests/trajopt_tests/solvers/wrappers/test_checkpoint.py` kills a solve with SIGKILL, starts it "
+        "again, and finds the same optimum.",
         "",
         "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
         "it, the finest spline so far is certified with nodes added where limits are violated; where even "

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from trajopt.refinement.switching.shooting import switching_times as switching_times
     from trajopt.solution.solution import Solution as Solution
     from trajopt.solve import solve as solve
-    from trajopt.solvers.checkpoint import Checkpointed as Checkpointed
     from trajopt.solvers.ipopt import Ipopt as Ipopt
-    from trajopt.solvers.rows_in_rounds import RowsInRounds as RowsInRounds
     from trajopt.solvers.slsqp import Slsqp as Slsqp
     from trajopt.solvers.solver import Status as Status
+    from trajopt.solvers.wrappers.checkpoint import Checkpointed as Checkpointed
+    from trajopt.solvers.wrappers.rows_in_rounds import RowsInRounds as RowsInRounds
     from trajopt.splines.basis import SplineBasis as SplineBasis
     from trajopt.splines.node_sets import ArcNodes as ArcNodes
     from trajopt.splines.node_sets import Neighbours as Neighbours
@@ -86,7 +86,7 @@ export_lazily(
         "solve": "trajopt.solve",
         "Ipopt": "trajopt.solvers.ipopt",
         "Slsqp": "trajopt.solvers.slsqp",
-        "RowsInRounds": "trajopt.solvers.rows_in_rounds",
+        "RowsInRounds": "trajopt.solvers.wrappers.rows_in_rounds",
         "Status": "trajopt.solvers.solver",
         "Solution": "trajopt.solution.solution",
         "Certified": "trajopt.refinement.certified",
@@ -94,7 +94,7 @@ export_lazily(
         "Refined": "trajopt.refinement.refined",
         "diagnose": "trajopt.verification.diagnosis",
         "multistart": "trajopt.studies.multistart",
-        "Checkpointed": "trajopt.solvers.checkpoint",
+        "Checkpointed": "trajopt.solvers.wrappers.checkpoint",
         "switching_times": "trajopt.refinement.switching.shooting",
         "inverse_kinematics": "trajopt.studies.inverse_kinematics",
         "TrajoptError": "trajopt.errors",

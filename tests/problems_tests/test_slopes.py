@@ -27,12 +27,11 @@ FRAME, INNER = "wrist_3_link", "forearm_link"
 
 
 def library_terms(problem):
-    """One instance of every name of the library that makes a term; functions that add constraints apart."""
-    made = {
+    """All terms of the library; one instance of every function that makes one, those that act apart."""
+    made = {name: getattr(library, name) for name in library.__all__}
+    made = {name: term for name, term in made.items() if hasattr(term, "quantity")}
+    made |= {
         "effort": library.effort(problem.dynamics.limits.torque_upper),
-        "power": library.power,
-        "energy": library.energy,
-        "smoothness": library.smoothness,
         "mechanical_work": library.mechanical_work(5.0),
         "distance_to_data": library.distance_to_data(terms.q, terms.Quantity("data:seconds")),
         "position_error": library.position_error(FRAME, [0.3, 0.2, 0.5]),

@@ -5,20 +5,7 @@ matrices are dense and its cost grows as n^3 per iteration; beyond a few hundred
 
 The exit modes by which SLSQP reports failure depend on rounding: at the same point it may end with mode 4, 8
 or an error of its linear algebra. Beside its own convergence test only counts and limits are taken from it;
-the rest is computed here at the returned point. The first line that applies gives the status:
-
-    stopped by an evaluation, the callback or the time limit       that reason
-    SLSQP's own test holds (see `tol`)                             CONVERGED
-    largest |y| > 1e12, no further step found                      DIVERGING
-    KKT error <= kkt_tol                                           CONVERGED
-    KKT error <= acceptable_tol                                    ACCEPTABLE
-    violation > feasibility, no further step found, and
-        more equality rows than unknowns                           NOT_ENOUGH_FREEDOM
-        linearised constraints and bounds contradict each other    INCOMPATIBLE
-    violation > feasibility, max_iterations used, and no
-        linearised step takes away 1 % of the violation            INCOMPATIBLE
-    max_iterations used                                            ITERATION_LIMIT
-    no further step found                                          STEP_TOO_SMALL
+the rest is computed at the returned point, by the table in `point_status.py`.
 """
 
 from __future__ import annotations
@@ -30,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from trajopt.solvers.capabilities import with_fields
-from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.linearised_constraints import linearised_violation
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.point_status import status_of_point
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
 
 __all__ = ["Slsqp"]
@@ -47,9 +33,6 @@ _STATUSES = {
     **dict.fromkeys(range(2, 9), Status.STEP_TOO_SMALL),
     9: Status.ITERATION_LIMIT,
 }
-
-_RUNAWAY = 1e12  # scaled unknowns are of order one; so large, they only grow
-_STATIONARY = 0.99  # of the violation remains at the end of every linearised step: it is as small as it gets
 
 
 @dataclass(frozen=True)
@@ -111,30 +94,11 @@ class Slsqp:
         answer = least_squares_multipliers(nlp, result.y)
         return replace(
             result,
-            status=self._judge(result, nlp, answer),
+            status=status_of_point(result, nlp, answer, self.feasibility, self.kkt_tol, self.acceptable_tol),
             row_multipliers=answer.row_multipliers,
             lower_multipliers=answer.lower_multipliers,
             upper_multipliers=answer.upper_multipliers,
         )
-
-    def _judge(self, result: Result, nlp: NLP, answer: WarmStart) -> Status:
-        """The status by the table at the top; `answer` is the returned point with its multipliers."""
-        gave_up = result.status is Status.STEP_TOO_SMALL
-        if not gave_up and result.status is not Status.ITERATION_LIMIT:
-            return result.status
-        if gave_up and np.abs(answer.y).max(initial=0.0) > _RUNAWAY:
-            return Status.DIVERGING
-        error = kkt_residuals(nlp, answer).error
-        if error <= self.acceptable_tol:
-            return Status.CONVERGED if error <= self.kkt_tol else Status.ACCEPTABLE
-        if result.infeasibility <= self.feasibility:
-            return result.status
-        if gave_up and np.count_nonzero(nlp.row_lower == nlp.row_upper) > nlp.variable_count:
-            return Status.NOT_ENOUGH_FREEDOM
-        found = linearised_violation(nlp, answer.y, self.feasibility)
-        # Half-way, a contradiction may vanish at a later iterate; where the violation is least, it stays.
-        threshold = self.feasibility if gave_up else max(self.feasibility, _STATIONARY * found.here)
-        return Status.INCOMPATIBLE if found.least > threshold else result.status
 
 
 def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal
+
 import numpy as np
 from numpy.polynomial.legendre import Legendre, leggauss
 from numpy.typing import NDArray
 
 Rule = tuple[NDArray[np.float64], NDArray[np.float64]]
+RuleName = Literal["lobatto", "gauss"]
 
 
 def gauss(count: int) -> Rule:
@@ -28,3 +33,15 @@ def gauss_lobatto(count: int) -> Rule:
     points = np.concatenate([[-1.0], np.sort(polynomial.deriv().roots().real), [1.0]])
     weights = 2.0 / (count * (count - 1) * polynomial(points) ** 2)
     return (points + 1.0) / 2.0, weights / 2.0
+
+
+def gauss_between_ends(count: int) -> Rule:
+    """The Gauss rule and, without weight, the two ends: (count + 2,)."""
+    points, weights = gauss(count)
+    return np.concatenate([[0.0], points, [1.0]]), np.concatenate([[0.0], weights, [0.0]])
+
+
+# How the nodes of a span lie: rules with both ends among their points, which neighbouring spans share.
+SPAN_RULES: Mapping[RuleName, Callable[[int], Rule]] = MappingProxyType(
+    {"lobatto": gauss_lobatto, "gauss": gauss_between_ends}
+)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
-from trajopt.splines.gauss_rules import gauss, gauss_lobatto
+from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName
 
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
 
@@ -28,7 +27,7 @@ class Arc:
     basis: SplineBasis
     duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf)
     nodes_per_span: int = 4
-    rule: Literal["lobatto", "gauss"] = "lobatto"
+    rule: RuleName = "lobatto"
 
     def __post_init__(self) -> None:
         shortest, longest = self.duration_bounds
@@ -38,16 +37,13 @@ class Arc:
             )
         if self.nodes_per_span < 2:
             raise ShapeError(f"nodes_per_span is {self.nodes_per_span}: both rules start at 2 points")
-        if self.rule not in ("lobatto", "gauss"):
-            raise ShapeError(f"rule is {self.rule!r}: use 'lobatto' or 'gauss'")
+        if self.rule not in SPAN_RULES:
+            raise ShapeError(f"rule is {self.rule!r}: use {' or '.join(map(repr, SPAN_RULES))}")
 
     @cached_property
-    def unit_rule(self) -> tuple[NDArray, NDArray]:
+    def unit_rule(self) -> Rule:
         """Points on [0, 1], ends included, and weights of the rule."""
-        if self.rule == "lobatto":
-            return gauss_lobatto(self.nodes_per_span)
-        points, weights = gauss(self.nodes_per_span)
-        return np.concatenate([[0.0], points, [1.0]]), np.concatenate([[0.0], weights, [0.0]])
+        return SPAN_RULES[self.rule](self.nodes_per_span)
 
     @property
     def mesh(self) -> str:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from trajopt.atomic_file import unreadable, whole_file
 from trajopt.errors import OptionError, SolutionFileError
 from trajopt.solvers.capabilities import with_options
-from trajopt.solvers.nlp_wrapper import NLPWrapper
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart
+from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["Checkpointed"]
 

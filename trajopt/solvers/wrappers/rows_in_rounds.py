@@ -18,9 +18,9 @@ import numpy as np
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.nlp_wrapper import NLPWrapper
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart, check_positive
 from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["RowsInRounds"]
 

@@ -15,7 +15,7 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt import errors
-from trajopt.solvers.checkpoint import Checkpointed, read
+from trajopt.solvers.wrappers.checkpoint import Checkpointed, read
 
 
 def solve_with_checkpoints(problem, path, **options):
@@ -27,7 +27,7 @@ SLOW_SOLVE = """
     sys.path.insert(0, {tests!r})
     import trajopt
     from hand_written import two_link_minimum_time
-    from trajopt.solvers.checkpoint import Checkpointed
+    from trajopt.solvers.wrappers.checkpoint import Checkpointed
     solver = Checkpointed(trajopt.Ipopt(), {path!r}, every=0.0)
     trajopt.solve(two_link_minimum_time(20), solver, progress=lambda iteration: time.sleep(0.1))
 """
@@ -35,7 +35,7 @@ SLOW_SOLVE = """
 
 def test_a_killed_solve_resumes_to_the_same_optimum(tmp_path):
     path = tmp_path / "solve.ckpt"
-    support = Path(__file__).parents[2] / "support"
+    support = Path(__file__).parents[3] / "support"
     script = textwrap.dedent(SLOW_SOLVE).format(tests=str(support), path=str(path))
     process = subprocess.Popen([sys.executable, "-c", script])
     deadline = time.monotonic() + 60.0
