@@ -8,7 +8,6 @@ their multipliers are zero.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -68,7 +67,6 @@ class RowsInRounds:
 
         Where a relaxation is unbounded or does not converge for another reason, all rows enter.
         """
-        began = time.perf_counter()
         tol = self.solver.tol
         at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start
         fixed = np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper)
@@ -76,13 +74,13 @@ class RowsInRounds:
         results: list[Result] = []
         while True:
             asked = max(COARSE, tol) if not results and start is None else tol
-            results.append(self._round(nlp, kept, at, asked, callback, began, results))
+            results.append(self._round(nlp, kept, at, asked, callback, results))
             result = results[-1]
             violation = _row_violation(nlp, result.y)
             missing = ~kept & _above(violation, tol)
             done = asked == tol and not missing.any()
             if done or result.status in _FINAL or (kept.all() and not result.converged):
-                return _whole(nlp, kept, results, time.perf_counter() - began)
+                return _whole(nlp, kept, results)
             kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
             # Multipliers of another set of rows mislead more than they help.
             usable = result.converged and not np.isnan(violation).any()
@@ -95,16 +93,15 @@ class RowsInRounds:
         at: WarmStart,
         tol: float,
         callback: Callback | None,
-        began: float,
         before: list[Result],
     ) -> Result:
         solver = self.solver.with_tolerance(tol)
         own = self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
         limits = [limit for limit in (self.time_limit, own) if limit]
         if limits:
-            left = min(limits) - (time.perf_counter() - began)
+            left = min(limits) - _seconds(before)
             solver = with_time_limit(solver, max(left, 1e-3))
-        return solver.solve(_Subset(nlp, kept), _continued(callback, before, began), _restricted(at, kept))
+        return solver.solve(_Subset(nlp, kept), _continued(callback, before), _restricted(at, kept))
 
 
 class _Subset(NLPWrapper):
@@ -166,20 +163,25 @@ def _restricted(at: WarmStart, kept: np.ndarray) -> WarmStart:
     return at if at.row_multipliers is None else replace(at, row_multipliers=at.row_multipliers[kept])
 
 
-def _continued(callback: Callback | None, before: list[Result], began: float) -> Callback | None:
+def _continued(callback: Callback | None, before: list[Result]) -> Callback | None:
     """The caller's callback, which sees one solve with iterations that go on counting."""
     if callback is None:
         return None
-    count = sum(result.iterations for result in before)
+    count, spent = sum(result.iterations for result in before), _seconds(before)
 
     def seen(iteration: Iteration) -> object:
-        seconds = time.perf_counter() - began
-        return callback(replace(iteration, iteration=count + iteration.iteration, seconds=seconds))
+        number, seconds = count + iteration.iteration, spent + iteration.seconds
+        return callback(replace(iteration, iteration=number, seconds=seconds))
 
     return seen
 
 
-def _whole(nlp: NLP, kept: np.ndarray, results: list[Result], seconds: float) -> Result:
+def _seconds(results: list[Result]) -> float:
+    """Wall seconds of some rounds by the solver's own clock, which starts after its libraries are loaded."""
+    return sum(result.seconds for result in results)
+
+
+def _whole(nlp: NLP, kept: np.ndarray, results: list[Result]) -> Result:
     """The last result as one of the whole NLP, with iterations and times of all rounds."""
     last, histories, count = results[-1], [], 0
     for result in results:
@@ -192,7 +194,7 @@ def _whole(nlp: NLP, kept: np.ndarray, results: list[Result], seconds: float) ->
         row_multipliers=_spread(last.row_multipliers, kept),
         infeasibility=max(last.infeasibility, float(_row_violation(nlp, last.y).max(initial=0.0))),
         iterations=count,
-        seconds=seconds,
+        seconds=_seconds(results),
         timings=timings,
         history=np.concatenate(histories),
         detail=f"{last.detail}; {detail}" if last.detail else detail,
