@@ -65,12 +65,6 @@ def ground_wrench(node):
     return [WEIGHT * part for part in (0.0, 0.0, moment, along, heel + toe, 0.0)]
 
 
-@trajopt.term(components=["x", "y", "foot"])
-def unpowered(node):
-    """Generalized forces at x, y and the angle of the foot, which no motor supplies: N, N and N m."""
-    return node.tau[:3] / WEIGHT
-
-
 @trajopt.term
 def heel_height(node):
     return node.position("heel")[1]
@@ -132,11 +126,11 @@ def build(
     grip = friction * (heel + toe)
     for arc, phase in ((FLAT, "push-off"), (TIPTOE, "tiptoe"), (LANDING, "landing")):
         whole = ArcNodes(arc, "whole")
-        problem.subject_to(unpowered, equals=0.0, over=whole, name=f"ground alone carries, {phase}")
+        problem.passive("x", "y", "foot", over=whole, where=phase)
         for side, word in ((1.0, "backward"), (-1.0, "forward")):
             name = f"friction {word}, {phase}"
             problem.subject_to(grip + side * along, lower=0.0, over=whole, name=name)
-    problem.subject_to(unpowered, equals=0.0, over=ArcNodes(FLIGHT), name="nothing carries in flight")
+    problem.passive("x", "y", "foot", over=ArcNodes(FLIGHT), where="flight")
 
     standing = float(dynamics.centre_of_mass(model, STANDING)[1])
     problem.subject_to(apex, equals=standing + height, over=ArcNodes(FLIGHT, "start"))

@@ -240,6 +240,20 @@ class RigidBodyModel:
 
         return aba(self, q, v, tau)
 
+    def loaded_forward_dynamics(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, loads: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
+        """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
+
+        Moments are about the world origin. Raises UnknownNameError for a link that does not exist.
+        """
+        from dynamics.algorithms.aba import aba
+
+        external = np.zeros((*np.shape(tau)[:-1], self.link_count, 6))
+        for link, wrench in loads.items():
+            external[..., self.link_index(link), :] += wrench
+        return aba(self, q, v, tau, external)
+
     def skeleton(self, q: np.ndarray) -> np.ndarray:
         """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
         from dynamics.quantities.kinematics import skeleton

@@ -1,4 +1,7 @@
-"""Exit status of a command: 0 converged, 1 not converged, with the reason on standard error, 2 misuse."""
+"""Exit status of a command: 0 success, 1 an answer that fails, with the reason on standard error, 2 misuse.
+
+`solve` asks for convergence and the truth of all statements at the nodes, `verify` for the whole verdict.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,21 @@ if TYPE_CHECKING:
 CONVERGED, NOT_CONVERGED, MISUSE = 0, 1, 2
 
 
-def conclude(solution: Solution, report: Report) -> None:
-    """Exit 1 with the reason and the worst constraints unless the solve converged."""
+def conclude(solution: Solution, report: Report, passed: bool) -> None:
+    """Exit 1 with the reason and the worst constraints unless the solve converged and the answer passed."""
     certified = solution.certificate is None or solution.certificate.holds
-    if solution.converged and report.holds and certified:
+    if solution.converged and passed and certified:
         return
-    reason = "the answer does not meet its own conditions" if solution.converged else solution.status.value
-    if solution.converged and report.holds:
-        reason = "the certificate does not hold"
-    lines = [f"not converged: {reason}"]
+    if not solution.converged:
+        lines = [f"not converged: {solution.status.value}"]
+    else:
+        lines = [f"the answer fails: {report.reason}" if not passed else "the certificate does not hold"]
     if solution.detail:
         lines.append(f"message of the solver: {solution.detail}")
     worst = report.worst()
     if worst:
         lines += ["violated most:", *(f"  {violation}" for violation in worst)]
-    else:
+    elif not report.holds_at_nodes:
         lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
     if not solution.converged and solution.certificate is None:
         from trajopt.verification.diagnosis import repeated_equations

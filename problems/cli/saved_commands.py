@@ -19,15 +19,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
+@click.option(
+    "--accuracy",
+    type=float,
+    help="Allowed between nodes, relative to a limit's range or an equation's scale [default: 0.01]",
+)
 @explained
-def verify(file: Path, problem: str | None) -> None:
-    """Check a saved solution by means that the solver never saw, and print the report."""
+def verify(file: Path, problem: str | None, accuracy: float | None) -> None:
+    """Check a saved solution by means that the solver never saw; exit 1 where the verdict is FAIL."""
     solution = loaded(file, problem)
-    report = solution.verify()
+    report = solution.verify(accuracy)
     click.echo(str(report))
     if solution.certificate is not None:
         click.echo(f"\n{solution.certificate}")
-    conclude(solution, report)
+    conclude(solution, report, report.holds)
 
 
 @click.command()

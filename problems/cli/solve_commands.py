@@ -100,7 +100,7 @@ def solve(
         drawn.append("certificate.txt")
         click.echo(f"\n{certificate}")
     click.echo(f"\nwritten to {folder}: " + ", ".join(["solution.npz", "summary.json", *drawn]))
-    conclude(solution, report)
+    conclude(solution, report, report.holds_at_nodes)
 
 
 @click.command()

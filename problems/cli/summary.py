@@ -43,7 +43,16 @@ def summary(solution: Solution, report: Report | None) -> dict[str, Any]:
         "max_violation_dense": checked("max_violation_dense"),
         "kkt_error": finite(solution.kkt.error),
         "simulation_error": checked("simulation_error"),
+        "verdict": None if report is None else report.verdict,
+        "reason": None if report is None else report.reason,
+        "accuracy": checked("accuracy"),
+        "equations": {} if report is None else {e.label: _equation(e.summary()) for e in report.equations},
+        "cost_of_equations": checked("cost_of_equations"),
     }
+
+
+def _equation(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: finite(each) if isinstance(each, float) else each for name, each in numbers.items()}
 
 
 def finite(value: float | None) -> float | None:

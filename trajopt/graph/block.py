@@ -180,6 +180,15 @@ class ForwardDynamics(Protocol):
 
 
 @runtime_checkable
+class LoadedForwardDynamics(ForwardDynamics, Protocol):
+    """A dynamics that also computes accelerations under wrenches on links, of `Problem.load`."""
+
+    def loaded_forward_dynamics(self, q: Array, v: Array, tau: Array, loads: Mapping[str, Array]) -> Array:
+        """Accelerations (..., n) of tau and wrenches (..., 6) by link, world axes about the world origin."""
+        ...
+
+
+@runtime_checkable
 class SkeletonDynamics(Protocol):
     """A dynamics that can be drawn as line segments, by `plot.motion` and in the report."""
 

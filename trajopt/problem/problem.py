@@ -32,9 +32,10 @@ from trajopt.problem.costs_and_constraints import (
 )
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import bound_of, numbers, unknown
+from trajopt.problem.passive_joints import passive_torques
 from trajopt.problem.term_checks import check_components, check_name
 from trajopt.solvers.registry import check_solver
-from trajopt.splines.node_sets import END, PATH, Over, no_cost, node_set
+from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.component_names import names_of_term
@@ -66,6 +67,7 @@ class Problem:
     datasets: dict[str, Data] = field(default_factory=dict, init=False)
     guessed_curve: Any = field(default=None, init=False)
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
+    passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
@@ -166,6 +168,18 @@ class Problem:
             self.subject_to(terms.v, -limits.velocity, limits.velocity, hold="hull", name="velocity limits")
         if torque and _any_finite(limits.torque_lower, limits.torque_upper):
             self.subject_to(terms.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
+
+    def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
+        """Add tau_j = 0 for joints without motors, under the loads, as "no motor at JOINT".
+
+        over : the part of the motion in which nothing drives them; where : what reports call that part.
+        Between nodes a spline meets such an equation up to a residual, which `Solution.verify` reports.
+        Raises UnknownNameError, and OptionError for a joint that is passive there already.
+        """
+        part, suffix = node_set(over), f", {where}" if where else ""
+        for joint, torque in passive_torques(self.dynamics, self.passive_joints, joints, part):
+            self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")
+            self.passive_joints[joint] = (*self.passive_joints.get(joint, ()), part)
 
     def subject_to_periodic(
         self,

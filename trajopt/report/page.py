@@ -76,7 +76,7 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
             "What held the optimum back", _active_table(solution) + _charts(_multiplier_charts(solution))
         ),
         _certificate(solution),
-        _section("Checks", f"<pre>{escape(_without_title(str(solution.verify())))}</pre>"),
+        _section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
         _section("Way to the optimum", _charts(_history_charts(solution))),
         _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
     ]
@@ -111,8 +111,10 @@ def _certificate(solution: Solution) -> str:
     return _section("Certificate", f"<pre>{escape(str(solution.certificate))}</pre>")
 
 
-def _without_title(report: str) -> str:
-    return report.partition("\n")[2].strip("\n")
+def _without_title(solution: Solution) -> str:
+    """The report of the verification; what its title says stands above it on the page."""
+    report = solution.verify()
+    return str(report).replace(f"{report.title}\n", "", 1)
 
 
 def _cost_rows(solution: Solution) -> Iterable[tuple]:

@@ -209,7 +209,11 @@ def _header(solution: Solution) -> dict[str, Any]:
 
 def _check_fits(solution: Solution, problem: Problem, source: Any) -> None:
     """SolutionFileError that says how a problem differs from the one that was solved."""
-    differences = [*_other_joints(solution, problem), *_other_constraints(solution, problem)]
+    differences = [
+        *_other_joints(solution, problem),
+        *_other_constraints(solution, problem),
+        *_other_costs(solution, problem),
+    ]
     if differences:
         raise SolutionFileError(f"{source} {'; it '.join(differences)}: pass the problem that was solved")
 
@@ -231,6 +235,17 @@ def _other_constraints(solution: Solution, problem: Problem) -> Iterator[str]:
         added = [name for name in stated if name not in solution.multipliers]
         instead = f" (and it has {_quoted(added)} in addition)" if added else ""
         yield f"was solved under {_quoted(lost)}, which the problem does not have{instead}"
+
+
+def _other_costs(solution: Solution, problem: Problem) -> Iterator[str]:
+    stated = {cost.name: None for cost in problem.costs}
+    lost = [name for name in solution.cost_terms if name not in stated]
+    added = [name for name in stated if name not in solution.cost_terms]
+    if lost:
+        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
+        yield f"minimized {_quoted(lost)}, which the problem does not{instead}"
+    elif added:
+        yield f"did not minimize {_quoted(added)}, which the problem does"
 
 
 def _quoted(names: Sequence[str]) -> str:

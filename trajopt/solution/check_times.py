@@ -31,6 +31,14 @@ class Samples:
     inner: NDArray[np.bool_]  # not an end of the arc
 
     @staticmethod
+    def at(curve: Curve, times: NDArray) -> Samples:
+        """Any times (K,) inside the motion, in any order; at a border the arc that begins there."""
+        arc = np.clip(np.searchsorted(curve.starts, times, side="right") - 1, 0, len(curve.bases) - 1)
+        within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
+        inner = (within > END) & (within < 1.0 - END)
+        return Samples(times, arc, (arc + within) / len(curve.bases), inner)
+
+    @staticmethod
     def of(curve: Curve, times_of_arcs: list[NDArray]) -> Samples:
         count = len(times_of_arcs)
         arc = np.repeat(np.arange(count), [times.size for times in times_of_arcs])
@@ -43,11 +51,34 @@ class Samples:
 
 
 def samples(solution: Solution) -> tuple[Samples, Samples]:
-    """The nodes, and a grid with nine evenly spaced times between each two of them."""
-    starts, times = solution.curve.starts, solution.node_times
-    near = 2.0 * SIDE * solution.duration
-    nodes = [times[(times >= first - near) & (times <= last + near)] for first, last in pairwise(starts)]
-    return Samples.of(solution.curve, nodes), Samples.of(solution.curve, [_refined(part) for part in nodes])
+    """The nodes, and a grid with nine evenly spaced times between each two of them.
+
+    Where the acceleration may jump both hold the two sides of a breakpoint.
+    """
+    curve, times = solution.curve, solution.node_times
+    side = SIDE * solution.duration
+    # Each border is the last node of one arc and the first of the next.
+    nodes = np.split(times, 1 + np.searchsorted(times, curve.starts[1:-1] - 2.0 * side))
+    grid = [
+        np.unique(np.concatenate([_refined(part), knots, knots[1:-1] - side, knots[1:-1] + side]))
+        for part, knots in zip(nodes, _knots_of_arcs(curve), strict=True)
+    ]
+    return Samples.of(curve, [_two_sided(part, side) for part in nodes]), Samples.of(curve, grid)
+
+
+def _knots_of_arcs(curve: Curve) -> list[NDArray]:
+    return [
+        np.clip(start + duration * basis.breakpoints, start, end)
+        for basis, duration, (start, end) in zip(
+            curve.bases, curve.durations, pairwise(curve.starts), strict=True
+        )
+    ]
+
+
+def _two_sided(times: NDArray, side: float) -> NDArray:
+    """The times, two equal ones moved to either side of the breakpoint that they share."""
+    first = np.append(np.diff(times) <= side, False)
+    return times + side * (np.roll(first, 1).astype(float) - first)
 
 
 def _refined(times: NDArray) -> NDArray:

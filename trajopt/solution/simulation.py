@@ -10,6 +10,9 @@ the states at its end no longer change. All times are then known beforehand and 
 * end to end: the state is carried through all spans, as in open-loop control. Errors grow with the
   instability of the system; where they grow more than `USEFUL_GROWTH` times the gap says nothing about the
   solution.
+
+Torques by which path equations are missed between nodes may be left out: only then the gaps say what a robot
+without those motors would do.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import ForwardDynamics
+from trajopt.graph.block import ForwardDynamics, LoadedForwardDynamics
+from trajopt.solution.check_times import SIDE
+from trajopt.solution.path_equations import torque_equations, torque_residual
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -33,7 +38,10 @@ USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Largest gaps |simulated - spline| over positions (rad, m) and velocities (rad/s, m/s)."""
+    """Largest gaps |simulated - spline| over positions (rad, m) and velocities (rad/s, m/s).
+
+    Infinite where the motion diverges, NaN where the torques are no numbers.
+    """
 
     restarted: float
     end_to_end: float
@@ -47,48 +55,74 @@ class Simulation:
         return bool(np.isfinite(self.end_to_end)) and self.growth <= USEFUL_GROWTH
 
 
-def simulate(solution: Solution) -> Simulation | None:
-    """Both gaps; None where the dynamics offers no forward dynamics, or the problem has loads on links."""
+def simulate(solution: Solution, without_residual: bool = False) -> Simulation | None:
+    """Both gaps; None where the dynamics offers no forward dynamics, or none under the problem's loads.
+
+    without_residual : integrate the torques without those by which equations between the nodes are missed, a
+        torque at a joint without a motor for instance: what a robot really does
+    Loads on links act as the wrenches of the solution, functions of time.
+    """
     dynamics = solution.problem.dynamics
-    if solution.problem.loads or not isinstance(dynamics, ForwardDynamics):
+    able = LoadedForwardDynamics if solution.problem.loads else ForwardDynamics
+    if not isinstance(dynamics, able):
         return None
-    integration = _Integration(solution, dynamics)
+    integration = _Integration(solution, without_residual)
     steps, ends = 1, integration.restarted(1)
     while steps < MOST_STEPS:
         finer = integration.restarted(2 * steps)
-        short_enough = np.abs(finer - ends).max() <= STEP_TOLERANCE * max(1.0, float(np.abs(finer).max()))
+        with np.errstate(invalid="ignore"):  # steps far too long overflow
+            change, size = np.abs(finer - ends).max(), float(np.abs(finer).max())
+        short_enough = change <= STEP_TOLERANCE * max(1.0, size)
         steps, ends = 2 * steps, finer
         if short_enough:
             break
-    return Simulation(float(np.abs(ends - integration.ends).max()), integration.end_to_end(steps))
+    with np.errstate(invalid="ignore"):
+        gap = float(np.abs(ends - integration.ends).max())
+    diverged = np.isnan(gap) and integration.finite
+    return Simulation(np.inf if diverged else gap, integration.end_to_end(steps))
+
+
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    """Torques (..., n) and, link by link, wrenches (..., 6) at the stage times of the formula."""
+
+    torques: Array
+    loads: dict[str, Array]
+
+    def __getitem__(self, place: Any) -> _Inputs:
+        return _Inputs(self.torques[place], {link: wrench[place] for link, wrench in self.loads.items()})
+
+    def __len__(self) -> int:
+        return len(self.torques)
 
 
 class _Integration:
     """Integration of one solution, span by span or all spans at once; states are (2, spans, n): q, v."""
 
-    def __init__(self, solution: Solution, dynamics: ForwardDynamics) -> None:
+    def __init__(self, solution: Solution, without_residual: bool) -> None:
         knots = solution.knot_times
         self.solution = solution
-        self.dynamics = dynamics
+        self.dynamics: Any = solution.problem.dynamics
+        self.removed = torque_equations(solution.problem) if without_residual else []
         self.starts, self.lengths = knots[:-1], np.diff(knots)
         self.first = self._states(knots[:-1])
         self.ends = self._states(knots[1:])
+        self.finite = True  # whether all torques so far were
 
     def restarted(self, steps: int) -> Array:
         """States at the end of spans that each start from the spline's own state, (2, spans, n)."""
-        torques = self._torques(steps)
-        state = self.first
-        for step in torques:
-            state = self._stepped(state, step, (self.lengths / steps)[:, None])
+        state, inputs = self.first, self._inputs(steps)
+        for step in range(steps):
+            state = self._stepped(state, inputs[step], (self.lengths / steps)[:, None])
         return state
 
     def end_to_end(self, steps: int) -> float:
         """Largest gap at any knot of the state that is carried through all spans; inf where it diverges."""
-        torques = self._torques(steps)
+        inputs = self._inputs(steps)
         state, worst = self.first[:, :1], 0.0
         for span, length in enumerate(self.lengths):
-            for step in torques:
-                state = self._stepped(state, step[:, span : span + 1], length / steps)
+            for step in range(steps):
+                state = self._stepped(state, inputs[step, :, span : span + 1], length / steps)
             if not np.all(np.isfinite(state)):
                 return np.inf
             worst = max(worst, float(np.abs(state[:, 0] - self.ends[:, span]).max()))
@@ -97,23 +131,39 @@ class _Integration:
     def _states(self, times: Array) -> Array:
         return np.stack([self.solution.q(times), self.solution.v(times)])
 
-    def _torques(self, steps: int) -> Array:
-        """(steps, stages, spans, n) at the stage times of the formula."""
+    def _inputs(self, steps: int) -> _Inputs:
+        """(steps, stages, spans, ...) at the stage times; at knots, where they may jump, those inside."""
         from scipy.integrate import DOP853
 
         along = (np.arange(steps)[:, None] + DOP853.C[None, :]) / steps
-        times = self.starts + self.lengths * along[..., None]
-        inside = np.nextafter(self.starts + self.lengths, -np.inf)  # the torque may jump at the end
-        return self.solution.value(terms.tau, np.minimum(times, inside))
+        side = SIDE * self.solution.duration
+        times = np.clip(
+            self.starts + self.lengths * along[..., None],
+            self.starts + side,
+            self.starts + self.lengths - side,
+        )
+        loads = self.solution.problem.loads
+        values = self.solution.values([terms.tau, *loads.values()], times)
+        torques = values[terms.tau.quantity]
+        if self.removed:
+            extra = torque_residual(self.solution, self.removed, times.ravel())
+            torques = torques - extra.reshape(torques.shape)
+        self.finite = self.finite and bool(np.all(np.isfinite(torques)))
+        return _Inputs(torques, {link: values[term.quantity] for link, term in loads.items()})
 
-    def _stepped(self, state: Array, torques: Array, length: Any) -> Array:
+    def _acceleration(self, state: Array, inputs: _Inputs) -> Array:
+        if inputs.loads:
+            return self.dynamics.loaded_forward_dynamics(state[0], state[1], inputs.torques, inputs.loads)
+        return self.dynamics.forward_dynamics(state[0], state[1], inputs.torques)
+
+    def _stepped(self, state: Array, inputs: _Inputs, length: Any) -> Array:
         from scipy.integrate import DOP853
 
         rates: list[Array] = []
         with np.errstate(over="ignore", invalid="ignore"):
-            for stage, torque in enumerate(torques):
+            for stage in range(len(inputs)):
                 here = state
                 if stage:
                     here = state + length * np.tensordot(DOP853.A[stage, :stage], np.array(rates), 1)
-                rates.append(np.stack([here[1], self.dynamics.forward_dynamics(here[0], here[1], torque)]))
+                rates.append(np.stack([here[1], self._acceleration(here, inputs[stage])]))
             return state + length * np.tensordot(DOP853.B, np.array(rates), 1)

@@ -172,11 +172,14 @@ class Solution:
         """Joint limits of the dynamics."""
         return self.problem.dynamics.limits
 
-    def verify(self) -> Report:
-        """Check the answer by means that the solver never saw; the report prints itself."""
+    def verify(self, accuracy: float | None = None) -> Report:
+        """Check the answer by means that the solver never saw; the report prints itself, its verdict first.
+
+        accuracy : what is allowed between nodes, relative to a limit's range or an equation's scale: 0.01
+        """
         from trajopt.verification.verify import verify
 
-        return verify(self)
+        return verify(self, accuracy)
 
     def diagnose(self) -> Diagnosis:
         """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""

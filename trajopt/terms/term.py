@@ -39,11 +39,13 @@ class ExpressionTerm(Arithmetic):
     """A term y = f(quantities of a node), f a user's function that is traced once; see `trajopt.term`.
 
     components : names of the components; empty: the joints' names if there is one for each, or numbers
+    unit : SI unit for reports; empty where none is told
     """
 
     function: Callable[[Any], Any]
     name: str
     components: tuple[str, ...] = ()
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if self.function.__doc__:
@@ -62,8 +64,12 @@ class ExpressionTerm(Arithmetic):
 @overload
 def term(function: Callable[[Any], Any]) -> ExpressionTerm: ...
 @overload
-def term(*, components: Sequence[str]) -> Callable[[Callable[[Any], Any]], ExpressionTerm]: ...
-def term(function: Callable[[Any], Any] | None = None, *, components: Sequence[str] = ()) -> Any:
+def term(
+    *, components: Sequence[str] = (), unit: str = ""
+) -> Callable[[Callable[[Any], Any]], ExpressionTerm]: ...
+def term(
+    function: Callable[[Any], Any] | None = None, *, components: Sequence[str] = (), unit: str = ""
+) -> Any:
     """Make a term y = f(node), (m,), of a function of the quantities of one node.
 
         node.t, node.q, node.v, node.tau ...                  columns of 1, n, n, n components
@@ -73,11 +79,12 @@ def term(function: Callable[[Any], Any] | None = None, *, components: Sequence[s
     The function is called once with columns of CasADi symbols and returns an expression or a list of them.
     Exact sparse first and second derivatives follow by automatic differentiation. Use arithmetic, NumPy and
     casadi functions, and no Python `if` on values. Reports call the term by the function's name and its
-    components by `components`, else by the joints' names if there is one for each, or by numbers.
+    components by `components`, else by the joints' names if there is one for each, or by numbers; `unit` is
+    printed beside its violations.
     """
     if function is None:
-        return lambda decorated: ExpressionTerm(decorated, _name_of(decorated), tuple(components))
-    return ExpressionTerm(function, _name_of(function), tuple(components))
+        return lambda decorated: ExpressionTerm(decorated, _name_of(decorated), tuple(components), unit)
+    return ExpressionTerm(function, _name_of(function), tuple(components), unit)
 
 
 def _name_of(function: Callable[[Any], Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from trajopt.errors import TrajoptError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.switching.arc_problem import arc_problem
@@ -22,8 +23,8 @@ from trajopt.transcription.transcribe import transcribe
 def recomputed_kkt(solution: Solution) -> KKT | None:
     """The KKT residuals of the curve in an NLP that is built again.
 
-    None where that NLP cannot be known: limits were tightened, the motion was slowed, or the refined
-    problem is no longer the one that was asked.
+    None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion
+    was slowed, or the refined problem is no longer the one that was asked.
     """
     point = solution.point
     if point is None or point.row_multipliers is None:
@@ -31,7 +32,10 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
     problem = solution.problem if solution.certificate is None else _refined_problem(solution)
     if problem is None:
         return None
-    nlp = transcribe(problem)
+    try:
+        nlp = transcribe(problem)
+    except TrajoptError:  # it contradicts itself; the violations say where
+        return None
     if (nlp.variable_count, nlp.row_count) != (point.y.size, point.row_multipliers.size):
         return None
     if not nlp.unknowns.fits(solution.curve, solution.parameters):

@@ -33,6 +33,11 @@ KEYS = [
     "max_violation_dense",
     "kkt_error",
     "simulation_error",
+    "verdict",
+    "reason",
+    "accuracy",
+    "equations",
+    "cost_of_equations",
 ]
 OWN_PROBLEM = """
 import problems
@@ -344,3 +349,17 @@ def test_parameters_of_a_file_are_listed_and_its_ending_is_asked_for(tmp_path, m
     assert asked.exit_code == 2 and "the file mine.py is here, name it with its ending" in asked.output
     Path("empty.py").write_text("", encoding="utf-8")
     assert "empty.py has no function build" in CliRunner().invoke(main, ["list", "empty.py"]).output
+
+
+def test_an_answer_that_is_wrong_between_nodes_is_told_by_solve_and_refused_by_verify(tmp_path):
+    outcome = run("solve", "cart_pole", "--set", "intervals=6", "--out", tmp_path)
+    assert outcome.exit_code == 0 and "FAIL: no motor at pole: missed by" in outcome.stdout
+    summary = json.loads((tmp_path / "summary.json").read_text(), parse_constant=pytest.fail)
+    assert summary["verdict"] == "FAIL" and summary["reason"].startswith("no motor at pole")
+    assert summary["equations"]["no motor at pole"]["unit"] == "N m"
+    assert summary["equations"]["no motor at pole"]["residual"] > 0.4 and summary["cost_of_equations"] > 2.0
+    checked = run("verify", tmp_path / "solution.npz")
+    assert checked.exit_code == 1 and checked.stdout.startswith("FAIL: ")
+    assert "the answer fails: no motor at pole" in checked.stderr
+    assert run("verify", tmp_path / "solution.npz", "--accuracy", "0.2").exit_code == 0
+    assert run("verify", tmp_path / "solution.npz", "--accuracy", "-1").exit_code == 2

@@ -33,7 +33,7 @@ def test_the_report_finds_what_a_dense_look_finds(solution):
     assert report.max_violation_nodes < 1e-7
     t = np.linspace(0.0, solution.duration, 20001)
     excess = np.abs(solution.tau(t)).max() - 10.0
-    assert 0.5 * excess <= report.max_violation_dense <= excess + 1e-9
+    assert excess - 1e-9 <= report.max_violation_dense <= excess + 1e-6  # peaks between samples are found
     assert report.simulation_error < 1e-10 and report.simulation_error_end_to_end < 1e-9
     assert report.kkt_error < 1e-7
     text = str(report)

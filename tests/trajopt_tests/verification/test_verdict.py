@@ -1,0 +1,241 @@
+"""The verdict of a verification: what is wrong between the nodes, or not a number, fails with its reason."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hand_written import PointMasses, two_link_minimum_time
+
+import problems
+import trajopt
+from trajopt.errors import OptionError, SolutionFileError
+
+
+def slide(*statements, intervals=8, degree=5):
+    """A mass of 1 kg that moves by 1 m within 1 s with least force; `statements` are added to the problem."""
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(intervals, degree, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.tau**2, name="force squared")
+    for state in statements:
+        state(problem)
+    return problem
+
+
+@pytest.fixture(scope="module")
+def plain():
+    solution = trajopt.solve(slide())
+    assert solution.verify().holds
+    return solution
+
+
+def judged(solution, *statements):
+    """The report of a known motion in a problem with further statements."""
+    return replace(solution, known_problem=slide(*statements)).verify()
+
+
+def test_an_underactuated_robot_on_few_spans_fails_by_the_motor_it_does_not_have():
+    report = trajopt.solve(problems.cart_pole.build(intervals=6)).verify()
+    assert not report.holds and report.verdict == "FAIL" and report.holds_at_nodes
+    assert str(report).startswith("FAIL: no motor at pole: missed by 0.445 N m between nodes")
+    (equation,) = report.equations
+    assert equation.residual == pytest.approx(0.445, abs=1e-3) and equation.relative > 0.05
+    # Converged collocation gives 58.8077: what the phantom motor gains, to first order.
+    assert equation.cost == pytest.approx(58.8077 - report.objective, rel=0.1)
+    assert report.simulation.end_to_end < 1e-9  # it applies the phantom torque
+    assert report.free_simulation.restarted > 0.05 and report.free_simulation.end_to_end > 5.0
+
+
+def test_the_same_robot_on_enough_spans_passes_and_says_how_finely_it_was_sampled():
+    report = trajopt.solve(problems.cart_pole.build()).verify()
+    assert report.holds and str(report).startswith("PASS: ")
+    assert f"at most {report.resolution:.2g} s apart" in " ".join(str(report).split())
+    assert 0.0 < report.resolution < 0.01
+    assert report.free_simulation.end_to_end < 1e-2
+
+
+def test_two_nodes_per_span_fail():
+    robot = problems.cart_pole.build().dynamics
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(30, duration=2.0, nodes_per_span=2))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=[1, np.pi], v=0.0)
+    problem.minimize(problems.cart_pole.force**2)
+    problem.subject_to(problems.cart_pole.pole_torque, equals=0.0, name="free joint")
+    solution = trajopt.solve(problem)
+    report = solution.verify()
+    assert solution.converged and "free joint: missed by" in report.reason
+    assert report.free_simulation.end_to_end > 1.0  # also where the equation is the user's own
+
+
+def bump(at, width, height=1.0):
+    @trajopt.term
+    def bumpy(node):
+        return height * np.exp(-(((node.t - at) / width) ** 2))
+
+    return bumpy
+
+
+def test_a_peak_between_nodes_is_found_at_its_time_to_its_height(plain):
+    nodes = plain.node_times
+    at = 0.37 * nodes[9] + 0.63 * nodes[10]
+    width = 0.1 * (nodes[10] - nodes[9])
+    limit = lambda p: p.subject_to(bump(at, width) + 0.0 * trajopt.q, upper=0.5, name="no bump")  # noqa: E731
+    report = judged(plain, limit)
+    assert report.holds_at_nodes and not report.holds
+    assert report.max_violation_dense == pytest.approx(0.5, abs=1e-4)
+    (entry,) = (v for v in report.violations if v.name == "no bump")
+    assert entry.dense_time == pytest.approx(at, abs=1e-2 * width)
+    low = lambda p: p.subject_to(bump(at, width, 0.502) + 0.0 * trajopt.q, upper=0.5, name="low")  # noqa: E731
+    assert judged(plain, low).holds  # 0.4 % of the limit
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_not_a_number_between_nodes_fails_with_its_time(plain, first):
+    nodes = plain.node_times
+    at, width = 0.5 * (nodes[9] + nodes[10]), 0.3 * (nodes[10] - nodes[9])
+
+    @trajopt.term
+    def hole(node):
+        return (abs(node.t - at) - width) ** 0.5 + 0.0 * node.q
+
+    several = [
+        lambda p: p.subject_to(hole, upper=10.0, name="with a hole"),
+        lambda p: p.subject_to(trajopt.v, upper=9.0, name="speed"),
+    ]
+    report = judged(plain, *(several if first else several[::-1]))
+    assert not report.holds and "with a hole: not a finite number at t = " in report.reason
+    assert abs(float(report.reason.split("t = ")[1].split()[0]) - at) <= width
+    assert np.isnan(report.max_violation_dense) and "nan" in str(report)
+    cost = judged(plain, lambda p: p.minimize(hole, name="cost with a hole"))
+    assert "not a finite number" in cost.reason and "cost with a hole" in cost.reason
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [(-1e-9, 1e-9), (-np.inf, 1e-9), (0.0, 1e-9), (-1e19, 1.0), (-1e30, 1e-3), (-5.9, 5.9)],
+)
+def test_limits_of_any_size_are_checked_relative_to_themselves(plain, lower, upper):
+    """The force runs from 6 N to -6 N."""
+    report = judged(plain, lambda p: p.subject_to(trajopt.tau, lower, upper, name="small"))
+    assert not report.holds_at_nodes and report.reason.startswith("small, slider 0: violated by")
+
+
+def test_a_limit_that_holds_passes_whatever_its_size(plain):
+    for lower, upper in ((-6.0, 6.0), (-1e19, 1e19), (-1e9, 6.1)):
+        assert judged(plain, lambda p, a=lower, b=upper: p.subject_to(trajopt.tau, a, b, name="wide")).holds
+
+
+def test_bounds_of_additional_curves_parameters_durations_and_repetitions_are_looked_at():
+    def more(problem):
+        problem.extra("push", lower=-1.0, upper=1.0, guess=0.5)
+        problem.parameter("size", lower=0.0, upper=1.0, guess=0.5)
+        problem.minimize(trajopt.Quantity("extra:push") ** 2, name="push")
+        problem.minimize(trajopt.Quantity("parameter:size") ** 2, name="size")
+
+    solution = trajopt.solve(slide(more))
+    assert solution.verify().holds, solution.verify().reason
+    points = solution.curve.control_points[0].copy()
+    points[4, 1] = 5.0
+    wild = replace(solution, curve=replace(solution.curve, control_points=(points,)))
+    assert "bounds of push: violated" in wild.verify().reason
+    large = replace(solution, parameters={"size": np.array([1.5])})
+    assert "bounds of size: violated" in large.verify().reason
+    long = replace(
+        solution,
+        curve=replace(solution.curve, durations=np.array([1.1])),
+        node_times=1.1 * solution.node_times,
+    )
+    assert "duration" in long.verify().reason
+    again = slide(more)
+    again.subject_to_periodic(trajopt.q, name="repeats")
+    assert "repeats, slider 0: violated by 1 " in replace(solution, known_problem=again).verify().reason
+
+
+def test_differences_between_nodes_are_checked_at_nodes_and_the_report_says_so(plain):
+    report = judged(plain, lambda p: trajopt.library.limit_torque_rate(p, 1.0))
+    assert "torque rate" in report.reason and "at a node" in report.reason
+    assert "nodes only" in str(report)
+    assert judged(plain, lambda p: trajopt.library.limit_torque_rate(p, 13.0)).holds
+
+
+def test_the_accuracy_between_nodes_is_the_users():
+    solution = trajopt.solve(two_link_minimum_time(10))
+    default = solution.verify()
+    assert default.holds and default.accuracy == 0.01
+    assert 1e-4 < default.max_violation_dense / 20.0 < 0.01
+    strict = solution.verify(accuracy=1e-4)
+    assert not strict.holds and "torque limits" in strict.reason and strict.holds_at_nodes
+    for wrong in (0.0, -1.0, np.nan, np.inf, "1"):
+        with pytest.raises(OptionError, match="the accuracy is"):
+            solution.verify(accuracy=wrong)
+
+
+def test_a_solve_that_did_not_converge_fails_by_that_first():
+    solution = trajopt.solve(two_link_minimum_time(10, duration=(0.05, 0.2)))
+    assert solution.verify().reason.startswith("the solve did not converge")
+
+
+def test_changed_costs_of_a_problem_are_noticed(plain, tmp_path):
+    plain.save(tmp_path / "x.npz")
+    renamed = slide(lambda p: p.minimize(trajopt.v**2, name="speed squared"))
+    with pytest.raises(SolutionFileError, match="did not minimize 'speed squared', which the problem does"):
+        trajopt.Solution.load(tmp_path / "x.npz", problem=renamed)
+    renamed.costs.pop(0)
+    with pytest.raises(SolutionFileError, match="minimized 'force squared', which the problem does not"):
+        trajopt.Solution.load(tmp_path / "x.npz", problem=renamed)
+    heavier = slide()
+    heavier.costs[0] = replace(heavier.costs[0], weight=1.001)
+    report = trajopt.Solution.load(tmp_path / "x.npz", problem=heavier).verify()
+    assert "whose cost must have changed" in report.reason
+
+
+def test_a_cost_that_the_nodes_integrate_badly_fails(plain):
+    at = 0.5 * (plain.node_times[9] + plain.node_times[10])
+    spike = bump(at, 0.2 * (plain.node_times[10] - plain.node_times[9]), 1e4) + 0.0 * trajopt.q
+    problem = slide(lambda p: p.minimize(spike, name="spike"))
+    report = trajopt.solve(problem).verify()
+    assert "cost 'spike'" in report.reason and "but its integral is" in report.reason
+
+
+def test_random_peaks_wider_than_the_samples_are_never_passed():
+    """Peaks anywhere, of any width from the resolution on, on limits of any size, against the accuracy."""
+    generator = np.random.default_rng(12)
+    solutions = [trajopt.solve(slide(intervals=n, degree=d)) for n, d in ((3, 5), (8, 4), (15, 3))]
+    steps = [solution.verify().resolution for solution in solutions]
+    missed, refused = [], []
+    for case in range(60):
+        solution, step = solutions[case % 3], steps[case % 3]
+        at, width = generator.uniform(0.0, 1.0), step * 10 ** generator.uniform(0.0, 1.5)
+        size, excess = 10 ** generator.uniform(-9, 9), 10 ** generator.uniform(-1.9, 1.0)
+        for height in (1.0 + excess, 1.0 / (1.0 + excess)):
+            peak = bump(at, width, size * height) + 0.0 * trajopt.q
+            report = replace(
+                solution,
+                known_problem=slide(
+                    lambda p, peak=peak, size=size: p.subject_to(peak, upper=size, name="planted")
+                ),
+            ).verify()
+            if height > 1.0 and report.holds:
+                missed.append((case, at, width / step, size, height))
+            if height < 1.0 and not report.holds:
+                refused.append((case, report.reason))
+    assert not missed and not refused
+
+
+def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size():
+    """A curve that the passive joint follows only with a motor, however little it differs from a free one."""
+    generator = np.random.default_rng(7)
+    solution = trajopt.solve(problems.cart_pole.build())
+    missed = []
+    for case in range(20):
+        points = solution.curve.control_points[0].copy()
+        place = generator.integers(4, len(points) - 4)
+        points[place, 1] += 10 ** generator.uniform(-4, -1)
+        changed = replace(solution, curve=replace(solution.curve, control_points=(points,)))
+        report = changed.verify()
+        t = np.linspace(0.0, 2.0, 4001)
+        phantom = np.abs(changed.tau(t)[:, 1]).max()
+        (equation,) = report.equations
+        if not (phantom - 1e-9 <= equation.residual and not report.holds):
+            missed.append((case, phantom, equation.residual, report.reason))
+    assert not missed

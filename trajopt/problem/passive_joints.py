@@ -1,0 +1,49 @@
+"""Joints without motors: their torque is zero, an equation of the robot that every motion must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trajopt.errors import OptionError, UnknownNameError, near_matches
+from trajopt.graph.block import DescribedJoints, Dynamics
+from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.terms.term import ExpressionTerm
+
+PassiveJoints = Mapping[str, tuple[NodeSet, ...]]  # joint -> where it is passive already
+
+
+def passive_torques(
+    dynamics: Dynamics, known: PassiveJoints, joints: Sequence[str], part: NodeSet
+) -> list[tuple[str, ExpressionTerm]]:
+    """The torques that vanish over a part of the motion; see `Problem.passive`, also for errors."""
+    if part.is_difference:
+        raise OptionError(f"joints cannot be passive over {part}: use 'path', a window or an arc")
+    if not joints:
+        raise OptionError("no joint is named: problem.passive('pole'), say")
+    names = list(dynamics.joint_names)
+    for number, joint in enumerate(joints):
+        if joint not in names:
+            raise UnknownNameError(
+                f"no joint is called {joint!r}{near_matches(str(joint), names)}: there are {', '.join(names)}"
+            )
+        before = known.get(joint, ())
+        if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
+            raise OptionError(f"the joint '{joint}' is passive already: name it once")
+    return [(joint, _torque(joint, names.index(joint), _unit(dynamics, joint))) for joint in joints]
+
+
+def _torque(joint: str, index: int, unit: str) -> ExpressionTerm:
+    """tau_j under the problem's loads, (1,)."""
+
+    def torque(node: Any) -> Any:
+        return node.tau[index]
+
+    return ExpressionTerm(torque, f"torque at {joint}", unit=unit)
+
+
+def _unit(dynamics: Dynamics, joint: str) -> str:
+    kinds = (
+        {each.name: each.kind for each in dynamics.joints} if isinstance(dynamics, DescribedJoints) else {}
+    )
+    return {"revolute": "N m", "prismatic": "N"}.get(kinds.get(joint, ""), "N m or N")

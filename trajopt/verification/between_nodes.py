@@ -1,0 +1,137 @@
+"""Violations over time, sampled, and their peaks between the samples by repeated narrowing of brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.solution.solution import Solution
+from trajopt.solvers.violation import side_violations
+
+ROUNDS, POINTS = 3, 9  # each round narrows a bracket four-fold
+PEAKS = 8  # highest local maxima of a component that are looked at
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The violation of one component that is largest for its scale; NaN where a value is."""
+
+    violation: float
+    time: float
+    scale: float
+
+    @property
+    def relative(self) -> float:
+        return self.violation / self.scale
+
+
+def _peak(violation: float, time: float, scale: float) -> Peak:
+    return Peak(float(np.maximum(violation, 0.0)), float(time), float(scale))
+
+
+@dataclass(eq=False)
+class Track:
+    """Violations (K, width) of a constraint at times (K,), and the worst of every component.
+
+    scale : (2, width) of the lower and the upper side
+    fixed : the times are those at which the constraint is stated; no others are looked at
+    """
+
+    constraint: Constraint
+    times: Array
+    relative: Array
+    scale: Array
+    fixed: bool
+    peaks: list[Peak]
+
+    @staticmethod
+    def of(constraint: Constraint, times: Array, values: Array, scale: Array, fixed: bool) -> Track:
+        relative, own_scale, violation = _relative(constraint, values, scale)
+        peaks = []
+        for component in range(values.shape[1]):
+            if times.size == 0:
+                peaks.append(Peak(0.0, 0.0, float(scale[:, component].min())))
+                continue
+            worst = int(np.argmax(relative[:, component]))  # NaN is the largest
+            peaks.append(_peak(violation[worst, component], times[worst], own_scale[worst, component]))
+        return Track(constraint, times, relative, scale, fixed, peaks)
+
+    def worst(self, component: int) -> Peak:
+        return self.peaks[component]
+
+    def brackets(self) -> list[Bracket]:
+        """Local maxima that may exceed the highest sample: by no more than they differ from neighbours."""
+        found: list[Bracket] = []
+        if self.fixed or self.times.size < 3:
+            return found
+        for component in range(self.relative.shape[1]):
+            track = self.relative[:, component]
+            if not np.all(np.isfinite(track)):  # without bounds, or NaN already
+                continue
+            left, right = np.append(track[0], track[:-1]), np.append(track[1:], track[-1])
+            peaks = np.flatnonzero((track >= left) & (track >= right))
+            reach = track + np.maximum(track - left, track - right)
+            wanted = peaks[(reach[peaks] >= track.max()) & (reach[peaks] > 0.0)]
+            for peak in wanted[np.argsort(-reach[wanted])][:PEAKS]:
+                low, high = max(peak - 1, 0), min(peak + 1, track.size - 1)
+                found.append(Bracket(self, component, float(self.times[low]), float(self.times[high])))
+        return found
+
+    def update(self, component: int, times: Array, values: Array) -> int:
+        """Take the worst of values (k, width) at times (k,) where it exceeds what is known; its place."""
+        relative, own_scale, violation = _relative(self.constraint, values, self.scale)
+        best = int(np.argmax(relative[:, component]))
+        if not relative[best, component] <= self.peaks[component].relative:
+            self.peaks[component] = _peak(violation[best, component], times[best], own_scale[best, component])
+        return best
+
+
+@dataclass
+class Bracket:
+    """Times between which a peak of one component of a track lies."""
+
+    track: Track
+    component: int
+    low: float
+    high: float
+
+    @property
+    def grid(self) -> Array:
+        return np.linspace(self.low, self.high, POINTS)
+
+
+def narrowed(solution: Solution, tracks: Sequence[Track]) -> None:
+    """Look for the peaks of all tracks between their samples, with one evaluation of the motion per round."""
+    brackets = [bracket for track in tracks for bracket in track.brackets()]
+    if not brackets:
+        return
+    several: list[Any] = list(
+        {b.track.constraint.term.quantity: b.track.constraint.term for b in brackets}.values()
+    )
+    for _ in range(ROUNDS):
+        grids = np.array([bracket.grid for bracket in brackets])
+        values = solution.values(several, grids)
+        for number, bracket in enumerate(brackets):
+            own = values[bracket.track.constraint.term.quantity][number]
+            best = bracket.track.update(bracket.component, grids[number], own)
+            bracket.low = float(grids[number, max(best - 1, 0)])
+            bracket.high = float(grids[number, min(best + 1, POINTS - 1)])
+
+
+def _relative(constraint: Constraint, values: Array, scale: Array) -> tuple[Array, Array, Array]:
+    """The violation largest for its scale, that scale, and the violation itself, each (K, width).
+
+    Negative where a limit holds with a margin; NaN where a value is, or where it is infinite.
+    """
+    with np.errstate(invalid="ignore"):
+        lower, upper = side_violations(values, constraint.lower, constraint.upper)
+        at_upper = ~(lower / scale[0] >= upper / scale[1])
+    violation = np.where(at_upper, upper, lower)
+    violation = np.where(np.isfinite(values), violation, np.nan)
+    own = np.where(at_upper, scale[1], scale[0])
+    return violation / own, own, violation

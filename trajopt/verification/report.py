@@ -1,0 +1,280 @@
+"""The report of a verification: a verdict, PASS or FAIL, its reason, and the figures that led to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+
+from trajopt.solution.simulation import USEFUL_GROWTH, Simulation
+from trajopt.solvers.kkt import KKT
+from trajopt.verification.cost_check import CostCheck
+from trajopt.verification.equation_report import EquationResidual
+from trajopt.verification.statements import Violation
+
+AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
+OPTIMAL = 1e-5  # KKT error
+LABEL = 30  # characters, the least width of a report's first column
+WIDTH = 108  # characters of a line
+READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
+EXACT = 1e-9  # relative residual below which an equation counts as an identity of the spline
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What was found; print it. Violations are in the units of their constraint.
+
+    accuracy : relative, between nodes: of the range of a limit or the scale of an equation
+    equations : residuals of the path equations, those that the spline meets identically among them
+    costs : the costs, recomputed
+    simulation : of the solution's torques
+    free_simulation : without the torques by which equations are missed; None where no equation has any
+    resolution : seconds, the largest step between samples
+    """
+
+    title: str
+    violations: tuple[Violation, ...]
+    kkt: KKT
+    kkt_of_solve: KKT
+    kkt_recomputed: bool
+    simulation: Simulation | None
+    unsimulated: str = "the dynamics offers no forward dynamics"
+    accuracy: float = BETWEEN
+    converged: bool = True
+    status: str = ""
+    equations: tuple[EquationResidual, ...] = ()
+    costs: tuple[CostCheck, ...] = ()
+    objective: float = 0.0
+    free_simulation: Simulation | None = None
+    resolution: float = 0.0
+
+    @property
+    def kkt_error(self) -> float:
+        """The largest residual of the optimality conditions."""
+        return self.kkt.error
+
+    @property
+    def holds(self) -> bool:
+        """The verdict: whether nothing was found to be wrong."""
+        return not self.reason
+
+    @property
+    def verdict(self) -> str:
+        """ "PASS" or "FAIL"."""
+        return "PASS" if self.holds else "FAIL"
+
+    @property
+    def holds_at_nodes(self) -> bool:
+        """Whether all holds at the nodes, to 1e-6 of each scale, and the motion is optimal."""
+        return not self._wrong_at_nodes()
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, the most important first; empty where nothing is."""
+        return self._wrong_at_nodes() or self._wrong_between()
+
+    def _wrong_at_nodes(self) -> str:
+        if not self.converged:
+            return f"the solve did not converge ({self.status})"
+        missing = self._not_finite()
+        if missing:
+            return missing
+        worst = _worst(self.violations, "node_relative")
+        allowed = min(AT_NODES, self.accuracy)
+        if worst is not None and worst.node_relative > allowed:
+            return (
+                f"{worst.label}: violated by {_with_unit(worst.node_violation, worst.unit)} at a node, "
+                f"t = {worst.node_time:.6g} s, {worst.node_relative:.2g} of its scale; {allowed:.0e} allowed"
+            )
+        for cost in self.costs:
+            if not cost.changed <= AT_NODES:
+                return (
+                    f"cost '{cost.name}': {cost.value:.8g} by the solution, {cost.by_nodes:.8g} by its "
+                    "motion in this problem, whose cost must have changed"
+                )
+        if not self.kkt_error <= max(OPTIMAL, 10.0 * self.kkt_of_solve.error):
+            return f"the motion is not optimal: KKT error {self.kkt_error:.2g}"
+        return ""
+
+    def _not_finite(self) -> str:
+        for v in self.violations:
+            for value, when in ((v.node_relative, v.node_time), (v.dense_relative, v.dense_time)):
+                if np.isnan(value):
+                    return f"{v.label}: not a finite number at t = {when:.6g} s"
+        for cost in self.costs:
+            if not np.isfinite(cost.integral):
+                return f"cost '{cost.name}': not a finite number at t = {cost.time:.6g} s"
+        if self.simulation is not None and np.isnan(self.simulation.restarted):
+            return "the forward simulation of the torques is not finite"
+        return "" if np.isfinite(self.kkt_error) else f"the KKT error is {self.kkt_error}"
+
+    def _wrong_between(self) -> str:
+        worst = _worst(self.violations, "dense_relative")
+        if worst is not None and worst.dense_relative > self.accuracy:
+            what = "missed" if worst.equation else "violated"
+            whose = "scale" if worst.equation else "range"
+            return (
+                f"{worst.label}: {what} by {_with_unit(worst.dense_violation, worst.unit)} between nodes, "
+                f"t = {worst.dense_time:.6g} s, {worst.dense_relative:.2%} of its {whose} "
+                f"{_with_unit(worst.scale, worst.unit)}; {self.accuracy:.2g} of it is allowed"
+            )
+        gain = self.cost_of_equations
+        if gain is not None and abs(gain) > self.accuracy * abs(self.objective):
+            return (
+                f"the residuals of path equations change the objective by {gain:.3g} of {self.objective:.6g} "
+                f"to first order; {self.accuracy:.2g} of it is allowed"
+            )
+        for cost in self.costs:
+            if cost.relative > self.accuracy:
+                return (
+                    f"cost '{cost.name}': {cost.value:.8g} at the nodes, but its integral is "
+                    f"{cost.integral:.8g}; {self.accuracy:.2g} is allowed"
+                )
+        return ""
+
+    @property
+    def cost_of_equations(self) -> float | None:
+        """By how much the objective is too low because path equations are missed, to first order."""
+        known = [equation.cost for equation in self.equations if equation.cost is not None]
+        return float(np.sum(known)) if known else None
+
+    @property
+    def max_violation_nodes(self) -> float:
+        """The largest violation at nodes, each in its own unit; NaN where one is."""
+        return float(np.max([0.0, *(v.node_violation for v in self.violations)]))
+
+    @property
+    def max_violation_dense(self) -> float:
+        """The largest violation at nodes and between them, each in its own unit; NaN where one is."""
+        return float(np.max([0.0, *(v.dense_violation for v in self.violations)]))
+
+    @property
+    def simulation_error(self) -> float | None:
+        """Largest gap of the simulation restarted at every knot."""
+        return None if self.simulation is None else self.simulation.restarted
+
+    @property
+    def simulation_error_end_to_end(self) -> float | None:
+        return None if self.simulation is None else self.simulation.end_to_end
+
+    def worst(self, count: int = 5) -> tuple[Violation, ...]:
+        """The components violated most at nodes, largest first; those that are not finite before all."""
+        violated = [v for v in self.violations if not v.node_violation <= 0.0]
+        return tuple(sorted(violated, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers that `summary.json` holds."""
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "accuracy": self.accuracy,
+            "max_violation_nodes": self.max_violation_nodes,
+            "max_violation_dense": self.max_violation_dense,
+            "kkt_error": self.kkt_error,
+            "simulation_error": self.simulation_error,
+            "simulation_error_end_to_end": self.simulation_error_end_to_end,
+            "equations": {equation.label: equation.summary() for equation in self.equations},
+            "cost_of_equations": self.cost_of_equations,
+            "free_simulation_error": _gap(self.free_simulation, "restarted"),
+            "free_simulation_error_end_to_end": _gap(self.free_simulation, "end_to_end"),
+        }
+
+    def __str__(self) -> str:
+        named = self._shown()
+        width = max([len(label) for label, _ in named] + [LABEL]) + 2
+        head = (
+            f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'10x grid':>11}{'t [s]':>9}{'of scale':>9}"
+        )
+        lines = [self._headline(), self.title, "", head]
+        for label, v in named:
+            dense = f"{v.dense_violation:>11.3e}{v.dense_time:>9.4f}"
+            where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense
+            share = np.max([v.node_relative, v.dense_relative, 0.0])
+            figures = f"{v.node_violation:>10.3e}{v.node_time:>9.4f}{where}{share:>9.1e} {v.unit}"
+            lines.append(f"{label:<{width}}{figures}".rstrip())
+        return "\n".join([*lines, *self._equation_lines(width), "", *self._cost_lines(), *self._last_lines()])
+
+    def _headline(self) -> str:
+        if not self.holds:
+            return fill(f"FAIL: {self.reason}", WIDTH)
+        return fill(
+            f"PASS: all statements hold to {min(AT_NODES, self.accuracy):.0e} of their scale at nodes and to "
+            f"{self.accuracy:.2g} between them, where samples are at most {self.resolution:.2g} s apart",
+            WIDTH,
+        )
+
+    def _shown(self) -> list[tuple[str, Violation]]:
+        if len(self.violations) <= READABLE:
+            return [(v.label, v) for v in self.violations]
+        grouped: dict[str, list[Violation]] = {}
+        for v in self.violations:
+            grouped.setdefault(v.name, []).append(v)
+        lines = []
+        for name, parts in grouped.items():
+            worst = max(parts, key=lambda v: _size(v))
+            lines.append((worst.label if _size(worst) > 0.0 and worst.component else name, worst))
+        return lines
+
+    def _equation_lines(self, width: int) -> list[str]:
+        missed = [equation for equation in self.equations if not equation.relative <= EXACT]
+        exact = len(self.equations) - len(missed)
+        if not missed:
+            return []
+        lines = ["", f"{'path equation':<{width}}{'|residual|':>11}{'t [s]':>9}{'of scale':>9}{'cost':>11}"]
+        for e in missed:
+            cost = "unknown" if e.cost is None else f"{e.cost:+.2e}"
+            figures = f"{e.residual:>11.3e}{e.time:>9.4f}{e.relative:>9.1e}{cost:>11} {e.unit}"
+            lines.append(f"{e.label:<{width}}{figures}".rstrip())
+        if exact:
+            lines.append(f"{exact} more hold identically")
+        return lines
+
+    def _cost_lines(self) -> list[str]:
+        off = [cost for cost in self.costs if not cost.relative <= EXACT]
+        return [
+            f"cost '{cost.name}': {cost.value:.8g} at the nodes, {cost.integral:.8g} by a finer quadrature"
+            for cost in off
+        ]
+
+    def _last_lines(self) -> list[str]:
+        lines = [
+            f"KKT error {self.kkt_error:.3e} (stationarity {self.kkt.stationarity:.3e}, complementarity "
+            f"{self.kkt.complementarity:.3e}), {'recomputed' if self.kkt_recomputed else 'of the solve'}",
+        ]
+        if self.simulation is None:
+            return [*lines, f"forward simulation: left out, {self.unsimulated}"]
+        lines += _simulated("forward simulation", self.simulation)
+        if self.free_simulation is not None:
+            lines += _simulated("without residual torques,", self.free_simulation)
+        return lines
+
+
+def _simulated(what: str, simulation: Simulation) -> list[str]:
+    note = (
+        ""
+        if simulation.end_to_end_is_useful
+        else f" (errors grow more than {USEFUL_GROWTH:.0e} times: says little)"
+    )
+    return [
+        f"{what} restarted at every knot: gap {simulation.restarted:.3e}",
+        f"{what} end to end: gap {simulation.end_to_end:.3e}{note}",
+    ]
+
+
+def _gap(simulation: Simulation | None, which: str) -> float | None:
+    return None if simulation is None else getattr(simulation, which)
+
+
+def _worst(violations: tuple[Violation, ...], by: str) -> Violation | None:
+    return max(violations, key=lambda v: getattr(v, by), default=None)
+
+
+def _size(v: Violation) -> float:
+    """The larger relative violation; infinite where it is NaN."""
+    return float(np.nan_to_num(np.max([v.node_relative, v.dense_relative, 0.0]), nan=np.inf))
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{value:.4g} {unit}" if unit else f"{value:.4g}"

@@ -1,0 +1,241 @@
+"""Every statement of a problem evaluated on a solution: at its nodes, between them, at both sides of knots.
+
+Violations are compared with the range of a limit or the scale of an equation. NaN counts as a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.graph.block import DescribedJoints
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.problem import Problem
+from trajopt.solution.check_times import Samples, samples
+from trajopt.solution.path_equations import equation_scales
+from trajopt.solution.solution import Solution
+from trajopt.solvers.violation import side_violations
+from trajopt.splines.node_sets import END, PATH
+from trajopt.terms import term as terms
+from trajopt.terms.term import ExpressionTerm
+from trajopt.transcription.row_labels import continuity_name
+from trajopt.verification.between_nodes import Track, narrowed
+
+FAR = 100.0  # a bound so many times beyond the motion and the other bound is no end of a range
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Largest violation of a component of a statement, at nodes and on the dense grid; 0 where it holds.
+
+    scale : range of the limit or scale of the equation, in its unit
+    node_relative, dense_relative : the violation largest for its scale, divided by it; NaN where a value is
+    equation : whether the statement is an equation
+    nodes_only : it is stated for nodes, so that `dense_violation` is that at the nodes
+    """
+
+    name: str
+    component: str
+    node_violation: float
+    node_time: float
+    dense_violation: float
+    dense_time: float
+    limit: float = 1.0  # the largest finite bound
+    scale: float = 1.0
+    unit: str = ""
+    node_relative: float = 0.0
+    dense_relative: float = 0.0
+    equation: bool = False
+    nodes_only: bool = False
+
+    @property
+    def label(self) -> str:
+        """The constraint, and the component where there are several."""
+        return f"{self.name}, {self.component}" if self.component else self.name
+
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        return (
+            f"{self.label}: "
+            f"{self.node_violation:.3g}{unit} at nodes (t = {self.node_time:.4f} s), "
+            f"{self.dense_violation:.3g}{unit} between them (t = {self.dense_time:.4f} s)"
+        )
+
+
+def violations(solution: Solution) -> list[Violation]:
+    """One entry per bounded component of every statement, in the order in which they were made."""
+    problem = solution.problem
+    stated = [*problem.constraints, *_implied(problem)]
+    nodes, dense = samples(solution)
+    scales = _equation_scales(solution, stated, nodes)
+    tracks = list(_tracks(solution, stated, nodes, dense, scales))
+    narrowed(solution, [track for pair in tracks for track in pair[1:] if track is not None])
+    found = [
+        entry for constraint, at, between in tracks for entry in _entries(problem, constraint, at, between)
+    ]
+    return [*found, *_periodicities(solution, scales), *_continuity(solution), *_durations(solution)]
+
+
+def units_of(problem: Problem, term: Any, width: int) -> list[str]:
+    """The units (width,) of the components of a term: its own, or those declared; "" where none is known."""
+    if isinstance(term, ExpressionTerm) and term.unit:
+        return [term.unit] * width
+    declared = problem.quantities.declared.get(term.quantity.partition(":")[0])
+    unit = "" if declared is None else declared.unit
+    turning, _, sliding = unit.partition(" or ")
+    dynamics, names = problem.dynamics, problem.component_names(term.quantity, width)
+    if not sliding or not isinstance(dynamics, DescribedJoints):
+        return [unit] * width
+    kinds = {joint.name: joint.kind for joint in dynamics.joints}
+    return [{"revolute": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit) for name in names]
+
+
+def _implied(problem: Problem) -> Iterator[Constraint]:
+    """Bounds of additional curves and of parameters, as constraints."""
+    for name, extra in problem.extras.items():
+        yield Constraint(terms.Quantity(f"extra:{name}"), extra.lower, extra.upper, PATH, f"bounds of {name}")
+    for name, given in problem.parameters.items():
+        yield Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}")
+
+
+def _equation_scales(solution: Solution, stated: list[Constraint], nodes: Samples) -> dict[str, Array]:
+    problem = solution.problem
+    equations = [c.term for c in stated if np.any(c.lower == c.upper)]
+    equations += [periodicity.term for periodicity in problem.periodicities]
+    distinct = {term.quantity: term for term in equations}
+    return equation_scales(solution, list(distinct.values()), nodes.times)
+
+
+def _tracks(
+    solution: Solution,
+    stated: list[Constraint],
+    nodes: Samples,
+    dense: Samples,
+    scales: dict[str, Array],
+) -> Iterator[tuple[Constraint, Track, Track | None]]:
+    """Violations of every constraint at its nodes and, where it is meant between them, on the grid."""
+    several = [constraint.term for constraint in stated]
+    if not several:
+        return
+    at_nodes, between = solution.values(several, nodes.times), solution.values(several, dense.times)
+    for constraint in stated:
+        quantity = constraint.term.quantity
+        parts: list[Track | None] = []
+        scale = _scales(constraint, between[quantity][constraint.over.mask(dense)], scales)
+        for times, values in ((nodes, at_nodes[quantity]), (dense, between[quantity])):
+            mask = constraint.over.mask(times)
+            here, own = times.times[mask], values[mask]
+            if constraint.over.is_difference:
+                here, own = here[1:], np.diff(own, axis=0)
+            parts.append(Track.of(constraint, here, own, scale, fixed=times is nodes))
+        at, dense_track = parts
+        assert at is not None
+        yield constraint, at, None if constraint.over.is_difference else dense_track
+
+
+def _scales(constraint: Constraint, values: Array, equations: dict[str, Array]) -> Array:
+    """(2, width): what violations of the lower and the upper side are compared with."""
+    lower, upper = constraint.lower, constraint.upper
+    reach = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
+    both = np.stack([_side_scale(lower, upper, reach), _side_scale(upper, lower, reach)])
+    equal = lower == upper
+    return np.where(equal, equations[constraint.term.quantity], both) if equal.any() else both
+
+
+def _side_scale(own: Array, other: Array, reach: Array) -> Array:
+    """The range of a limit where the other bound is one; else the bound, or one unit where it is zero.
+
+    A bound far beyond all that happens is no end of a range: it must not loosen the other side.
+    """
+    with np.errstate(invalid="ignore"):
+        width = np.abs(other - own)
+    single = np.where(np.isfinite(own) & (own != 0.0), np.abs(own), 1.0)
+    near = np.isfinite(other) & (np.abs(other) <= FAR * np.maximum(np.abs(own), reach))
+    scale = np.where(near, width, np.minimum(np.where(np.isfinite(width), width, np.inf), single))
+    return np.where(np.isfinite(own) & (scale > 0.0), scale, 1.0)
+
+
+def _entries(
+    problem: Problem, constraint: Constraint, at: Track, between: Track | None
+) -> Iterator[Violation]:
+    quantity, width = constraint.term.quantity, constraint.lower.size
+    labels, units = problem.component_names(quantity, width), units_of(problem, constraint.term, width)
+    bounded = np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper))
+    for component in map(int, bounded):
+        node, dense = at.worst(component), (between or at).worst(component)
+        yield Violation(
+            constraint.name,
+            labels[component],
+            node.violation,
+            node.time,
+            dense.violation,
+            dense.time,
+            _largest_bound(constraint, component),
+            dense.scale,
+            units[component],
+            node.relative,
+            dense.relative,
+            bool(constraint.lower[component] == constraint.upper[component]),
+            between is None,
+        )
+
+
+def _largest_bound(constraint: Constraint, component: int) -> float:
+    bounds = np.abs([constraint.lower[component], constraint.upper[component]])
+    return float(bounds[np.isfinite(bounds)].max(initial=0.0))
+
+
+def _periodicities(solution: Solution, scales: dict[str, Array]) -> Iterator[Violation]:
+    problem = solution.problem
+    for periodicity in problem.periodicities:
+        first, last = solution.value(periodicity.term, np.array([0.0, solution.duration]))
+        gap = last - periodicity.signs * first[periodicity.order] - periodicity.offset
+        names = problem.component_names(periodicity.term.quantity, gap.size)
+        units, scale = units_of(problem, periodicity.term, gap.size), scales[periodicity.term.quantity]
+        for name, miss, size, unit in zip(names, np.abs(gap), scale, units, strict=True):
+            yield _at_one_time(periodicity.name, name, float(miss), solution.duration, float(size), unit)
+
+
+def _continuity(solution: Solution) -> Iterator[Violation]:
+    """Jumps at the borders of arcs of what must be continuous there."""
+    curve, problem = solution.curve, solution.problem
+    n, several = problem.dynamics.n, len(curve.bases) - 1
+    units = [units_of(problem, leaf, n) for leaf in (terms.q, terms.v, terms.a)]
+    for order in range(problem.trajectory.continuity + 1) if several else ():
+        ends = [
+            np.stack([basis.evaluate(points, np.array([s]), order)[0, :n] for s in (0.0, 1.0)]) / T**order
+            for basis, points, T in zip(curve.bases, curve.control_points, curve.durations, strict=True)
+        ]
+        size = np.abs(curve(solution.node_times, order)[:, :n]).max(axis=0)
+        size = np.maximum(size, 1e-6 * size.max()) if size.max() > 0.0 else np.ones(n)
+        jumps = np.abs([later[0] - earlier[1] for earlier, later in pairwise(ends)])
+        for joint, name in enumerate(problem.dynamics.joint_names):
+            worst = int(np.argmax(jumps[:, joint]))
+            miss, when = float(jumps[worst, joint]), float(curve.starts[worst + 1])
+            label = continuity_name(("q", "v", "a")[order])
+            yield _at_one_time(label, name, miss, when, float(size[joint]), units[order][joint])
+
+
+def _durations(solution: Solution) -> Iterator[Violation]:
+    """Durations of arcs against their bounds; of the whole motion where refinement has cut its one arc."""
+    arcs, durations = solution.problem.trajectory.arcs, np.asarray(solution.curve.durations)
+    if len(arcs) == 1:
+        durations = np.array([solution.duration])
+    if len(arcs) != durations.size:
+        return
+    for index, (arc, T) in enumerate(zip(arcs, durations, strict=True)):
+        shortest, longest = arc.duration_bounds
+        miss = float(np.maximum(np.max(side_violations(T, shortest, longest)), 0.0))
+        name = "duration" if len(arcs) == 1 else f"duration of arc {index}"
+        yield _at_one_time(name, "", miss, float(solution.curve.starts[index]), float(T), "s")
+
+
+def _at_one_time(name: str, component: str, miss: float, time: float, scale: float, unit: str) -> Violation:
+    ratio = miss / scale
+    seen = (miss, time, miss, time, 0.0, scale, unit, ratio, ratio)
+    return Violation(name, component, *seen, equation=True, nodes_only=True)
