@@ -230,6 +230,7 @@ class Solution:
 
     def __str__(self) -> str:
         outcome = "converged" if self.converged else f"not converged ({self.status.value})"
+        outcome += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
         return (
             f"{self.name}: {outcome} in {self.iterations} iterations, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}"

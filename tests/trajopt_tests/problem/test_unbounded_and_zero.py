@@ -79,6 +79,7 @@ def test_a_problem_without_costs_is_solved_for_a_feasible_point(tmp_path):
     problem.subject_to_joint_limits()
     solution = trajopt.solve(problem)
     assert solution.status is Status.FEASIBLE_POINT and solution.converged and solution.objective == 0.0
+    assert "converged to a feasible point in" in str(solution)
     report = solution.verify()
     assert report.holds and report.max_violation_nodes == 0.0
     solution.save(tmp_path / "feasible.npz")
