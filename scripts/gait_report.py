@@ -150,11 +150,11 @@ def constraints() -> str:
 
 def sizes(walk: trajopt.Solution) -> tuple[Criterion, ...]:
     """Effort, and what may happen between nodes."""
-    excess = walk.verify().max_violation_dense
+    violation = walk.verify().max_violation_dense
     return (
         Criterion("effort", walk.cost_terms["dynamic effort"], -np.inf, np.inf),
         Criterion("iterations", walk.iterations, -np.inf, np.inf),
-        Criterion("largest excess between nodes", excess, -np.inf, 0.1, "N m, m, rad"),
+        Criterion("largest violation between nodes", violation, -np.inf, 0.1, "N m, m, rad"),
         Criterion("largest slip of a standing point", 1e3 * max(slip(walk).values()), -np.inf, 15.0, "mm"),
     )
 

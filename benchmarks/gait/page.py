@@ -129,9 +129,9 @@ def points(found: list[Mapping[str, Any]]) -> str:
     columns = ["variables", "rows", "outcome", "iterations", "effort", "CPU seconds"]
     return section(
         "Control points and nodes",
-        "Excess is the largest one of all constraints between nodes, in their own units; slip how far a "
+        "Violation is the largest one of all constraints between nodes, in their own units; slip how far a "
         "standing foot point leaves its place.",
-        table(["", *columns, "excess", "slip"], rows),
+        table(["", *columns, "violation", "slip"], rows),
         "![Effort and seconds over control points and nodes](figures/gait_points.png)",
     )
 

@@ -37,6 +37,17 @@ def test_named_scripts_and_files_exist():
         assert (ROOT / name).is_file(), name
 
 
+def test_every_python_file_named_in_readme_and_docs_exists():
+    """Paths are from the root, a package or a room; names without folder are those of any file."""
+    files = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts]
+    endings = {"/".join(name.split("/")[i:]) for name in files for i in range(name.count("/") + 1)}
+    written_by_users = {"my_arm.py"}
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        named = set(re.findall(r"[\w/.-]*\w\.py\b", page.read_text(encoding="utf-8")))
+        missing = {name for name in named if name.removeprefix("../") not in endings} - written_by_users
+        assert not missing, f"{page.name}: {sorted(missing)}"
+
+
 def test_the_test_command_is_the_one_that_ci_runs():
     commands = [line for block in blocks("sh") for line in block.splitlines() if "'.[test]'" in line]
     assert len(commands) == 1 and commands[0].endswith(".venv/bin/pytest -n 2")
