@@ -1,0 +1,172 @@
+"""Upper bounds of a curve's derivatives over an interval of time, from the Bernstein form of its pieces.
+
+On every span a spline is a polynomial, sum_k b_k B_k(u) with u in [0, 1], and lies between the smallest and
+the largest of its Bernstein coefficients b_k; b_0 and b_d are its values at the ends. Where that is not sharp
+enough, the piece is cut in two and its coefficients follow by convex combinations (de Casteljau), until the
+largest coefficient is no more than `GAP` above a value that the curve attains. The pieces on both sides of a
+knot are bounded by themselves, so that a bound holds where a derivative jumps, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.splines.basis import SplineBasis
+from trajopt.splines.curve import Curve
+
+GAP = 1e-13  # of the largest coefficient: how near the bound comes to a value that is attained
+ROUNDING = 4.0 * np.finfo(float).eps  # of the largest coefficient, for each coefficient of a piece
+MOST_CUTS = 40  # halvings; the gap falls four-fold with each
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Polynomial pieces in Bernstein form.
+
+    start, end : seconds, (pieces,)
+    coefficients : (pieces, degree + 1)
+    """
+
+    start: Array
+    end: Array
+    coefficients: Array
+
+    def cut(self, fraction: Array) -> tuple[Pieces, Pieces]:
+        """The pieces left and right of fractions (pieces,) of their length."""
+        left, right, row = [], [], self.coefficients
+        u = np.asarray(fraction, dtype=float)[:, None]
+        for _ in range(self.coefficients.shape[1]):
+            left.append(row[:, 0])
+            right.append(row[:, -1])
+            row = (1.0 - u) * row[:, :-1] + u * row[:, 1:]
+        middle = self.start + (self.end - self.start) * u[:, 0]
+        return (
+            Pieces(self.start, middle, np.stack(left, axis=1)),
+            Pieces(middle, self.end, np.stack(right[::-1], axis=1)),
+        )
+
+    def within(self, first: float, last: float) -> Pieces:
+        """The pieces, or parts of them, that lie in [first, last] seconds."""
+        touched = (self.end >= first) & (self.start <= last)
+        part = Pieces(self.start[touched], self.end[touched], self.coefficients[touched])
+        length = np.maximum(part.end - part.start, np.finfo(float).tiny)
+        part = part.cut(np.clip((first - part.start) / length, 0.0, 1.0))[1]
+        length = np.maximum(part.end - part.start, np.finfo(float).tiny)
+        return part.cut(np.clip((last - part.start) / length, 0.0, 1.0))[0]
+
+    def __getitem__(self, chosen: Array) -> Pieces:
+        return Pieces(self.start[chosen], self.end[chosen], self.coefficients[chosen])
+
+
+@dataclass(frozen=True)
+class UpperBound:
+    """A bound of a function from above, and where it comes nearest to it.
+
+    value : no value of the function is larger
+    time : seconds, of a value that is smaller than the bound by `GAP` of the coefficients at most
+    hull : the largest of the control points of all pieces, a bound without any cut
+    """
+
+    value: float
+    time: float
+    hull: float
+
+
+def pieces_of(curve: Curve, column: int, order: int) -> Pieces:
+    """The order-th derivative by time of one coordinate, as one piece per span."""
+    parts = [
+        _of_basis(basis, points[:, column], order, float(start), float(duration))
+        for basis, points, start, duration in zip(
+            curve.bases, curve.control_points, curve.starts[:-1], curve.durations, strict=True
+        )
+    ]
+    degree = max(part.coefficients.shape[1] for part in parts)
+    return Pieces(
+        np.concatenate([part.start for part in parts]),
+        np.concatenate([part.end for part in parts]),
+        np.concatenate([_elevated(part.coefficients, degree) for part in parts]),
+    )
+
+
+def upper_bound(pieces: Pieces) -> UpperBound:
+    """The least upper bound of all pieces, rounding included; NaN where a coefficient is not finite."""
+    size = float(np.abs(pieces.coefficients).max(initial=0.0))
+    if not np.isfinite(size):
+        bad = ~np.all(np.isfinite(pieces.coefficients), axis=1)
+        return UpperBound(np.nan, float(pieces.start[bad][0]), np.nan)
+    rounding = ROUNDING * pieces.coefficients.shape[1] * size
+    hull = float(pieces.coefficients.max()) + rounding
+    best, when = -np.inf, 0.0
+    for _ in range(MOST_CUTS):
+        highest = pieces.coefficients.max(axis=1)
+        ends = pieces.coefficients[:, [0, -1]]
+        piece, side = np.unravel_index(int(np.argmax(ends)), ends.shape)
+        if ends[piece, side] > best:
+            best = float(ends[piece, side])
+            when = float((pieces.end if side else pieces.start)[piece])
+        value = float(highest.max())
+        if value <= best + GAP * size:
+            return UpperBound(max(value, best) + rounding, when, hull)
+        open_ones = pieces[highest > best + GAP * size]
+        halves = open_ones.cut(np.full(open_ones.start.size, 0.5))
+        pieces = Pieces(
+            *(
+                np.concatenate([getattr(half, name) for half in halves])
+                for name in ("start", "end", "coefficients")
+            )
+        )
+    return UpperBound(max(float(pieces.coefficients.max()), best) + rounding, when, hull)
+
+
+def jump_times(curve: Curve, column: int, order: int, relative: float) -> Array:
+    """Interior knots at which a derivative jumps by more than `relative` of its largest value."""
+    pieces = pieces_of(curve, column, order)
+    jumps = np.abs(pieces.coefficients[1:, 0] - pieces.coefficients[:-1, -1])
+    largest = float(np.abs(pieces.coefficients[:, [0, -1]]).max(initial=0.0))
+    return pieces.start[1:][jumps > relative * largest]
+
+
+def _of_basis(basis: SplineBasis, points: Array, order: int, start: float, duration: float) -> Pieces:
+    knots, degree = basis.knots, basis.degree
+    for _ in range(order):
+        if degree == 0:
+            points = np.zeros_like(points)
+            break
+        width = knots[degree + 1 : -1] - knots[1 : -degree - 1]
+        slope = degree * np.diff(points) / np.where(width > 0.0, width, np.inf) / duration
+        knots, points, degree = knots[1:-1], slope, degree - 1
+    breaks = basis.breakpoints
+    coefficients = np.stack(
+        [_blossoms(knots, points, degree, breaks[:-1], breaks[1:], k) for k in range(degree + 1)], axis=1
+    )
+    return Pieces(start + duration * breaks[:-1], start + duration * breaks[1:], coefficients)
+
+
+def _blossoms(knots: Array, points: Array, degree: int, left: Array, right: Array, k: int) -> Array:
+    """The k-th Bernstein coefficient of every span: the blossom at (left, ..., left, right, ..., right).
+
+    The recursion of de Boor with k arguments at the right end of the span and the others at the left one: all
+    weights are between zero and one.
+    """
+    last = np.searchsorted(knots, left, side="right") - 1  # of the knots at the span's left end
+    row = points[last[:, None] - degree + np.arange(degree + 1)]
+    for level in range(1, degree + 1):
+        argument = right if level <= k else left
+        index = last[:, None] - degree + np.arange(level, degree + 1)
+        low, high = knots[index], knots[index + degree + 1 - level]
+        weight = (argument[:, None] - low) / (high - low)
+        row = (1.0 - weight) * row[:, :-1] + weight * row[:, 1:]
+    return row[:, 0]
+
+
+def _elevated(coefficients: Array, width: int) -> Array:
+    """The same polynomials with `width` coefficients."""
+    while coefficients.shape[1] < width:
+        d = coefficients.shape[1]
+        share = np.arange(1, d) / d
+        inner = share * coefficients[:, :-1] + (1.0 - share) * coefficients[:, 1:]
+        coefficients = np.concatenate([coefficients[:, :1], inner, coefficients[:, -1:]], axis=1)
+    return coefficients
