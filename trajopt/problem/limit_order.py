@@ -19,5 +19,14 @@ def limit_order(problem: Problem, limit: Constraint) -> int | None:
         return ("q", "v").index(quantity)
     if quantity in ("a", "tau"):
         return 2
+    if quantity == "jerk":
+        return None
     pattern = graph_of(problem, [limit.term]).jacobian_pattern.get(quantity, {})
     return 2 if np.any(pattern.get("a", False)) and not np.any(pattern.get("jerk", False)) else None
+
+
+def depends_on_jerk(problem: Problem, constraint: Constraint) -> bool:
+    """Whether a constraint's term changes with the third derivative of q."""
+    quantity = constraint.term.quantity
+    pattern = graph_of(problem, [constraint.term]).jacobian_pattern.get(quantity, {})
+    return quantity == "jerk" or bool(np.any(pattern.get("jerk", False)))

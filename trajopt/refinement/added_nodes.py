@@ -1,4 +1,4 @@
-"""Limits that hold for all t on a spline: the times of violations between nodes become nodes.
+"""Limits that hold between the nodes of a spline: the times of violations become nodes.
 
 The problem is solved again from the last motion until the largest violation is below the tolerance. Where
 that solve does not converge, limits are tightened by their violations; where limits still do not hold at the
@@ -7,20 +7,26 @@ end, time is scaled.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trajopt.arrays import Array
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.refinement.time_scaling import time_scaled
 from trajopt.solution.certificate import Certificate
+from trajopt.solution.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.violation import largest_violations, local_maxima, path_limits
 from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.splines.trajectory import Trajectory
+
+Margins = list[Array]  # of every path limit, (width,) each
 
 INTERRUPTED = "the refinement was interrupted"
 
@@ -42,52 +48,75 @@ class NodeRefinement:
 
         reason : why there is no switching structure
         """
-        problem, count = solution.problem, 0
+        problem, count, margins = solution.problem, 0, None
         while True:
-            certificate = self._certificate(solution, reason, count)
-            if certificate.holds or not solution.converged or count == self.rounds:
-                return self.certified(solution, reason, count)
-            problem = on_trajectory(solution, self._with_nodes(solution, problem.trajectory))
+            certificate = self._certificate(solution, reason, count, margins)
+            times = self._times_of_violations(solution, certificate) if solution.converged else []
+            if not times or count == self.rounds:
+                return self._scaled(solution, certificate)
+            problem = on_trajectory(solution, self._with_nodes(solution, problem.trajectory, times))
             try:
                 refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 note = _joined(reason, str(stop) or INTERRUPTED)
-                return self.certified(solution, note, count)
+                return self._scaled(solution, replace(certificate, reason=note))
+            margins = None
             if not refined.converged:
-                refined = self._within_tighter_limits(solution, certificate, solver)
+                margins = self._margins(solution, certificate)
+                refined = self._within_tighter_limits(solution, margins, solver)
             if refined is None:
                 note = _joined(reason, "adding nodes and tightening limits did not converge")
-                return self.certified(solution, note, count)
+                return self._scaled(solution, replace(certificate, reason=note))
             iterations, count = solution.iterations + refined.iterations, count + 1
             solution = replace(refined, recipe=solution.recipe, iterations=iterations)
 
     def certified(self, solution: Solution, reason: str, rounds: int = 0) -> Solution:
         """The solution with its certificate, after time scaling where its limits do not hold otherwise."""
-        certificate = self._certificate(solution, reason, rounds)
+        return self._scaled(solution, self._certificate(solution, reason, rounds))
+
+    def _scaled(self, solution: Solution, certificate: Certificate) -> Solution:
         if not certificate.holds and solution.converged:
             slower = time_scaled(solution, self.tol, self.settings)
             if slower is not None:
                 growth = slower[0].duration / solution.duration - 1.0
                 solution = slower[0]
-                certificate = replace(certificate, violations=slower[1], motion=solution, slowed=growth)
+                certificate = replace(
+                    certificate, violations=slower[1], motion=solution, slowed=growth, gain=None
+                )
         return replace(solution, certificate=certificate)
 
-    def _certificate(self, solution: Solution, reason: str, rounds: int) -> Certificate:
+    def _certificate(
+        self, solution: Solution, reason: str, rounds: int, margins: Margins | None = None
+    ) -> Certificate:
         violations = tuple(largest_violations(solution))
-        return Certificate(self.tol, violations, "added nodes", None, rounds, reason, motion=solution)
+        limits = path_limits(solution)
+        found = solution.multipliers
+        gain = FirstOrderGain.of(
+            [impulses_by_component(found, [limit.name], limit.lower.size) for limit in limits],
+            by_limit([violation.value for violation in violations], limits),
+            margins or [np.zeros(limit.lower.size) for limit in limits],
+            solution.objective,
+        )
+        return Certificate(
+            self.tol, violations, "added nodes", None, rounds, reason, motion=solution, gain=gain
+        )
+
+    def _margins(self, solution: Solution, certificate: Certificate) -> Margins:
+        """Of every limit, in proportion to its violation."""
+        factor = self.settings.tightening_factor
+        sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
+        return by_limit(sizes, path_limits(solution))
 
     def _within_tighter_limits(
-        self, solution: Solution, certificate: Certificate, solver: TimeBudget
+        self, solution: Solution, margins: Margins, solver: TimeBudget
     ) -> Solution | None:
-        """Solve again with every limit tightened by its violation; None where that does not converge."""
+        """Solve again with every limit tightened by a margin; None where that does not converge."""
         original = solution.problem
         problem = on_trajectory(solution, original.trajectory)
-        factor, cursor = self.settings.tightening_factor, 0
-        margins = [max(0.0, factor * violation.value) for violation in certificate.violations]
-        for limit in path_limits(solution):
-            margin = np.array(margins[cursor : cursor + limit.lower.size])
-            cursor += limit.lower.size
+        for limit, margin in zip(path_limits(solution), margins, strict=True):
             tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
+            if np.any(tighter.lower > tighter.upper) or not np.all(np.isfinite(margin)):
+                return None
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
             refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
@@ -95,19 +124,41 @@ class NodeRefinement:
             return None
         return replace(refined, known_problem=original, point=None) if refined.converged else None
 
-    def _with_nodes(self, solution: Solution, trajectory: Trajectory) -> Trajectory:
-        """The trajectory with all local maxima of violations as further nodes."""
-        extra = [list(points) for points in trajectory.extra_points] or [[] for _ in trajectory.arcs]
-        curve, threshold = solution.curve, self.settings.node_threshold * self.tol
+    def _times_of_violations(self, solution: Solution, certificate: Certificate) -> list[float]:
+        """Peaks of limits that are violated, of those over windows and arcs too; none where limits hold.
+
+        Equations are left to finer knots: a spline has no coefficients for more nodes of theirs.
+        """
+        threshold, times = self.settings.node_threshold * self.tol, []
+        failing = [
+            line.time
+            for line in certificate.lines
+            if line.evidence == "sampled" and not (line.holds or line.equation or line.note)
+        ]
+        if certificate.largest_violation <= self.tol and not failing:
+            return []
         for limit in path_limits(solution):
-            for times, values in local_maxima(solution, limit, threshold):
-                for time in times[values > threshold]:
-                    arc = int(np.searchsorted(curve.starts, time, side="right") - 1)
-                    arc = int(np.clip(arc, 0, len(extra) - 1))
-                    s = float((time - curve.starts[arc]) / curve.durations[arc])
-                    if 0.0 < s < 1.0:
-                        extra[arc].append(s)
+            for at, values in local_maxima(solution, limit, threshold):
+                times += at[(values > threshold) & (values < np.inf)].tolist()
+        return times + failing
+
+    def _with_nodes(self, solution: Solution, trajectory: Trajectory, times: list[float]) -> Trajectory:
+        """The trajectory with further nodes at these times."""
+        extra = [list(points) for points in trajectory.extra_points] or [[] for _ in trajectory.arcs]
+        curve = solution.curve
+        for time in times:
+            arc = int(np.searchsorted(curve.starts, time, side="right") - 1)
+            arc = int(np.clip(arc, 0, len(extra) - 1))
+            s = float((time - curve.starts[arc]) / curve.durations[arc])
+            if 0.0 < s < 1.0:
+                extra[arc].append(s)
         return replace(trajectory, extra_points=tuple(tuple(sorted(set(points))) for points in extra))
+
+
+def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
+    """Values of all components of all limits as one array for each limit."""
+    ends = np.cumsum([limit.lower.size for limit in limits])
+    return np.split(np.asarray(values, dtype=float), ends[:-1]) if len(ends) else []
 
 
 def _joined(*reasons: str) -> str:

@@ -1,4 +1,4 @@
-"""Certified refinement: limits that hold for all t, and the exact optimum where its structure is confirmed.
+"""Certified refinement: limits that hold between nodes too, and exact optima whose structure is confirmed.
 
 A uniform spline approaches a bang-bang optimum only as h^2 in the knot distance h. Once the switching
 structure is known, the motion is smooth between the switches: one arc of high degree between each two
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trajopt.errors import OptionError
+from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.added_nodes import INTERRUPTED, NodeRefinement
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.refinement.switching.structure_search import StructureSearch
@@ -22,7 +23,7 @@ from trajopt.solution.solution import Solution
 from trajopt.solution.violation import path_limits
 from trajopt.solvers.solver import Callback, Solver, check_positive
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
-from trajopt.splines.node_sets import PATH, TimeWindow
+from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
 
 __all__ = ["Certificate", "Certified"]
 
@@ -32,6 +33,7 @@ class Certified:
     """Certified refinement: `solve(problem, refine=Certified(tol=1e-6))`.
 
     tol : largest violation of any limit at any time, in the limit's own unit
+    equation_tol : largest residual of an equation over an interval of time, relative to its scale; None: tol
     degree : of the arcs between switches, raised where limits are violated between Gauss points
     rounds : largest number of corrections of a structure, and of times that nodes are added
     time_limit : seconds for all of it; at the limit, as after Ctrl-C, the best solution so far is returned
@@ -44,10 +46,13 @@ class Certified:
     rounds: int = 12
     time_limit: float = 20.0
     settings: SearchSettings = field(default=DEFAULT, repr=False)
+    equation_tol: float | None = None
 
     def __post_init__(self) -> None:
         check_positive("tol", self.tol)
         check_positive("time_limit", self.time_limit)
+        if self.equation_tol is not None:
+            check_positive("equation_tol", self.equation_tol)
         if not isinstance(self.settings, SearchSettings):
             raise OptionError(f"settings is {self.settings!r}: give a SearchSettings, say SearchSettings()")
         highest = self.settings.highest_degree
@@ -63,7 +68,20 @@ class Certified:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.
 
         progress : called with every iteration of every solve
+        Where the certification ends in an error, the solution comes back with a certificate that does not
+        hold and tells it.
         """
+        try:
+            found = self._refined(solution, solver, progress)
+        except Exception as error:  # whatever it is, the finished solve must not be lost
+            failed = f"the certification ended in an error ({type(error).__name__}: {error})"
+            certificate = Certificate(self.tol, (), "none", None, 0, "", motion=solution, failed=failed)
+            found = replace(solution, certificate=certificate)
+        if self.equation_tol is None or found.certificate is None:
+            return found
+        return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
+
+    def _refined(self, solution: Solution, solver: Solver, progress: Callback | None) -> Solution:
         budget = TimeBudget.of(solver, self.time_limit, progress)
         for_search = TimeBudget.of(solver, self.settings.search_share * self.time_limit, progress)
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
@@ -74,6 +92,8 @@ class Certified:
             reason = str(stop) or INTERRUPTED
             if "time limit" not in reason:
                 return by_nodes.certified(solution, reason)
+        except Exception as error:  # nodes may still be added
+            reason = f"the search for a structure ended in an error ({type(error).__name__}: {error})"
         if search.found is not None:
             return search.found
         finest = solution if search.finest is None else search.finest
@@ -87,9 +107,15 @@ def _unsuited(solution: Solution) -> str:
     problem = solution.problem
     if not path_limits(solution):
         return "the problem bounds nothing over the whole motion"
-    if any(isinstance(use.over, TimeWindow) for use in (*problem.costs, *problem.constraints)):
+    uses = (*problem.costs, *problem.constraints)
+    if any(isinstance(use.over, TimeWindow) for use in uses):
         return "a window of normalised time means another time on arcs"
-    if any(c.over == PATH and np.all(c.lower == c.upper) for c in problem.constraints):
+    if any(isinstance(use.over, ArcNodes) or use.over.is_difference for use in uses):
+        return "nodes of an arc, or neighbouring nodes, are others on switching arcs"
+    jerk = [c.name for c in problem.path_limits() if depends_on_jerk(problem, c)]
+    if jerk:
+        return f"{jerk[0]} bound the jerk, and accelerations jump where arcs meet"
+    if any(c.over == PATH and np.any(c.lower == c.upper) for c in problem.constraints):
         return "an equality over the whole path leaves no freedom at the ends of arcs"
     if problem.extras:
         return "additional curves beside the joints have no switching structure that is known to the search"

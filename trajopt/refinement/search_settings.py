@@ -94,6 +94,8 @@ class SearchSettings:
             tightened
         objective_change : relative change of the objective by half the effort weight that is allowed
         objective_tolerance : by how much, relatively, arcs may be worse than the spline they were read from
+        overstep_gain : of the objective; where oversteps between Gauss points gain more, to first order, the
+            degree of the arcs is raised while it can be
         margin_factor : margins grow by this factor times the measured violation
     Added nodes (`added_nodes`)
         node_threshold : of the tolerance; local maxima of a violation above it become nodes
@@ -142,7 +144,7 @@ class SearchSettings:
     samples_per_arc: int = 400
     snapped: float = 0.02
 
-    highest_degree: int = 16
+    highest_degree: int = 18
     free_degree: int = 10
     shortest_arc: float = 1e-4
     continuity_tolerance: float = 1e-11
@@ -157,6 +159,7 @@ class SearchSettings:
     wrong_structure_free: float = 0.1
     objective_change: float = 1e-7
     objective_tolerance: float = 1e-6
+    overstep_gain: float = 1e-9
     margin_factor: float = 1.2
 
     node_threshold: float = 0.1

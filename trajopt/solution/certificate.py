@@ -1,28 +1,41 @@
-"""Certificate of a refined solution: violations of its limits for all t, switching structure, optimality."""
+"""Certificate of a refined solution: every statement of its problem, switching structure, optimality."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.errors import TrajoptError
+from trajopt.solution.first_order_gain import FirstOrderGain
 from trajopt.solution.sign_check import Signs, component_label
 from trajopt.solution.simulation import Simulation, simulate
+from trajopt.solution.statements.all_lines import statement_lines
+from trajopt.solution.statements.statement_line import StatementLine
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solution.violation import LimitViolation, path_limits
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
+READABLE = 60  # lines; beyond, the page shows the worst component of every statement only
+HEADER = f"{'statement':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
+SAMPLED = (
+    "sampled lines: a violation that lasts at least their resolution is seen, a shorter one may be missed"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """What was checked about a solution, and what came out; `print` gives the page.
 
+    A line for every statement of the problem names its evidence (`statements.StatementLine`). Lines are
+    computed from the motion on first access and never read from a file.
+
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
-    violations : the largest violation of every component of every path limit over all t
+    violations : the largest violation of every component of every path limit that the search found
     method : "switching arcs", one polynomial arc between each two switches, or "added nodes", a spline
     structure : the confirmed switching structure, or None
     rounds : number of solves on switching arcs, or number of times that nodes were added
@@ -32,6 +45,10 @@ class Certificate:
     motion : the solution that is certified
     slowed : relative increase of the duration by which time was scaled so that the limits hold; KKT residuals
         are then those of the motion before scaling
+    equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
+    failed : the error with which the certification ended, or nothing; with one the certificate does not hold
+    gain : what oversteps gain and what margins cost, to first order, or None where it is not known
+    stored : the certificate was read from a file: all but its lines and its simulation is as saved
     """
 
     tolerance: float
@@ -44,10 +61,68 @@ class Certificate:
     settings: ArcSettings | None = None
     motion: Solution | None = field(default=None, repr=False)
     slowed: float = 0.0
+    equation_tolerance: float | None = None
+    failed: str = ""
+    gain: FirstOrderGain | None = None
+    stored: bool = False
+
+    @cached_property
+    def lines(self) -> tuple[StatementLine, ...]:
+        """One line for every component of every statement of the problem; none where there is no problem.
+
+        A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
+        """
+        return self._lines_or_reason[0]
+
+    @property
+    def unchecked(self) -> str:
+        """Why there are no lines, or nothing."""
+        return self._lines_or_reason[1]
+
+    @cached_property
+    def _lines_or_reason(self) -> tuple[tuple[StatementLine, ...], str]:
+        if self.motion is None:
+            return (), "the motion is not at hand"
+        equation_tolerance = self.equation_tolerance or self.tolerance
+        try:
+            return statement_lines(self.motion, self.tolerance, equation_tolerance), ""
+        except TrajoptError as error:
+            return (), f"the statements of the problem cannot be checked: {error}"
+
+    @property
+    def failing(self) -> tuple[StatementLine, ...]:
+        """The lines that do not hold, the worst first, in multiples of their tolerance."""
+        return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.badness))
+
+    @property
+    def resolution(self) -> float:
+        """Seconds: the coarsest of the sampled lines; a violation on an interval as long as that is seen."""
+        return max((line.resolution for line in self.lines if line.evidence == "sampled"), default=0.0)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the certificate holds and no line of it is sampled."""
+        return self.holds and all(line.evidence != "sampled" for line in self.lines)
+
+    @property
+    def verdict(self) -> str:
+        """ "proved", "holds, sampled" or "DOES NOT HOLD"."""
+        if not self.holds:
+            return "DOES NOT HOLD"
+        return "proved" if self.proved else "holds, sampled"
+
+    @property
+    def why_not(self) -> str:
+        """The first reason why the certificate does not hold, or nothing."""
+        if self.motion is not None and not self.motion.converged:
+            return f"the solve did not converge ({self.motion.status.value})"
+        if self.failed or self.unchecked:
+            return self.failed or self.unchecked
+        return str(self.failing[0]) if self.failing else ""
 
     @property
     def largest_violation(self) -> float:
-        """Of all limits, each in its own unit; negative where all hold with a margin, -inf without limits."""
+        """Of all path limits, in their own units; negative where all hold with a margin, -inf without any."""
         return max((violation.value for violation in self.violations), default=-np.inf)
 
     @property
@@ -62,51 +137,67 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether every limit holds for all t to the tolerance, on a solve that converged."""
-        converged = self.motion is None or self.motion.converged
-        return bool(converged and self.largest_violation <= self.tolerance)
+        """Whether every line of every statement holds, on a solve and a certification that ended well.
+
+        Sampled lines say nothing of violations shorter than their resolution: see `proved`.
+        """
+        return not self.why_not
 
     @cached_property
     def simulation(self) -> Simulation | None:
         """Forward simulation of the torques, integrated on first access; None without forward dynamics."""
         return None if self.motion is None else simulate(self.motion)
 
-    def summary(self) -> dict[str, float | bool | str | int | None]:
+    def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""
         return {
             "holds": self.holds,
+            "verdict": self.verdict,
+            "why_not": self.why_not,
+            "resolution": float(self.resolution),
+            "statements": len(self.lines),
+            "failing": [line.label for line in self.failing],
             "method": self.method,
             "tolerance": self.tolerance,
-            "largest_excess": float(self.largest_violation) if self.violations else None,
+            "largest_excess": _finite(self.largest_violation),
             "switches": None if self.structure is None else self.structure.arc_count - 1,
             "wrong_sign": None if self.signs is None else self.signs.wrong,
             "rounds": self.rounds,
             "slowed": self.slowed,
             "reason": self.reason,
+            "overstep_gain": None if self.gain is None else _finite(self.gain.of_oversteps),
+            "margin_cost": None if self.gain is None else _finite(self.gain.of_margins),
         }
 
     def __str__(self) -> str:
-        return "\n".join([*self._verdict(), *self._limits(), *self._structure(), *self._optimality()])
+        return "\n".join([*self._verdict(), *self._statements(), *self._structure(), *self._optimality()])
 
     def _verdict(self) -> list[str]:
-        verdict = "holds" if self.holds else "DOES NOT HOLD"
+        sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
         lines = [
-            f"certificate: {verdict} ({self.method}, {self.rounds} rounds, tolerance {self.tolerance:.1e})"
+            f"certificate: {self.verdict} ({self.method}, {self.rounds} rounds, tolerance "
+            f"{self.tolerance:.1e}{sampled})"
         ]
+        if not self.holds:
+            lines.append(f"because: {self.why_not}")
         if self.motion is not None:
             lines.append(f"duration {self.motion.duration:.12g} s, objective {self.motion.objective:.12g}")
         return lines + ([f"no switching structure: {self.reason}"] if self.reason else [])
 
-    def _limits(self) -> list[str]:
-        lines = ["", f"{'limit, for all t':<42}{'largest violation':>18}{'t [s]':>12}"]
-        for violation in self.violations:
-            when = "hull" if violation.hull else f"{violation.time:.6f}"
-            lines.append(f"{violation.label:<42}{violation.value:>18.3e}{when:>12}")
-        if not self.violations:
-            lines.append("none: the problem bounds nothing over the whole motion")
+    def _statements(self) -> list[str]:
+        lines = ["", HEADER]
+        lines += [_row(line) for line in _shown(self.lines)]
+        if not self.lines:
+            lines.append(self.unchecked)
+        if any(line.evidence == "sampled" for line in self.lines):
+            lines.append(SAMPLED)
+        notes = {line.note: line.name for line in self.lines if line.note}
+        lines += [f"{name}: {note}" for note, name in notes.items()]
         margins = [size for limit in (self.settings.margins if self.settings else ()) for size in limit]
         if any(size > 0.0 for size in margins):
-            lines.append(f"limits were tightened by up to {max(margins):.1e} so that they hold for all t")
+            lines.append(f"limits were tightened by up to {max(margins):.1e} so that they hold between nodes")
+        if self.gain is not None:
+            lines.append(str(self.gain))
         if self.slowed:
             lines.append(
                 f"time scaling: the duration was lengthened by {self.slowed:.1e} of itself so that they hold"
@@ -114,7 +205,7 @@ class Certificate:
         return lines
 
     def _structure(self) -> list[str]:
-        if self.structure is None or self.motion is None:
+        if self.structure is None or self.motion is None or self.unchecked:
             return []
         lines = ["", f"{'arc':<5}{'from [s]':>14}{'to [s]':>14}  saturated"]
         times = self.structure.times
@@ -130,12 +221,13 @@ class Certificate:
         return f"{component_label(self.motion, saturation)} = {bound:+.6g}"
 
     def _optimality(self) -> list[str]:
-        if self.motion is None:
+        if self.motion is None or self.unchecked:
             return []
         kkt, when = self.motion.kkt, " before time scaling" if self.slowed else ""
+        told = "as saved with signs and structure" if self.stored else "recomputed"
         return [
             "",
-            f"KKT residuals{when}, recomputed: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
+            f"KKT residuals{when}, {told}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
             f"complementarity {kkt.complementarity:.1e}",
             *self._signs(),
             self._simulated(),
@@ -161,7 +253,30 @@ class Certificate:
     def _simulated(self) -> str:
         if self.simulation is None:
             return "forward simulation: the dynamics offers no forward dynamics"
+        missed = any(line.equation and line.evidence == "sampled" and not line.holds for line in self.lines)
+        residual = ", residuals of equations among them" if missed else ""
         return (
-            f"forward simulation of the torques: gap {self.simulation.restarted:.1e} restarted at knots, "
-            f"{self.simulation.end_to_end:.1e} end to end"
+            f"forward simulation of the torques{residual}: gap {self.simulation.restarted:.1e} restarted at "
+            f"knots, {self.simulation.end_to_end:.1e} end to end"
         )
+
+
+def _shown(lines: tuple[StatementLine, ...]) -> list[StatementLine]:
+    """All lines; of many, the worst component of every statement."""
+    if len(lines) <= READABLE:
+        return list(lines)
+    worst: dict[str, StatementLine] = {}
+    for line in lines:
+        if line.name not in worst or line.badness > worst[line.name].badness:
+            worst[line.name] = line
+    return list(worst.values())
+
+
+def _row(line: StatementLine) -> str:
+    how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
+    fails = "" if line.holds else "  FAILS"
+    return f"{line.label:<42}{line.value:>18.3e}{line.tolerance:>11.1e}{line.time:>12.6f}  {how}{fails}"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

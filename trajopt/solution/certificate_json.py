@@ -1,7 +1,8 @@
 """Certificates in saved solutions: a `Certificate` as plain JSON values, and back.
 
 The keys are those of the first file format; where an attribute was renamed since, the key was kept
-(`excesses` holds `Certificate.violations`; `settling` and `room` are fields of `ArcSettings`).
+(`excesses` holds `Certificate.violations`; `settling` and `room` are fields of `ArcSettings`). The lines of
+statements are not kept: a loaded certificate computes them again from the motion and its problem.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from trajopt.solution.certificate import Certificate
+from trajopt.solution.first_order_gain import FirstOrderGain
 from trajopt.solution.sign_check import Signs
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solution.violation import LimitViolation
@@ -32,12 +34,16 @@ def record(certificate: Certificate) -> dict[str, Any]:
         "signs": None if certificate.signs is None else asdict(certificate.signs),
         "settings": None if settings is None else _recorded_settings(settings),
         "slowed": certificate.slowed,
+        "equation_tolerance": certificate.equation_tolerance,
+        "failed": certificate.failed,
+        "gain": None if certificate.gain is None else asdict(certificate.gain),
     }
 
 
 def restored(kept: Mapping[str, Any], motion: Solution) -> Solution:
     """The motion with the certificate that was recorded about it."""
     signs, structure, settings = kept["signs"], kept["structure"], kept["settings"]
+    gain = kept.get("gain")
     certificate = Certificate(
         tolerance=kept["tolerance"],
         violations=tuple(LimitViolation(**violation) for violation in kept["excesses"]),
@@ -49,6 +55,10 @@ def restored(kept: Mapping[str, Any], motion: Solution) -> Solution:
         settings=None if settings is None else _settings(settings),
         motion=motion,
         slowed=kept["slowed"],
+        equation_tolerance=kept.get("equation_tolerance"),
+        failed=kept.get("failed", ""),
+        gain=None if gain is None else FirstOrderGain(**gain),
+        stored=True,
     )
     return replace(motion, certificate=certificate)
 

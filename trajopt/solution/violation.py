@@ -1,4 +1,7 @@
-"""Largest violation of every path limit over all t, by a bracketed search between samples."""
+"""Largest violation of every path limit between nodes too, by a bracketed search between samples.
+
+The search for better motions uses these; what a certificate says is looked at anew (`statement_lines`).
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solvers.violation import bound_violation
+from trajopt.solution.violation_peaks import Peaks, component_violation, narrowed
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 SAMPLES_PER_INTERVAL = 8  # between neighbouring nodes
 HULL_TOLERANCE = 1e-9  # in the limit's unit: rounding of control points
-ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 
 
 @dataclass(frozen=True)
 class LimitViolation:
-    """Largest violation of one component of a path limit over all t, and its time.
+    """Largest violation of one component of a path limit that was found, and its time.
 
     value : max over t of max(lower - value(t), value(t) - upper), in the limit's unit; negative where the
-        limit holds with a margin
+        limit holds with a margin, infinity where a value is not finite
     time : seconds
     hull : the limit holds for all t because all control points lie within it (convex hull)
     """
@@ -65,10 +67,9 @@ def largest_violations(solution: Solution) -> list[LimitViolation]:
     for limit, peaks in zip(limits, _peaks(solution, limits), strict=True):
         labels = solution.problem.component_names(limit.term.quantity, limit.lower.size)
         for component, label in enumerate(labels):
-            times, values = peaks[component]
-            best = int(np.argmax(values))
+            value, time = peaks[component].highest
             hull = _holds_by_hull(solution, limit, component)
-            found.append(LimitViolation(limit.name, label, float(values[best]), float(times[best]), hull))
+            found.append(LimitViolation(limit.name, label, value, time, hull))
     return found
 
 
@@ -76,11 +77,11 @@ def relative_violations(solution: Solution, violations: Sequence[LimitViolation]
     """Violations divided by the range of their limit, in the order of `largest_violations`."""
     if not violations:
         return []
-    ranges = np.concatenate([_range(limit) for limit in path_limits(solution)])
+    ranges = np.concatenate([limit_ranges(limit) for limit in path_limits(solution)])
     return [float(violation.value / width) for violation, width in zip(violations, ranges, strict=True)]
 
 
-def _range(limit: Constraint) -> NDArray:
+def limit_ranges(limit: Constraint) -> NDArray:
     """Upper minus lower bound; of a one-sided limit its bound's magnitude; one where that is zero."""
     width = limit.upper - limit.lower
     one = np.where(np.isfinite(limit.upper), np.abs(limit.upper), np.abs(limit.lower))
@@ -90,71 +91,23 @@ def _range(limit: Constraint) -> NDArray:
 
 def local_maxima(solution: Solution, limit: Constraint, above: float) -> list[tuple[NDArray, NDArray]]:
     """Times and values of the local maxima of every component's violation that may exceed `above`."""
-    return _peaks(solution, [limit], above)[0]
+    return [(peaks.at, peaks.values) for peaks in _peaks(solution, [limit], above)[0]]
 
 
-def _peaks(
-    solution: Solution, limits: list[Constraint], above: float = np.inf
-) -> list[list[tuple[NDArray, NDArray]]]:
-    """Times and values of the local maxima of the violation of every component of every limit.
-
-    All brackets of all components are narrowed together, with one evaluation of the motion per round.
-    """
+def _peaks(solution: Solution, limits: list[Constraint], above: float = np.inf) -> list[list[Peaks]]:
+    """The local maxima of the violation of every component of every limit."""
     times = _samples(solution)
-    terms = [limit.term for limit in limits]
-    sampled = solution.values(terms, times)
+    sampled = solution.values([limit.term for limit in limits], times)
     found = [
-        [_Brackets(limit, component, times, column, above) for component, column in enumerate(violation.T)]
+        [
+            Peaks(limit, component, times, component_violation(limit, values, component), above)
+            for component in range(limit.lower.size)
+        ]
         for limit in limits
-        for violation in [_violation(limit, sampled[limit.term.quantity])]
+        for values in [sampled[limit.term.quantity]]
     ]
-    every = [brackets for components in found for brackets in components]
-    for _ in range(ROUNDS):
-        grids = [brackets.grid() for brackets in every]
-        values = solution.values(terms, np.concatenate([grid.ravel() for grid in grids]))
-        ends = np.cumsum([grid.size for grid in grids])
-        for brackets, grid, end in zip(every, grids, ends, strict=True):
-            brackets.narrow(grid, values[brackets.limit.term.quantity][end - grid.size : end])
-    return [[(brackets.at, brackets.values) for brackets in components] for components in found]
-
-
-class _Brackets:
-    """The local maxima of one component's violation, each bracketed by the neighbouring samples.
-
-    Between samples a peak is taken to exceed its own sample by less than that differs from its neighbours:
-    peaks that can reach neither the highest sample nor `above` are left out.
-    """
-
-    def __init__(
-        self, limit: Constraint, component: int, times: NDArray, violation: NDArray, above: float
-    ) -> None:
-        self.limit, self.component = limit, component
-        left = np.append(-np.inf, violation[:-1])
-        right = np.append(violation[1:], -np.inf)
-        peaks = np.flatnonzero((violation >= left) & (violation >= right))
-        drops = np.stack([violation[peaks] - each[peaks] for each in (left, right)])
-        reach = violation[peaks] + np.where(np.isfinite(drops), drops, 0.0).max(axis=0)
-        peaks = peaks[(reach >= violation.max()) | (reach > above)]
-        self.low = times[np.maximum(peaks - 1, 0)]
-        self.high = times[np.minimum(peaks + 1, times.size - 1)]
-        self.at, self.values = times[peaks].copy(), violation[peaks].copy()
-
-    def grid(self) -> NDArray:
-        """Times (peaks, POINTS) that divide every bracket evenly."""
-        return self.low[:, None] + (self.high - self.low)[:, None] * np.linspace(0.0, 1.0, POINTS)
-
-    def narrow(self, grid: NDArray, values: NDArray) -> None:
-        """Update every peak and shrink its bracket to the neighbours of the highest value on its grid."""
-        height = _violation(self.limit, values)[:, self.component].reshape(grid.shape)
-        best, rows = np.argmax(height, axis=1), np.arange(grid.shape[0])
-        better = height[rows, best] > self.values
-        self.at[better], self.values[better] = grid[rows, best][better], height[rows, best][better]
-        self.low = grid[rows, np.maximum(best - 1, 0)]
-        self.high = grid[rows, np.minimum(best + 1, POINTS - 1)]
-
-
-def _violation(limit: Constraint, values: NDArray) -> NDArray:
-    return bound_violation(values, limit.lower, limit.upper)
+    narrowed(solution, [peaks for components in found for peaks in components])
+    return found
 
 
 def _holds_by_hull(solution: Solution, limit: Constraint, component: int) -> bool:

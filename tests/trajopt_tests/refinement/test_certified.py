@@ -248,7 +248,7 @@ def test_a_collapsed_arc_is_dropped_and_equal_neighbours_merge():
     ("options", "message"),
     [
         ({"tol": 0.0}, "tol = 0.0: expected a finite number above 0"),
-        ({"degree": 30}, "4 to 16"),
+        ({"degree": 30}, "4 to 18"),
         ({"rounds": 0}, "at least 1"),
     ],
 )

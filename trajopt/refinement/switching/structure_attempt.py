@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from trajopt.errors import TrajoptError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.search_settings import SearchSettings
+from trajopt.refinement.switching.arc_gain import arc_gain
 from trajopt.refinement.switching.arc_problem import arc_problem, is_free, read_back
 from trajopt.refinement.switching.multiplier_signs import velocity_sign_check
 from trajopt.refinement.switching.structure_correction import (
@@ -26,6 +28,7 @@ from trajopt.refinement.switching.structure_correction import (
     without_idle,
 )
 from trajopt.solution.certificate import Certificate
+from trajopt.solution.first_order_gain import FirstOrderGain
 from trajopt.solution.sign_check import Contradiction, sign_check
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
@@ -33,7 +36,7 @@ from trajopt.solution.switching_structure import ArcSettings, Structure
 from trajopt.solution.violation import LimitViolation, largest_violations, path_limits, relative_violations
 from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import TimeBudget
+from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 
 
 @dataclass
@@ -98,10 +101,22 @@ class StructureAttempt:
     reason: str = ""
     short_arcs_removed: int = 0
     doubtful_from: Structure | None = None  # before an arc was removed after an unconverged solve
+    gain: FirstOrderGain | None = None
+    confirmed: Solution | None = None  # while arcs of higher degree are tried
     velocities_checked: int = 0  # pairs of arc and velocity at its limit whose multipliers were checked
 
     def run(self) -> Solution | str:
         """The certified solution, or why the structure is not confirmed."""
+        try:
+            outcome = self._corrected()
+        except (SolvesStopped, KeyboardInterrupt, TrajoptError):
+            if self.confirmed is None:
+                raise
+            return self.confirmed
+        return self.confirmed if isinstance(outcome, str) and self.confirmed is not None else outcome
+
+    def _corrected(self) -> Solution | str:
+        """Rounds of solves and corrections until one confirms the structure or refutes it."""
         none = tuple((0.0,) * limit.lower.size for limit in path_limits(self.motion))
         self.arc_settings = ArcSettings(self.regular, self.settings.effort_weight, none, none)
         visits: Counter = Counter()
@@ -157,7 +172,21 @@ class StructureAttempt:
                 f"(relative impulse {wrong_velocities[0].impulse:.1e})"
             )
         both = tuple(sorted((*wrong, *wrong_velocities), key=lambda each: -each.impulse))
-        return self._judged(tuple(largest_violations(self.motion)), both)
+        violations = tuple(largest_violations(self.motion))
+        self.gain = arc_gain(trial, self.asked, now, violations, self.arc_settings)
+        return self._judged(violations, both)
+
+    def _sharpened(self, outcome: Solution | str | None) -> Solution | str | None:
+        """Ask for arcs of higher degree while oversteps gain; a solution that is confirmed is kept."""
+        if not isinstance(outcome, Solution) or self.gain is None:
+            return outcome
+        before = None if self.confirmed is None else self.confirmed.certificate
+        known = np.inf if before is None or before.gain is None else before.gain.of_oversteps
+        if known <= self.gain.of_oversteps:
+            return self.confirmed
+        self.confirmed = outcome
+        sharp = self.gain.of_oversteps <= self.settings.overstep_gain
+        return outcome if sharp or not self._with_higher_degree("oversteps gain") else None
 
     def _has_free_joints(self) -> bool:
         return is_free(self.structure, self.asked.dynamics.n, self.regular)
@@ -199,7 +228,7 @@ class StructureAttempt:
     ) -> Solution | str | None:
         """Confirm the structure if its limits hold; else split an arc, raise the degree or tighten limits."""
         if not violations or max(violation.value for violation in violations) <= self.tol:
-            return self._confirmed(violations, wrong)
+            return self._sharpened(self._confirmed(violations, wrong))
         relative = relative_violations(self.motion, violations)
         largest = int(np.argmax(relative))
         worst = violations[largest]
@@ -214,12 +243,17 @@ class StructureAttempt:
         elif all(f or violation.value <= self.tol for f, violation in zip(free, violations, strict=True)):
             margins = self._grown(self.arc_settings.free_margins, violations)
             self.arc_settings = replace(self.arc_settings, free_margins=margins)
-        elif self.degree + 2 <= s.highest_degree:
-            self.degree += 2
-        else:
+        elif not self._with_higher_degree(self.reason):
             margins = self._grown(self.arc_settings.margins, violations)
             self.arc_settings = replace(self.arc_settings, margins=margins)
         return None
+
+    def _with_higher_degree(self, reason: str) -> bool:
+        """Raise the degree of the arcs; False at the highest."""
+        if self.degree + 2 > self.settings.highest_degree:
+            return False
+        self.degree, self.reason = self.degree + 2, reason
+        return True
 
     def _grown(
         self, margins: tuple[tuple[float, ...], ...], violations: tuple[LimitViolation, ...]
@@ -251,8 +285,11 @@ class StructureAttempt:
             reason="",
             signs=signs,
             settings=self.arc_settings,
-            motion=motion,
+            motion=replace(motion, known_problem=self.asked),  # its statements are those that were asked
+            gain=self.gain,
         )
+        if certificate.failing:
+            return f"on the arcs {certificate.failing[0]}"
         return replace(motion, certificate=certificate)
 
     def _with_less_effort_weight(self, doubt: str) -> bool:

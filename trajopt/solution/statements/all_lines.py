@@ -1,0 +1,38 @@
+"""All statements of a problem on a motion: none is without a line.
+
+Statements are limits and equations over the path, windows and arcs, differences of neighbouring nodes, values
+at single times, bounds of additional curves and of parameters, periodicity, continuity between arcs,
+durations, and the integrals of costs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.solution.statements.constraint_lines import ConstraintLines
+from trajopt.solution.statements.cost_lines import cost_lines
+from trajopt.solution.statements.end_lines import continuity_lines, duration_lines, periodicity_lines
+from trajopt.solution.statements.statement_line import StatementLine
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+def statement_lines(solution: Solution, tol: float, equation_tol: float) -> tuple[StatementLine, ...]:
+    """One line per bounded component of every statement.
+
+    tol : with what limits hold, in their unit, but at most a hundredth of their range
+    equation_tol : with what equations over an interval of time hold, relative to their scale; equations at
+        single times hold to 1e-6 of it
+    """
+    with np.errstate(all="ignore"):  # what is not finite has its own line
+        constraints = ConstraintLines(solution, tol, equation_tol)
+        return (
+            *constraints.lines(),
+            *periodicity_lines(solution, constraints.scales),
+            *continuity_lines(solution),
+            *duration_lines(solution),
+            *cost_lines(solution),
+        )

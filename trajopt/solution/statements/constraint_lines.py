@@ -1,0 +1,241 @@
+"""The lines of all constraints of a problem on a motion, of bounds of its additional curves and parameters.
+
+Bounds of the curves' own derivatives are proved by control points, all other terms are sampled over the times
+for which they are stated, and computed where these are single times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.graph.leaves import SplineLeaf, spline_leaves
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import graph_of
+from trajopt.solution.check_times import samples
+from trajopt.solution.path_equations import equation_scales
+from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
+from trajopt.solution.statements.statement_times import Interval, interval_of, sample_times
+from trajopt.solution.violation import limit_ranges
+from trajopt.solution.violation_peaks import Peaks, component_violation, narrowed
+from trajopt.splines.node_sets import END, PATH, ArcNodes, TimeWindow
+from trajopt.splines.polynomial_bounds import UpperBound, jump_times, pieces_of, upper_bound
+from trajopt.terms import term as terms
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+OF_RANGE = 1e-2  # the most of a limit's range that its tolerance may be
+JUMP = 1e-6  # of the largest acceleration of a joint: a larger jump is one
+MOST_PEAKS = 16  # of a component, looked at between samples
+
+
+class ConstraintLines:
+    """The lines of all constraints of one solution.
+
+    tol : with what limits hold, in their unit, but at most a hundredth of their range
+    equation_tol : with what equations over an interval hold, relative to their scale; those at single times
+        hold to 1e-6 of it
+    scales : of every equation and periodicity, quantity -> (width,)
+    """
+
+    def __init__(self, solution: Solution, tol: float, equation_tol: float) -> None:
+        self.solution, self.problem = solution, solution.problem
+        self.tol, self.equation_tol = tol, equation_tol
+        self.stated = [*self.problem.constraints, *_implied(self.problem)]
+        n, extras = self.problem.dynamics.n, self.problem.extra_widths
+        self.leaves = spline_leaves(n, extras)
+        equations = [c.term for c in self.stated if np.any(c.lower == c.upper)]
+        equations += [periodicity.term for periodicity in self.problem.periodicities]
+        distinct = {term.quantity: term for term in equations}
+        self.scales = equation_scales(solution, list(distinct.values()), samples(solution)[0].times)
+
+    def lines(self) -> Iterator[StatementLine]:
+        """In the order of the statements; those that are sampled are evaluated together."""
+        sampled = self._sampled()
+        for number, constraint in enumerate(self.stated):
+            if not self._placed(constraint):
+                yield from self._misplaced(constraint)
+            elif number in sampled:
+                yield from sampled[number]
+            elif constraint.over.is_difference:
+                yield from self._differences(constraint)
+            elif constraint.term.quantity in self.leaves:
+                yield from self._polynomial(constraint, self.leaves[constraint.term.quantity])
+            else:
+                yield from self._at_time(constraint)
+
+    # -- lines of one constraint --------------------------------------------------------------------------
+
+    def _polynomial(self, constraint: Constraint, leaf: SplineLeaf) -> Iterator[StatementLine]:
+        """Bounds of a derivative of the curve, proved by its control points."""
+        when = interval_of(constraint.over, self.solution.curve)
+        for c in _bounded(constraint):
+            pieces = pieces_of(self.solution.curve, leaf.curves.start + c, leaf.order)
+            pieces = pieces.within(when.first, when.last)
+            above = upper_bound(pieces)
+            below = upper_bound(replace(pieces, coefficients=-pieces.coefficients))
+            line = self._line(constraint, c)
+            value, time = _worse(
+                (above.value - constraint.upper[c], above.time),
+                (below.value + constraint.lower[c], below.time),
+            )
+            evidence = self._polynomial_evidence(constraint, c, line, value, (above, below), when)
+            yield self._smooth(replace(line, value=value, time=time, evidence=evidence), constraint, c)
+
+    def _polynomial_evidence(
+        self,
+        constraint: Constraint,
+        c: int,
+        line: StatementLine,
+        value: float,
+        bounds: tuple[UpperBound, UpperBound],
+        when: Interval,
+    ) -> Evidence:
+        above, below = bounds
+        size = max(1.0, abs(above.hull), abs(below.hull))
+        if line.equation and value <= EXACT * size:
+            return "identity"
+        if when.is_time:
+            return "evaluated"
+        hull = max(above.hull - constraint.upper[c], below.hull + constraint.lower[c])
+        return "hull" if hull <= line.tolerance else "enclosure"
+
+    def _at_time(self, constraint: Constraint) -> Iterator[StatementLine]:
+        time = interval_of(constraint.over, self.solution.curve).first
+        values = self.solution.value(constraint.term, np.array([time]))
+        for c in _bounded(constraint):
+            value = float(component_violation(constraint, values, c)[0])
+            line = self._line(constraint, c)
+            tolerance = AT_TIMES * line.scale if line.equation else line.tolerance
+            yield replace(line, value=value, time=time, tolerance=tolerance)
+
+    def _differences(self, constraint: Constraint) -> Iterator[StatementLine]:
+        """Differences between neighbouring nodes; what happens between two of them is not stated."""
+        nodes = samples(self.solution)[0]
+        mask = constraint.over.mask(nodes)
+        times = nodes.times[mask]
+        values = np.diff(self.solution.value(constraint.term, times), axis=0)
+        resolution = float(np.diff(times).max(initial=0.0))
+        for c in _bounded(constraint):
+            violation = component_violation(constraint, values, c)
+            worst = int(np.argmax(violation))  # NaN is the largest
+            yield replace(
+                self._line(constraint, c),
+                value=float(violation[worst]),
+                time=float(times[1:][worst]),
+                evidence="sampled",
+                resolution=resolution,
+                note="differences of neighbouring nodes only, nothing between two of them",
+            )
+
+    def _sampled(self) -> dict[int, list[StatementLine]]:
+        """The lines of all constraints over intervals that are no bounds of the curve, by their number."""
+        chosen = {
+            number: interval_of(constraint.over, self.solution.curve)
+            for number, constraint in enumerate(self.stated)
+            if self._placed(constraint)
+            and not constraint.over.is_difference
+            and constraint.over.integrates
+            and constraint.term.quantity not in self.leaves
+        }
+        times = {number: sample_times(self.solution, when) for number, when in chosen.items()}
+        if not times:
+            return {}
+        every = np.unique(np.concatenate(list(times.values())))
+        values = self.solution.values(
+            list({self.stated[n].term.quantity: self.stated[n].term for n in times}.values()), every
+        )
+        peaks: dict[tuple[int, int], Peaks] = {}
+        for number, own in times.items():
+            constraint, here = self.stated[number], np.searchsorted(every, own)
+            for c in _bounded(constraint):
+                violation = component_violation(constraint, values[constraint.term.quantity][here], c)
+                peaks[number, c] = Peaks(constraint, c, own, violation, most=MOST_PEAKS)
+        narrowed(self.solution, list(peaks.values()))
+        found: dict[int, list[StatementLine]] = {number: [] for number in times}
+        for (number, c), highest in peaks.items():
+            value, time = highest.highest
+            line = replace(
+                self._line(self.stated[number], c),
+                value=value if highest.not_finite is None else np.nan,
+                time=time,
+                evidence="sampled",
+                resolution=float(np.diff(times[number]).max(initial=0.0)),
+            )
+            found[number].append(self._smooth(line, self.stated[number], c))
+        return found
+
+    # -- common parts -------------------------------------------------------------------------------------
+
+    def _line(self, constraint: Constraint, c: int) -> StatementLine:
+        """The line of one component, yet without its value."""
+        equation = bool(constraint.lower[c] == constraint.upper[c])
+        if equation:
+            scale = float(self.scales[constraint.term.quantity][c])
+            tolerance = self.equation_tol * scale
+        else:
+            scale = float(limit_ranges(constraint)[c])
+            tolerance = min(self.tol, OF_RANGE * scale)
+        label = self.problem.component_names(constraint.term.quantity, constraint.lower.size)[c]
+        return StatementLine(
+            constraint.name, label, np.nan, 0.0, tolerance, "evaluated", scale=scale, equation=equation
+        )
+
+    def _smooth(self, line: StatementLine, constraint: Constraint, c: int) -> StatementLine:
+        """The line, violated without bound where it depends on the jerk and the acceleration jumps."""
+        joints = self._jerk_joints(constraint, c)
+        if not joints.any() or not constraint.over.integrates:
+            return line
+        when = interval_of(constraint.over, self.solution.curve)
+        for joint in map(int, np.flatnonzero(joints)):
+            jumps = jump_times(self.solution.curve, joint, 2, JUMP)
+            jumps = jumps[(jumps > when.first) & (jumps < when.last)]
+            if jumps.size:
+                note = f"the acceleration jumps at {jumps.size} times: its jerk is infinite"
+                return replace(line, value=np.inf, time=float(jumps[0]), note=note)
+        return line
+
+    def _jerk_joints(self, constraint: Constraint, c: int) -> Array:
+        """Which joints' jerk a component of a constraint depends on, (n,)."""
+        n, quantity = self.problem.dynamics.n, constraint.term.quantity
+        if quantity in self.leaves:
+            return (quantity == "jerk") & (np.arange(n) == c)
+        pattern = graph_of(self.problem, [constraint.term]).jacobian_pattern.get(quantity, {})
+        return np.asarray(pattern["jerk"])[c] if "jerk" in pattern else np.zeros(n, dtype=bool)
+
+    def _placed(self, constraint: Constraint) -> bool:
+        """Whether the arcs that a statement names are arcs of the motion."""
+        named = isinstance(constraint.over, ArcNodes | TimeWindow) or constraint.over.is_difference
+        return not named or len(self.problem.trajectory.arcs) == len(self.solution.curve.bases)
+
+    def _misplaced(self, constraint: Constraint) -> Iterator[StatementLine]:
+        for c in _bounded(constraint):
+            note = "stated for arcs that the motion does not have"
+            yield replace(self._line(constraint, c), note=note)
+
+
+def _implied(problem: Problem) -> Iterator[Constraint]:
+    """Bounds of additional curves and of parameters, as constraints."""
+    for name, extra in problem.extras.items():
+        yield Constraint(terms.Quantity(f"extra:{name}"), extra.lower, extra.upper, PATH, f"bounds of {name}")
+    for name, given in problem.parameters.items():
+        yield Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}")
+
+
+def _bounded(constraint: Constraint) -> Sequence[int]:
+    """The components that have a bound."""
+    bounded: Any = np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper))
+    return [int(component) for component in bounded]
+
+
+def _worse(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """The larger of two violations with its time; NaN is the largest."""
+    if np.isnan(one[0]) or not (one[0] < other[0] or np.isnan(other[0])):
+        return one
+    return other

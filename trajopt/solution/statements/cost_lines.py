@@ -1,0 +1,60 @@
+"""The integrals of a problem's costs on a motion: what was minimized against a finer quadrature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.problem.costs_and_constraints import Cost
+from trajopt.solution.statements.statement_line import AT_TIMES, Evidence, StatementLine
+from trajopt.solution.statements.statement_times import interval_of
+from trajopt.splines.gauss_rules import gauss
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+POINTS = 12  # Gauss points per span
+NOTHING = 1e-6  # of the objective: a smaller cost is compared with that; squared in its own unit
+QUADRATURE = 1e-2  # of the integral of the absolute value: with what a cost holds
+
+
+def cost_lines(solution: Solution) -> Iterator[StatementLine]:
+    """The largest difference of every named cost to its integral, or to its value at an end."""
+    named: dict[str, list[Cost]] = {}
+    for cost in solution.problem.costs:
+        named.setdefault(cost.name, []).append(cost)
+    for name, costs in named.items():
+        value = size = resolution = 0.0
+        bad: list[float] = []
+        for cost in costs:
+            times, weights = _quadrature(solution, cost)
+            parts = weights * cost.weight * solution.value(cost.term, times).sum(axis=1)
+            bad += times[~np.isfinite(parts)].tolist()
+            value, size = value + float(parts.sum()), size + float(np.abs(parts).sum())
+            resolution = max(resolution, float(np.diff(times).max(initial=0.0)))
+        integrates = any(cost.over.integrates for cost in costs)
+        scale = max(size, NOTHING * abs(solution.objective), NOTHING**2)
+        evidence: Evidence = "sampled" if integrates else "evaluated"
+        tolerance = (QUADRATURE if integrates else AT_TIMES) * scale
+        miss = abs(value - float(solution.cost_terms.get(name, np.nan)))
+        time = bad[0] if bad else 0.0
+        label = f"cost '{name}'"
+        yield StatementLine(label, "", miss, time, tolerance, evidence, resolution, scale, equation=True)
+
+
+def _quadrature(solution: Solution, cost: Cost) -> tuple[Array, Array]:
+    """Times and weights: Gauss points in every span within the cost's interval, or its one time."""
+    curve = solution.curve
+    when = interval_of(cost.over, curve)
+    if when.is_time:
+        return np.array([when.first]), np.ones(1)
+    knots = curve.knot_times
+    edges = np.unique(np.concatenate([[when.first, when.last], knots]))
+    edges = edges[(edges >= when.first) & (edges <= when.last)]
+    points, weights = gauss(POINTS)
+    lengths = np.diff(edges)
+    times = edges[:-1, None] + lengths[:, None] * points
+    return times.ravel(), (lengths[:, None] * weights).ravel()
