@@ -1,51 +1,65 @@
-"""Where the solver starts: a straight line between the boundary values, at a speed the limits allow."""
+"""Where the solver starts: a smooth curve between the boundary values, at a speed the limits allow.
+
+The curve is the polynomial of lowest degree in normalised time with the boundary positions and velocities
+(zero where none is given) and those accelerations that are given: 3 s^2 - 2 s^3 from rest to rest. A straight
+line would have to start and stop within one span, with accelerations that grow with the number of spans.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, ShapeError
+from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem
 from trajopt.splines.curve import Curve
-from trajopt.splines.node_sets import END, START, NodeSet
+from trajopt.splines.node_sets import END, START
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.unknowns import Unknowns
 
-DURATIONS_TRIED = np.geomspace(0.05, 50.0, 31)  # seconds; robots and people move within these
+SHORTEST, LONGEST, PER_DECADE = 1e-3, 1e5, 5  # seconds, and durations tried in every decade between
+REFINEMENTS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
+NEARLY_LEAST = 1.05  # a duration counts as good whose violation is within this factor of the least one
 FALLBACK_DURATION = 1.0
 SIDE = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
-def first_guess(problem: Problem) -> tuple[Curve, dict[str, Array]]:
-    """The user's curve, or a straight line in joint space between the boundary positions; the parameters."""
+def first_guess(problem: Problem, duration: float | None = None) -> tuple[Curve, dict[str, Array]]:
+    """The user's curve, or a smooth one in joint space between the boundary values; the parameters.
+
+    duration : seconds of the whole motion where the user guesses none
+    """
     trajectory, n = problem.trajectory, problem.dynamics.n
     curves = n + sum(extra.lower.size for extra in problem.extras.values())
-    arcs = len(trajectory.arcs)
-    points, durations = [], np.empty(arcs)
+    arcs, durations = len(trajectory.arcs), _guessed_durations(problem, duration)
+    guessed = problem.guessed_curve or _smooth_curve(problem, float(durations.sum()))
+    points = []
     for index, arc in enumerate(trajectory.arcs):
         within = arc.basis.greville if arcs == 1 else np.clip(arc.basis.greville, SIDE, 1.0 - SIDE)
-        values = _guessed_values(problem, (index + within) / arcs, curves)
-        if problem.guessed_curve is not None:
-            values = arc.basis.interpolate(values)
+        values = arc.basis.interpolate(_guessed_values(guessed, (index + within) / arcs, n, curves))
         if values.shape[1] < curves:
             constants = [np.tile(extra.guess, (len(values), 1)) for extra in problem.extras.values()]
             values = np.concatenate([values, *constants], axis=1)
         points.append(values)
-        shortest, longest = arc.duration_bounds
-        wanted = FALLBACK_DURATION / arcs
-        if problem.guessed_durations is not None:
-            wanted = problem.guessed_durations[index]
-        durations[index] = np.clip(wanted, shortest, longest)
     curve = Curve(tuple(arc.basis for arc in trajectory.arcs), tuple(points), durations)
     return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
 
 
-def _guessed_values(problem: Problem, at: Array, curves: int) -> Array:
+def _guessed_durations(problem: Problem, duration: float | None) -> Array:
+    """Seconds of every arc, (arcs,), within its bounds: guessed by the user, or equal parts."""
+    arcs = problem.trajectory.arcs
+    wanted = np.full(len(arcs), (FALLBACK_DURATION if duration is None else duration) / len(arcs))
+    if problem.guessed_durations is not None:
+        wanted = problem.guessed_durations
+    return np.clip(wanted, *np.transpose([arc.duration_bounds for arc in arcs]))
+
+
+def _guessed_values(curve: GuessedCurve, at: Array, n: int, curves: int) -> Array:
     """The guess at normalised times (k,), (k, n) or, with the additional curves, (k, curves)."""
-    curve, n = problem.guessed_curve or _straight_line(problem), problem.dynamics.n
     values = np.asarray(curve(at), dtype=float)
     if values.shape not in ((at.size, n), (at.size, curves)):
         more = f", or ({at.size}, {curves}) with the additional curves" if curves > n else ""
@@ -61,37 +75,79 @@ def _guessed_values(problem: Problem, at: Array, curves: int) -> Array:
 def with_guessed_duration(
     problem: Problem, unknowns: Unknowns, y: Array, bounds: Bounds, violation: Callable[[Array], float]
 ) -> Array:
-    """Give free durations of y the shortest tried value at which the rows are violated least.
+    """The guess at the shortest duration at which the rows are violated least, where durations are free.
 
+    y : the guess at any duration, which is returned where the user guessed one, or none is free
     violation : y -> the largest violation of a row
     """
     places = unknowns.durations
     if problem.guessed_durations is not None or places.size == 0:
         return y
-    best, least = y, np.inf
-    for duration in DURATIONS_TRIED:
-        trial = y.copy()
-        trial[places] = duration / places.size
-        trial = bounds.clipped(trial)
-        now = violation(trial)
-        if now < least * (1.0 - 1e-6):
-            best, least = trial, now
-        if least == 0.0:
+
+    def trial(duration: float) -> Array:
+        return bounds.clipped(unknowns.of(*first_guess(problem, duration)))
+
+    arcs = problem.trajectory.arcs
+    shortest, longest = np.sum([arc.duration_bounds for arc in arcs], axis=0)
+    duration = shortest_duration(lambda seconds: violation(trial(seconds)), float(shortest), float(longest))
+    return trial(duration)
+
+
+def shortest_duration(violation: Callable[[float], float], shortest: float, longest: float) -> float:
+    """The shortest duration, seconds, whose violation is zero, or nearly the least where none is.
+
+    violation : duration -> the largest violation, NaN where it cannot be computed
+    Durations from 1e-3 to 1e5 s within the bounds are tried, five in every decade, then the interval before
+    the first good one is halved. Where the violation only falls, however long the duration, as that of an
+    equation without a time scale does, the fallback of one second is as good as any.
+    """
+    low, high = max(shortest, SHORTEST), min(longest, LONGEST)
+    if low >= high:
+        return float(np.clip(FALLBACK_DURATION, shortest, longest))
+    tried = np.geomspace(low, high, max(2, 1 + math.ceil(PER_DECADE * math.log10(high / low))))
+    values: list[float] = []
+    for duration in tried:
+        now = violation(float(duration))
+        values.append(now if np.isfinite(now) else np.inf)
+        if now == 0.0:
             break
-    return best
+    enough = NEARLY_LEAST * min(values)
+    if not np.isfinite(enough):
+        return float(np.clip(FALLBACK_DURATION, shortest, longest))
+    first = next(i for i, value in enumerate(values) if value <= enough)
+    if first == tried.size - 1 and values[first] > 0.0 and longest > LONGEST:
+        return FALLBACK_DURATION
+    good = float(tried[first])
+    if first == 0:
+        return good
+    bad = float(tried[first - 1])
+    for _ in range(REFINEMENTS):
+        middle = math.sqrt(bad * good)
+        good, bad = (middle, bad) if violation(middle) <= enough else (good, middle)
+    return good
 
 
-def _straight_line(problem: Problem):
-    """From the fixed start to the fixed end; a free end stays at the other one, or amid the limits."""
-    limits = problem.dynamics.limits
+def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
+    """The polynomial of normalised time with the values that are fixed at both ends of the motion.
+
+    A free end stays at the other one, or amid the limits; velocities are zero where none are given.
+    """
+    n, limits = problem.dynamics.n, problem.dynamics.limits
     bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
-    middle = np.zeros(problem.dynamics.n)
+    middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
-    ends: dict[NodeSet, Array] = {}
-    for constraint in problem.constraints:
-        fixed = constraint.term.quantity == "q" and np.all(constraint.lower == constraint.upper)
-        if fixed and constraint.over in (START, END):
-            ends[constraint.over] = constraint.lower
-    first = ends.get(START, ends.get(END, middle))
-    last = ends.get(END, first)
-    return lambda s: first + np.asarray(s)[:, None] * (last - first)
+    fixed = {(c.term.quantity, c.over): c.lower for c in problem.constraints if np.all(c.lower == c.upper)}
+    first = fixed.get(("q", START), fixed.get(("q", END), middle))
+    last = fixed.get(("q", END), first)
+    rest = np.zeros(n)
+    conditions = [(0.0, 0, first), (1.0, 0, last)]
+    conditions += [(s, 1, duration * fixed.get(("v", end), rest)) for s, end in ((0.0, START), (1.0, END))]
+    for s, end in ((0.0, START), (1.0, END)):
+        if ("a", end) in fixed:
+            conditions.append((s, 2, duration**2 * fixed["a", end]))
+    powers = np.polynomial.Polynomial
+    basis = [powers.basis(i) for i in range(len(conditions))]
+    matrix = [[each.deriv(order)(s) for each in basis] for s, order, _ in conditions]
+    values = [value for _, _, value in conditions]
+    coefficients = np.linalg.solve(np.array(matrix), np.array(values))
+    return lambda s: np.vander(np.asarray(s, dtype=float), len(basis), increasing=True) @ coefficients

@@ -1,0 +1,191 @@
+"""How often a solve ends where it should: `python -m benchmarks.robustness [--quick] [--before FILE]`.
+
+Problems of the library, variants and small ones are solved on several meshes from several starts, random
+moves of two arms from the default start. An answer is judged against the best known one on the same mesh,
+over all answers that pass: converged, and every constraint met at its nodes to 1e-6 by means of its own.
+`default` is `trajopt.solve(problem)`, `perturbed` the same from the guesses of `trajopt.multistart`,
+`starts=8` is `trajopt.solve(problem, starts=8)`. Seconds are wall seconds of the call.
+
+--before FILE : the record (.json) of an earlier run, whose answers count among the best known
+--out FILE : where the record goes; with the full set, docs/robustness.json and .md by default
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import multiprocessing
+import os
+import platform
+import statistics
+import time
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from benchmarks.robustness_cases import Case, arm_cases, problem_cases
+from trajopt.studies.multistart import perturb
+
+DOCS = Path(__file__).parent.parent / "docs"
+LIMIT = 30.0  # seconds of one solve
+SPREAD = 0.3
+PERTURBED_OF_ARMS = 2  # further starts of the arms' moves, for the best known alone
+FULL = {"meshes": (10, 15, 20, 30, 40, 80), "starts": 8, "arm meshes": (20, 40), "pairs": 60}
+QUICK = {"meshes": (20, 40), "starts": 3, "arm meshes": (40,), "pairs": 10}
+HEAD = ("set", "start", "solves", "not converged", "> 1 % above best", "> 0.1 %", "mean s", "largest s")
+
+
+def cases(size: dict[str, Any]) -> list[tuple[str, int, int]]:
+    """(name, mesh, number of starts) of everything that is solved."""
+    found = [(case.name, mesh, size["starts"]) for case in problem_cases() for mesh in size["meshes"]]
+    arms = arm_cases(size["pairs"])
+    found += [(case.name, mesh, 1 + PERTURBED_OF_ARMS) for case in arms for mesh in size["arm meshes"]]
+    return found
+
+
+def case_of(name: str) -> Case:
+    return next(case for case in (*problem_cases(), *arm_cases(FULL["pairs"])) if case.name == name)
+
+
+def solved_case(name: str, mesh: int, starts: int) -> list[dict[str, Any]]:
+    """The record of every solve of a problem on one mesh."""
+    case = case_of(name)
+    rows = [row(case, mesh, "default", 0, {})]
+    rows += [row(case, mesh, "perturbed", number, {}) for number in range(1, starts)]
+    if "starts" in inspect.signature(trajopt.solve).parameters:
+        rows.append(row(case, mesh, "starts=8", 0, {"starts": 8}))
+    return rows
+
+
+def row(case: Case, mesh: int, start: str, number: int, options: dict[str, Any]) -> dict[str, Any]:
+    """One solve, as a record; what it raises counts as not converged."""
+    known = {"case": case.name, "group": case.group, "mesh": mesh, "start": start, "number": number}
+    before = time.perf_counter()
+    try:
+        problem = case.build(mesh)
+        if number:
+            perturb(problem, np.random.default_rng([0, number]), SPREAD)
+        before = time.perf_counter()
+        solution = trajopt.solve(problem, problem.solver or trajopt.Ipopt(time_limit=LIMIT), **options)
+    except trajopt.TrajoptError as error:
+        seconds = time.perf_counter() - before
+        return {**known, "passes": False, "objective": None, "iterations": 0, "seconds": seconds} | {
+            "status": f"{type(error).__name__}: {error}"[:200]
+        }
+    seconds = time.perf_counter() - before
+    return {
+        **known,
+        "passes": bool(solution.converged and solution.kkt.primal < 1e-6),
+        "objective": float(solution.objective),
+        "iterations": int(solution.iterations),
+        "seconds": seconds,
+        "status": solution.status.name,
+    }
+
+
+def best_known(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, int], float]:
+    """(case, mesh) -> the lowest objective of an answer that passes."""
+    best: dict[tuple[str, int], float] = {}
+    for each in rows:
+        if each["passes"]:
+            key = (each["case"], each["mesh"])
+            best[key] = min(best.get(key, np.inf), each["objective"])
+    return best
+
+
+def summary(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> list[tuple[Any, ...]]:
+    """One line per set and kind of start, and one per kind over everything."""
+    groups = list(dict.fromkeys(each["group"] for each in rows))
+    lines = []
+    for group in (*groups, "all"):
+        for start in ("default", "perturbed", "starts=8"):
+            mine = [each for each in rows if group in (each["group"], "all") and each["start"] == start]
+            if start == "perturbed" and group != "problems":
+                continue  # the arms' perturbed starts are there for the best known alone
+            if mine:
+                lines.append((group, start, *figures(mine, best)))
+    return lines
+
+
+def figures(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> tuple[Any, ...]:
+    """How many, and what part of them did not converge or ended above the best known; seconds."""
+    above = [
+        (each["objective"] - lowest) / max(abs(lowest), 1e-9)
+        for each in rows
+        if each["passes"] and (lowest := best[each["case"], each["mesh"]]) is not None
+    ]
+    failed = sum(not each["passes"] for each in rows)
+    seconds = [each["seconds"] for each in rows]
+    parts = (failed, sum(gap > 1e-2 for gap in above), sum(gap > 1e-3 for gap in above))
+    shares = [f"{100.0 * part / len(rows):.1f} %" for part in parts]
+    return (len(rows), *shares, f"{statistics.fmean(seconds):.2f}", f"{max(seconds):.1f}")
+
+
+def table(lines: list[tuple[Any, ...]]) -> str:
+    text = ["| " + " | ".join(HEAD) + " |", "|" + " --- |" * len(HEAD)]
+    return "\n".join(text + ["| " + " | ".join(map(str, line)) + " |" for line in lines])
+
+
+def worst(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> list[str]:
+    """Default starts and starts=8 that failed or ended more than 1 % above the best known."""
+    found = []
+    for each in rows:
+        lowest = best.get((each["case"], each["mesh"]), np.nan)
+        if each["start"] == "perturbed":
+            continue
+        what = f"{each['case']}, {each['mesh']} intervals, {each['start']}"
+        if not each["passes"]:
+            found.append(f"{what}: {each['status']}")
+        elif each["objective"] - lowest > 1e-2 * max(abs(lowest), 1e-9):
+            found.append(f"{what}: {each['objective']:.6g} against {lowest:.6g}")
+    return found
+
+
+def machine(size: str, minutes: float) -> str:
+    return (
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores with a load of "
+        f"{os.getloadavg()[0]:.1f} at the end, Python {platform.python_version()}; {size} set, "
+        f"{minutes:.0f} minutes"
+    )
+
+
+def run(jobs: list[tuple[str, int, int]], processes: int) -> list[dict[str, Any]]:
+    """Every solve of every job, in the order of the jobs."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        rows = []
+        for done in pool.map(solved_case, *zip(*jobs, strict=True)):
+            rows += done
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    began = time.perf_counter()
+    rows = run(cases(QUICK if given.quick else FULL), given.processes)
+    earlier = json.loads(given.before.read_text(encoding="utf-8")) if given.before else {"rows": []}
+    best = best_known([*rows, *earlier["rows"]])
+    name = machine("quick" if given.quick else "full", (time.perf_counter() - began) / 60.0)
+    parts = [f"# Robustness\n{(__doc__ or '').strip()}", f"Machine: {name}.", table(summary(rows, best))]
+    if earlier["rows"]:
+        parts += [f"## Before\n{earlier['machine']}.", table(summary(earlier["rows"], best))]
+    parts.append("## Above 1 %, or not converged\n" + "\n".join(f"- {line}" for line in worst(rows, best)))
+    print("\n\n".join(parts))
+    out = given.out or (None if given.quick else DOCS / "robustness.json")
+    if out is not None:
+        out.write_text(json.dumps({"machine": name, "rows": rows}, indent=0), encoding="utf-8")
+        out.with_suffix(".md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
