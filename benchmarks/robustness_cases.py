@@ -91,8 +91,8 @@ def quick_pendulum(intervals: int, torque: float) -> trajopt.Problem:
 def around_a_post(intervals: int) -> trajopt.Problem:
     """Two links in minimum time, their tip around a disc that stands in the way."""
     problem = problems.two_link_rr.build(intervals=intervals, q_start=(-0.6, 0.5), q_end=(0.8, 0.4))
-    tip = problem.dynamics.bodies[-1].name  # whose frame lies at the end of the link
-    problem.subject_to(trajopt.library.sphere_clearance(tip, [0.75, 0.2, 0.0], 0.1), lower=0.0, name="post")
+    clearance = trajopt.library.sphere_clearance("elbow", [0.75, 0.2, 0.0], 0.1)  # its frame: the link's end
+    problem.subject_to(clearance, lower=0.0, name="post")
     return problem
 
 

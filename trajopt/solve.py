@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from trajopt.errors import OptionError, ShapeError
 from trajopt.problem.problem import Problem
+from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
+from trajopt.refinement.starts import best_of_starts
 from trajopt.solution.solution import Solution
-from trajopt.solution.solve_once import solve_once
 from trajopt.solvers import registry
-from trajopt.solvers.capabilities import without_checkpoints
+from trajopt.solvers.capabilities import TimeLimitedSolver, without_checkpoints
 from trajopt.solvers.progress import iteration_callback
-from trajopt.solvers.solver import Callback, Solver
+from trajopt.solvers.solver import Callback, Solver, check_positive
+from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.transcription.derivative_check import check_problem
 
 
@@ -30,6 +34,9 @@ def solve(
     solver: Solver | None = None,
     *,
     refine: Refinement | None = None,
+    starts: int = 1,
+    coarse_to_fine: bool | Literal["auto"] = "auto",
+    time_limit: float | None = None,
     progress: Literal["auto", "silent"] | Callable[..., Any] = "silent",
 ) -> Solution:
     """Minimize the problem's costs subject to its constraints; `status` of the solution says how it ended.
@@ -39,6 +46,13 @@ def solve(
     refine : `trajopt.Certified(tol=1e-6)` makes the limits hold for all t and, where the switching structure
         can be confirmed, finds the true optimum; the solution then has a `certificate`.
         `trajopt.Refined(...)` halves knot intervals until the objective settles.
+    starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
+        carried to the problem's own; the solution has the table, `solution.starts`
+    coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
+        each from the last solution. "auto": where durations are free, nothing is guessed, and an arc has more
+        than 20 spans. The table is `solution.levels`; a coarse solve that fails is followed by a direct one
+    time_limit : wall seconds for starts, meshes and refinement together; None: that of the solver for each
+        solve of a refinement, and for starts and meshes together
     progress : "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function called with
         every `Iteration`, those of the refinement included
 
@@ -48,19 +62,56 @@ def solve(
     the start, DerivativeError for a user's block with wrong derivatives. Not converging raises nothing.
     """
     _check_arguments(problem, solver, refine)
+    _check_ways(starts, coarse_to_fine, time_limit)
     solver = solver or default_solver(problem)
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     check_problem(problem)
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with iteration_callback(progress) as callback, np.errstate(all="ignore"):
-        solution = solve_once(problem, solver, callback)
-        if refine is None:
+        timed = TimedSolver(solver, min(deadline, _own_deadline(solver)), callback)
+        by_levels = worth_levels(problem, solver) if coarse_to_fine == "auto" else coarse_to_fine
+        first = solve_on_levels if by_levels else solve_direct
+        solution = best_of_starts(problem, timed, starts, first) if starts > 1 else first(problem, timed)
+        if refine is None or time.monotonic() >= deadline:
             return solution
-        return refine.refine(solution, without_checkpoints(solver), callback)
+        return _refined(refine, solution, without_checkpoints(solver), deadline, callback)
 
 
 def default_solver(problem: Problem) -> Solver:
     """The solver that the problem recommends, or IPOPT with its defaults."""
     return problem.solver or registry.create()
+
+
+def _refined(
+    refine: Refinement, solution: Solution, solver: Solver, deadline: float, callback: Callback | None
+) -> Solution:
+    """The refined solution, or the one there is where the deadline interrupts a refinement."""
+    if not np.isfinite(deadline):
+        return _with_tables(refine.refine(solution, solver, callback), solution)
+    try:
+        return _with_tables(
+            refine.refine(solution, TimeBudget(solver, deadline, callback), callback), solution
+        )
+    except SolvesStopped:
+        return solution
+
+
+def _with_tables(refined: Solution, solution: Solution) -> Solution:
+    return replace(refined, levels=solution.levels, starts=solution.starts)
+
+
+def _own_deadline(solver: Solver) -> float:
+    """When a solver's own time limit ends a solve that starts now; it holds for all meshes and starts."""
+    own = solver.time_limit if isinstance(solver, TimeLimitedSolver) else None
+    return np.inf if own is None else time.monotonic() + own
+
+
+def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
+    if not isinstance(starts, int) or isinstance(starts, bool) or starts < 1:
+        raise OptionError(f"starts is {starts!r}: give a whole number of at least 1")
+    if not (isinstance(coarse_to_fine, bool) or coarse_to_fine == "auto"):
+        raise OptionError(f"coarse_to_fine is {coarse_to_fine!r}: use 'auto', True or False")
+    check_positive("time_limit", time_limit, optional=True)
 
 
 def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:

@@ -18,6 +18,7 @@ from trajopt.errors import OptionError, ProblemError, ShadowedPackageError, Shap
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
+from trajopt.solution.solve_table import recorded, restored_levels, restored_starts
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
@@ -111,6 +112,8 @@ def _solution(
         recipe=None if recipe is None else Recipe(recipe["problem"], recipe["parameters"]),
         history=arrays["history"],
         known_problem=problem,
+        levels=restored_levels(header),
+        starts=restored_starts(header),
         extra_points=tuple(tuple(arrays[f"extra_points_{i}"].tolist()) for i in extra),
         point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
     )
@@ -203,6 +206,7 @@ def _header(solution: Solution) -> dict[str, Any]:
         "detail": solution.detail,
         "has_point": solution.point is not None,
         "extra_points": len(solution.extra_points),
+        **recorded(solution.levels, solution.starts),
         "certificate": None if solution.certificate is None else record(solution.certificate),
     }
 

@@ -24,6 +24,7 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.certificate import Certificate
+    from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.kkt import KKT
     from trajopt.transcription.nlp import NLP
     from trajopt.verification.diagnosis import Diagnosis
@@ -38,6 +39,9 @@ class Solution:
         where an upper limit holds the optimum back, negative at a lower one
     cost_terms : cost name -> its weighted value; their sum is `objective`
     point : the solver's own unknowns and all multipliers, scaled; a start for another solve of this problem
+    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
+        of all starts
+    starts : the table of all starts, where several were asked for
     """
 
     curve: Curve
@@ -62,6 +66,8 @@ class Solution:
     point: WarmStart | None = None
     certificate: Certificate | None = None
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
+    levels: tuple[MeshSolve, ...] = ()
+    starts: StartTable | None = None
 
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from trajopt.problem.guess import Motion
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
-from trajopt.solvers.solver import Callback, Solver
+from trajopt.solvers.solver import Callback, Solver, WarmStart
+from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
 
-def solve_once(problem: Problem, solver: Solver, callback: Callback | None = None) -> Solution:
-    """The solution of a problem on its own trajectory, without refinement and without a derivative check."""
+def solve_once(
+    problem: Problem, solver: Solver, callback: Callback | None = None, motion: Motion | None = None
+) -> Solution:
+    """The solution of a problem on its own trajectory, without refinement and without a derivative check.
+
+    motion : what to start from instead of the problem's guess; the program and its scaling stay the same
+    """
     nlp = transcribe(problem)
-    return Solution.of(problem, nlp, solver.solve(nlp, callback))
+    start = None if motion is None else _start_of(motion, problem, nlp)
+    return Solution.of(problem, nlp, solver.solve(nlp, callback, start))
+
+
+def _start_of(motion: Motion, problem: Problem, nlp: NLP) -> WarmStart:
+    guessed = problem.on(problem.trajectory)
+    guessed.guess(motion)
+    return WarmStart(nlp.bounds.clipped(nlp.unknowns.of(*first_guess(guessed))))

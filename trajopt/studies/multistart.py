@@ -18,14 +18,12 @@ import numpy as np
 
 from trajopt.errors import OptionError
 from trajopt.problem.problem import Problem, Recipe
+from trajopt.refinement.starts import EQUAL, perturbed_guess
 from trajopt.solution.archive import built
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.transcribe import transcribe
-
-HARMONICS = 4
-EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 
 
 @dataclass(frozen=True)
@@ -144,18 +142,7 @@ def _one(
 def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
     """Move the problem's guess: sines that vanish at both ends, and a duration from half to twice as long."""
     nlp = transcribe(problem)
-    base = nlp.unknowns.curve(nlp.start)
-    travel = np.ptp(np.concatenate(base.control_points), axis=0)
-    size = spread * np.where(travel > 1e-9, travel, 1.0)
-    size[problem.dynamics.n :] = 0.0  # additional curves stay: their sizes say nothing about joints
-    weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
-
-    def curve(s: Any) -> np.ndarray:
-        along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
-        waves = np.sin(np.pi * np.arange(1, HARMONICS + 1) * along[..., None])
-        return base.at_progress(along) + waves @ weights
-
-    problem.guess(curve, duration=base.durations * 2.0 ** rng.uniform(-1.0, 1.0))
+    problem.guess(*perturbed_guess(nlp.unknowns.curve(nlp.start), problem.dynamics.n, rng, spread))
 
 
 def _restored(build: Callable[[], Problem], sent: Solution) -> Solution:

@@ -1,0 +1,100 @@
+"""Coarse meshes first: nested meshes, the user's own problem at the end, failures that cost nothing."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from trajopt.errors import OptionError
+from trajopt.refinement.mesh_levels import mesh_levels, worth_levels
+from trajopt.solvers.solver import Status
+
+
+@dataclass(frozen=True)
+class FailsBelow:
+    """Ipopt, but every NLP with fewer unknowns ends at the iteration limit."""
+
+    unknowns: int
+
+    def solve(self, nlp, callback=None, start=None):
+        result = trajopt.Ipopt().solve(nlp, callback, start)
+        if nlp.variable_count >= self.unknowns:
+            return result
+        return replace(result, status=Status.ITERATION_LIMIT)
+
+
+def spans(solution):
+    return [level.spans for level in solution.levels]
+
+
+@pytest.mark.parametrize(("intervals", "expected"), [(10, [10]), (25, [13, 25]), (80, [10, 20, 40, 80])])
+def test_every_mesh_contains_the_one_before(intervals, expected):
+    trajectory = problems.cart_pole.build(intervals=intervals).trajectory
+    levels = mesh_levels(trajectory)
+    assert [level.arcs[0].basis.span_count for level in levels] == expected
+    for coarse, fine in itertools.pairwise(levels):
+        one, other = coarse.arcs[0].basis, fine.arcs[0].basis
+        assert one.degree == other.degree
+        assert set(one.knots) <= set(other.knots)
+        assert np.all(one.multiplicities == 3)
+    assert levels[-1] is trajectory
+
+
+def test_the_answer_is_one_of_the_own_problem_on_its_own_mesh():
+    problem = problems.three_link_arm.build(intervals=40)
+    solution = trajopt.solve(problem)
+    assert solution.problem is problem
+    assert spans(solution) == [10, 20, 40]
+    assert solution.iterations == sum(level.iterations for level in solution.levels)
+    assert solution.seconds == pytest.approx(sum(level.seconds for level in solution.levels))
+    assert solution.verify().holds
+
+
+def test_three_links_find_the_short_motion_on_fine_meshes():
+    coarse, fine = (trajopt.solve(problems.three_link_arm.build(intervals=n)) for n in (20, 40))
+    assert fine.converged
+    assert fine.duration < coarse.duration < 0.75
+
+
+@pytest.mark.parametrize("fails_below", [80, 10_000])
+def test_a_failed_coarse_solve_ends_as_the_direct_one_or_better(fails_below):
+    problem = problems.two_link_rr.build(intervals=40)
+    solver = FailsBelow(fails_below)
+    direct = trajopt.solve(problem, solver, coarse_to_fine=False)
+    found = trajopt.solve(problem, solver, coarse_to_fine=True)
+    assert found.status is direct.status
+    assert found.objective <= direct.objective * (1.0 + 1e-6)
+
+
+def test_meshes_are_not_approached_where_the_user_knows_better():
+    problem = problems.two_link_rr.build(intervals=40)
+    assert worth_levels(problem, trajopt.Ipopt())
+    assert not worth_levels(problems.two_link_rr.build(intervals=20), trajopt.Ipopt())
+    assert not worth_levels(problems.cart_pole.build(intervals=60), trajopt.Ipopt())  # its duration is fixed
+    problem.guess(duration=1.0)
+    assert not worth_levels(problem, trajopt.Ipopt())
+    assert spans(trajopt.solve(problem)) == [40]
+
+
+def test_the_same_input_gives_the_same_answer():
+    one, other = (trajopt.solve(problems.two_link_rr.build(intervals=40)) for _ in range(2))
+    assert np.array_equal(one.curve.control_points[0], other.curve.control_points[0])
+    assert spans(one) == spans(other)
+
+
+def test_the_time_limit_holds_for_all_meshes_together():
+    problem = problems.six_axis_arm.build(intervals=80)
+    trajopt.solve(problem, trajopt.Ipopt(max_iterations=1))  # compiles
+    solution = trajopt.solve(problem, time_limit=0.05)
+    assert solution.status is Status.TIME_LIMIT
+    assert solution.curve.bases[0].span_count == 80
+    assert solution.seconds < 1.0
+
+
+@pytest.mark.parametrize("given", ["yes", 2, None])
+def test_other_words_for_coarse_to_fine_are_refused(given):
+    with pytest.raises(OptionError, match=r"coarse_to_fine is .*: use 'auto', True or False"):
+        trajopt.solve(problems.two_link_rr.build(), coarse_to_fine=given)

@@ -1,0 +1,180 @@
+"""Coarse meshes first: a problem is solved on few spans, then on twice as many, each from the last solution.
+
+Minimum-time motions have many local optima on fine meshes, fewer that attract on coarse ones, and a solve
+from a near start is short. The last solve is that of the user's own problem on its own mesh.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trajopt.errors import TrajoptError
+from trajopt.problem.guess import Motion
+from trajopt.problem.problem import Problem
+from trajopt.refinement.knots import with_bases
+from trajopt.solution.solution import Solution
+from trajopt.solution.solve_once import solve_once
+from trajopt.solution.solve_table import MeshSolve
+from trajopt.solvers.capabilities import CheckpointingSolver, with_time_limit, without_checkpoints
+from trajopt.solvers.solver import Callback, Solver, Status
+from trajopt.splines.basis import SplineBasis
+from trajopt.splines.trajectory import Trajectory
+
+FEWEST_SPANS = 10  # of the coarsest mesh, in the arc with the most
+FINE = 20  # spans of an arc above which a mesh is approached through coarser ones by default
+BREATH = 1e-2  # seconds that a solve gets after the deadline: it returns its start, or nearly
+
+
+@dataclass(frozen=True)
+class TimedSolver:
+    """A solver and the time, in seconds of `time.monotonic`, at which all of its solves must have ended."""
+
+    solver: Solver
+    deadline: float = np.inf
+    callback: Callback | None = None
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+    def solve(self, problem: Problem, motion: Motion | None = None, last: bool = True) -> Solution:
+        """Solve in what is left of the time, from a motion or the problem's guess.
+
+        last : whether this is the problem whose checkpoints the solver may write
+        """
+        solver = self.solver if last else without_checkpoints(self.solver)
+        if np.isfinite(self.deadline):
+            solver = with_time_limit(solver, max(self.deadline - time.monotonic(), BREATH))
+        return solve_once(problem, solver, self.callback, motion)
+
+
+def worth_levels(problem: Problem, solver: Solver) -> bool:
+    """Whether coarse meshes first are the default: free durations, no guess of the user, a fine mesh."""
+    arcs = problem.trajectory.arcs
+    guessed = problem.guessed_curve is not None or problem.guessed_durations is not None
+    free = any(shortest < longest for shortest, longest in (arc.duration_bounds for arc in arcs))
+    resumed = isinstance(solver, CheckpointingSolver)
+    return free and not guessed and not resumed and max(arc.basis.span_count for arc in arcs) > FINE
+
+
+def mesh_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tuple[Trajectory, ...]:
+    """Trajectories from the coarsest to the given one, each with every second breakpoint of the next.
+
+    The spaces are nested, so that a motion is carried on exactly. Degrees, multiplicities and durations stay;
+    added nodes belong to the given mesh alone.
+    """
+    levels = [trajectory]
+    while max(arc.basis.span_count for arc in levels[0].arcs) >= 2 * fewest:
+        bases = [halved(arc.basis) for arc in levels[0].arcs]
+        levels.insert(0, with_bases(replace(levels[0], extra_points=()), bases))
+    return tuple(levels)
+
+
+def halved(basis: SplineBasis) -> SplineBasis:
+    """The basis with every second breakpoint; an odd last span stays as it is."""
+    kept = np.arange(0, basis.span_count + 1, 2)
+    if kept[-1] != basis.span_count:
+        kept = np.append(kept, basis.span_count)
+    return SplineBasis.clamped(basis.breakpoints[kept], basis.degree, basis.multiplicities[kept[1:-1] - 1])
+
+
+def solve_direct(problem: Problem, timed: TimedSolver) -> Solution:
+    """One solve on the problem's own mesh."""
+    solution = timed.solve(problem)
+    return replace(solution, levels=(solve_of(solution),))
+
+
+def solve_on_levels(problem: Problem, timed: TimedSolver) -> Solution:
+    """Solve on coarser meshes first; where that fails, from the problem's own guess as well.
+
+    Iterations and seconds are those of all solves. Raises what a direct solve raises.
+    """
+    levels = mesh_levels(problem.trajectory)
+    coarse = coarsest_solution(problem, levels[0], timed) if len(levels) > 1 else None
+    if coarse is None:
+        return solve_direct(problem, timed)
+    found = carried_on(problem, coarse, levels[1:], timed)
+    if found.converged or found.status is Status.INTERRUPTED or timed.expired:
+        return found
+    direct = solve_direct(problem, timed)
+    return summed(direct if direct.converged else _better(direct, found), found, direct)
+
+
+def coarsest_solution(problem: Problem, trajectory: Trajectory, timed: TimedSolver) -> Solution | None:
+    """The solution on a coarse trajectory from the problem's own guess; None where it cannot be solved."""
+    try:
+        solution = timed.solve(on_coarse(problem, trajectory), last=False)
+    except TrajoptError:
+        return None
+    return replace(solution, levels=(solve_of(solution),))
+
+
+def on_coarse(problem: Problem, trajectory: Trajectory) -> Problem:
+    """The problem on another trajectory with its own guess."""
+    other = problem.on(trajectory)
+    other.guessed_curve, other.guessed_durations = problem.guessed_curve, problem.guessed_durations
+    return other
+
+
+def carried_on(
+    problem: Problem, coarse: Solution, levels: Sequence[Trajectory], timed: TimedSolver
+) -> Solution:
+    """Solve on finer and finer trajectories, the problem's own the last, each from the one before.
+
+    A level that fails ends the climb: the next solve is on the problem's own mesh at once.
+    """
+    current = coarse
+    for trajectory in levels[:-1]:
+        if not current.converged or timed.expired:
+            break
+        try:
+            finer = timed.solve(problem.on(trajectory), current, last=False)
+        except TrajoptError:
+            break
+        tried = (*current.levels, solve_of(finer))
+        current = replace(finer if finer.converged else current, levels=tried)
+        if not finer.converged:
+            break
+    interrupted = current.status is Status.INTERRUPTED
+    ending = replace(timed, deadline=0.0) if interrupted else timed
+    final = ending.solve(problem, current)
+    if interrupted:
+        final = replace(final, status=Status.INTERRUPTED)
+    every = (*current.levels, solve_of(final))
+    return _with_levels(final, every)
+
+
+def solve_of(solution: Solution) -> MeshSolve:
+    """The line of a solution in a table of solves."""
+    spans = sum(basis.span_count for basis in solution.curve.bases)
+    return MeshSolve(
+        spans,
+        str(solution.status.value),
+        solution.converged,
+        float(solution.objective),
+        int(solution.iterations),
+        float(solution.seconds),
+    )
+
+
+def summed(chosen: Solution, *solutions: Solution) -> Solution:
+    """A solution with the levels of several behind each other."""
+    return _with_levels(chosen, tuple(level for each in solutions for level in each.levels))
+
+
+def _with_levels(solution: Solution, levels: tuple[MeshSolve, ...]) -> Solution:
+    return replace(
+        solution,
+        levels=levels,
+        iterations=sum(level.iterations for level in levels),
+        seconds=sum(level.seconds for level in levels),
+    )
+
+
+def _better(one: Solution, other: Solution) -> Solution:
+    """Of two that did not converge the one that violates less, the first where they are alike."""
+    return other if other.kkt.primal < one.kkt.primal else one
