@@ -18,10 +18,11 @@ from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import END, START
+from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.unknowns import Unknowns
 
-SHORTEST, LONGEST, PER_DECADE = 1e-3, 1e5, 5  # seconds, and durations tried in every decade between
+LONGEST, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
 REFINEMENTS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
 NEARLY_LEAST = 1.05  # a duration counts as good whose violation is within this factor of the least one
 FALLBACK_DURATION = 1.0
@@ -97,11 +98,11 @@ def shortest_duration(violation: Callable[[float], float], shortest: float, long
     """The shortest duration, seconds, whose violation is zero, or nearly the least where none is.
 
     violation : duration -> the largest violation, NaN where it cannot be computed
-    Durations from 1e-3 to 1e5 s within the bounds are tried, five in every decade, then the interval before
+    Durations from 1e-4 to 1e5 s within the bounds are tried, five in every decade, then the interval before
     the first good one is halved. Where the violation only falls, however long the duration, as that of an
-    equation without a time scale does, the fallback of one second is as good as any.
+    equation without a time scale does, or nothing is violated, however short, one second is as good as any.
     """
-    low, high = max(shortest, SHORTEST), min(longest, LONGEST)
+    low, high = max(shortest, SHORTEST_DURATION), min(longest, LONGEST)
     if low >= high:
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     tried = np.geomspace(low, high, max(2, 1 + math.ceil(PER_DECADE * math.log10(high / low))))
@@ -115,8 +116,9 @@ def shortest_duration(violation: Callable[[float], float], shortest: float, long
     if not np.isfinite(enough):
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     first = next(i for i, value in enumerate(values) if value <= enough)
-    if first == tried.size - 1 and values[first] > 0.0 and longest > LONGEST:
-        return FALLBACK_DURATION
+    still_falling = first == tried.size - 1 and values[first] > 0.0 and longest > LONGEST
+    if still_falling or (first == 0 and shortest <= SHORTEST_DURATION):
+        return float(np.clip(FALLBACK_DURATION, shortest, longest))
     good = float(tried[first])
     if first == 0:
         return good

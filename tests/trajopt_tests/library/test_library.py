@@ -67,6 +67,7 @@ def test_the_least_torque_rate_of_a_move_is_that_of_constant_jerk_arcs():
     rate = problem.parameter("rate", 0.0, 1e4, 50.0)
     library.limit_torque_rate(problem, rate)
     problem.minimize(rate)
+    problem.guess(lambda s: s[..., None])  # far from the optimum, which the default guess nearly is
     solution = trajopt.solve(problem)
     assert solution.converged and solution.objective == pytest.approx(32.0, rel=1e-6)
     assert solution.verify().max_violation_nodes < 1e-6

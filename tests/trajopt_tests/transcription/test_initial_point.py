@@ -81,3 +81,7 @@ def test_the_duration_stays_within_its_bounds():
     assert shortest_duration(lambda seconds: 0.0, 0.5, 2.0) == 0.5
     assert shortest_duration(lambda seconds: 1.0 / seconds, 0.5, 2.0) <= 2.0
     assert shortest_duration(lambda seconds: 0.0, 1e-6, 1e-5) == 1e-5
+
+
+def test_where_nothing_is_violated_however_short_the_fallback_stays():
+    assert shortest_duration(lambda seconds: 0.0, 1e-4, np.inf) == 1.0
