@@ -90,6 +90,8 @@ def with_guessed_duration(
 
     arcs = problem.trajectory.arcs
     shortest, longest = np.sum([arc.duration_bounds for arc in arcs], axis=0)
+    if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
+        shortest = SHORTEST_DURATION
     duration = shortest_duration(lambda seconds: violation(trial(seconds)), float(shortest), float(longest))
     return trial(duration)
 

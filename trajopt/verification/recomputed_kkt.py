@@ -19,10 +19,8 @@ from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.transcribe import transcribe
 
-FAR, ROUNDING = (
-    10.0,
-    1e-9,
-)  # beyond so many times the error that the solve left, or rounding, both are compared
+FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones
+ROUNDING = 1e-9  # errors below are none
 
 
 def recomputed_kkt(solution: Solution) -> KKT | None:
