@@ -8,6 +8,7 @@ TrajoptError (a ValueError)
 │   ├── UnknownNameError       a joint, link, quantity or parameter that does not exist
 │   ├── InfeasibleBoundsError  a lower bound above its upper bound, or a boundary value outside its limits
 │   ├── DegreesOfFreedomError  more conditions on a trajectory than it has coefficients
+│   ├── UnboundedError         a duration that is minimized while nothing limits the speed
 │   └── GraphCycleError        quantities that need each other
 ├── EvaluationError            a term that is NaN or infinite, or depends on more than its node
 ├── DerivativeError            a block whose derivatives are not those of its values
@@ -33,6 +34,7 @@ __all__ = [
     "ShapeError",
     "SolutionFileError",
     "TrajoptError",
+    "UnboundedError",
     "UnknownNameError",
     "near_matches",
 ]
@@ -68,6 +70,10 @@ class InfeasibleBoundsError(ProblemError):
 
 class DegreesOfFreedomError(ProblemError):
     """A trajectory has fewer coefficients than conditions that it must meet."""
+
+
+class UnboundedError(ProblemError):
+    """What is minimized has no lowest value."""
 
 
 class GraphCycleError(ProblemError):

@@ -82,6 +82,8 @@ class ChainRule:
 
     def stacked(self, u: Values) -> Array:
         """The used quantities side by side, (K, used_count)."""
+        if not self.used:  # nothing is minimized, and every condition is linear
+            return np.zeros((len(next(iter(u.values()))), 0))
         return np.concatenate([u[name] for name in self.used], axis=1)
 
     def jacobian(self, partials: Sequence[Pairs], nodes: int, dtype: np.dtype) -> Array:

@@ -19,10 +19,16 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
         raise ShapeError(f"{what} is {value!r}: give a number or an array of numbers") from error
 
 
+NO_BOUND = 1e20  # a bound of this size or more is none, as in other programs
+
+
 def bound_of(
     value: ArrayLike | None, absent: float, width: int, label: str, names: Sequence[str] = ()
 ) -> NDArray:
-    """A bound (width,), `absent` where it is None; ShapeError or NotFiniteError where it does not fit."""
+    """A bound (width,), `absent` where it is None or beyond 1e20; ShapeError or NotFiniteError if it is none.
+
+    absent : -inf for a lower bound, inf for an upper one, a number for what must be finite
+    """
     array = numbers(absent if value is None else value, f"a bound of '{label}'")
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
@@ -31,7 +37,27 @@ def bound_of(
         raise ShapeError(
             f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
         )
+    wrong = np.isinf(array) & (array != absent)
+    if np.any(wrong):
+        which = "lower" if absent < 0.0 else "upper"
+        what = f"the {which} bound" if np.isinf(absent) else "an entry"
+        raise NotFiniteError(
+            f"{what} of '{label}' is {array[wrong].ravel()[0]}, which nothing can meet: "
+            f"{'leave it out, or swap the two bounds' if np.isinf(absent) else 'give finite numbers'}"
+        )
+    if np.isinf(absent):
+        array = np.where(np.sign(absent) * array >= NO_BOUND, absent, array)
     return np.broadcast_to(array, (width,)).copy()
+
+
+def equal_to(value: ArrayLike, width: int, label: str, names: Sequence[str] = ()) -> NDArray:
+    """A value (width,) that a term must have; NotFiniteError where it is infinite."""
+    if np.any(np.isinf(numbers(value, f"the value of '{label}'"))):
+        raise NotFiniteError(
+            f"'{label}' has to equal {value}: give finite numbers; to leave a component free, bound it with "
+            "lower = -inf and upper = inf"
+        )
+    return bound_of(value, 0.0, width, label, names)
 
 
 def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
@@ -47,6 +73,11 @@ def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDAr
             f"{kind} '{name}' has bounds and guess of shapes {shapes}: give numbers or ({size},)"
         )
     low, high, start = (np.broadcast_to(part, (size,)).copy() for part in parts)
+    low[low <= -NO_BOUND], high[high >= NO_BOUND] = -np.inf, np.inf
+    if np.any(low >= NO_BOUND) or np.any(high <= -NO_BOUND):
+        raise NotFiniteError(
+            f"{kind} '{name}' has bounds [{low}, {high}], which nothing can meet: leave out what is no limit"
+        )
     if guess is None:
         bounded = np.isfinite(low) & np.isfinite(high)
         start = np.clip(0.0, low, high)

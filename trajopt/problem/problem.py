@@ -31,7 +31,7 @@ from trajopt.problem.costs_and_constraints import (
     Recipe,
 )
 from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.input_checks import bound_of, numbers, unknown
+from trajopt.problem.input_checks import bound_of, equal_to, numbers, unknown
 from trajopt.problem.passive_joints import passive_torques
 from trajopt.problem.term_checks import check_components, check_name
 from trajopt.solvers.registry import check_solver
@@ -112,19 +112,21 @@ class Problem:
     ) -> None:
         """Add lower <= term <= upper, or term = equals, with bounds (width,) or a number for all components.
 
+        Bounds of 1e20 or more are infinite: no bounds.
         over : "path", "start", "end", a window (s0, s1) of normalised time, `ArcNodes` or `Neighbours`
         hold : "nodes", or "hull" to bound the control points of q or v, which bounds them for all t
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
         width = self.width_of_term(term)
         label = name or term.name
-        if equals is not None:
-            if lower is not None or upper is not None:
-                raise OptionError(f"'{label}' has both equals and bounds: give one of them")
-            lower = upper = equals
+        if equals is not None and (lower is not None or upper is not None):
+            raise OptionError(f"'{label}' has both equals and bounds: give one of them")
         names = self.component_names(term.quantity, width)
-        low = bound_of(lower, -np.inf, width, label, names)
-        high = bound_of(upper, np.inf, width, label, names)
+        if equals is not None:
+            low = high = equal_to(equals, width, label, names)
+        else:
+            low = bound_of(lower, -np.inf, width, label, names)
+            high = bound_of(upper, np.inf, width, label, names)
         if np.any(low > high):
             worst = int(np.argmax(low > high))
             where = f" in component {names[worst]}" * bool(names[worst])
@@ -159,9 +161,20 @@ class Problem:
         """Add the finite limits of the dynamics.
 
         Positions and velocities hold for all t (control points of the curve and of its derivative), torques
-        at the nodes.
+        at the nodes. InfeasibleBoundsError where all limits of a kind are zero, as in URDF files with
+        effort="0": they would allow no motion.
         """
         limits = self.dynamics.limits
+        for wanted, kind, option, sides in (
+            (position, "position", "position", (limits.q_lower, limits.q_upper)),
+            (velocity, "velocity", "velocity", (limits.velocity, limits.velocity)),
+            (torque, "torque (effort)", "torque", (limits.torque_lower, limits.torque_upper)),
+        ):
+            if wanted and not any(map(np.any, sides)):
+                raise InfeasibleBoundsError(
+                    f"all {kind} limits of the robot of '{self.name}' are zero, which allows no motion: give "
+                    f"its joints limits, or call subject_to_joint_limits({option}=False)"
+                )
         if position and _any_finite(limits.q_lower, limits.q_upper):
             self.subject_to(terms.q, limits.q_lower, limits.q_upper, hold="hull", name="position limits")
         if velocity and _any_finite(limits.velocity):

@@ -20,7 +20,10 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.splines.basis import HIGHEST_DERIVATIVE
 from trajopt.splines.curve import Curve
+from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.terms import term as terms
+
+AT_BOUND = 1.001  # times the shortest duration: so short, and it is the bound that stopped it
 
 if TYPE_CHECKING:
     from trajopt.solution.certificate import Certificate
@@ -81,8 +84,8 @@ class Solution:
             curve=nlp.unknowns.curve(result.y),
             parameters=nlp.unknowns.parameters(result.y),
             joint_names=tuple(problem.dynamics.joint_names),
-            status=result.status,
-            objective=sum(costs.values()),
+            status=_status(problem, result, nlp.unknowns.curve(result.y).duration),
+            objective=sum(costs.values(), 0.0),
             cost_terms=costs,
             multipliers=nlp.physical_multipliers(result.row_multipliers),
             node_times=nlp.unknowns.node_times(result.y),
@@ -233,7 +236,18 @@ class Solution:
 
     def __str__(self) -> str:
         outcome = "converged" if self.converged else f"not converged ({self.status.value})"
+        outcome += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
         return (
             f"{self.name}: {outcome} in {self.iterations} iterations, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
         )
+
+
+def _status(problem: Problem, result: Result, duration: float) -> Status:
+    """How a solve ended, seen with its problem: what converges without costs, or to no duration at all."""
+    if result.status is not Status.CONVERGED:
+        return result.status
+    shortest = [arc.duration_bounds[0] for arc in problem.trajectory.arcs]
+    if max(shortest) == SHORTEST_DURATION and duration <= AT_BOUND * sum(shortest):
+        return Status.UNBOUNDED
+    return result.status if problem.costs else Status.FEASIBLE_POINT

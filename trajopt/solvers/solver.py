@@ -33,7 +33,9 @@ class Status(enum.Enum):
 
     CONVERGED = "converged"
     ACCEPTABLE = "stopped at an acceptable point: nearly optimal, short of the tolerance asked for"
-    FEASIBLE_POINT = "found a feasible point of a problem with as many equations as unknowns"
+    FEASIBLE_POINT = (
+        "found a feasible point: nothing is minimized, or there are as many equations as unknowns"
+    )
     INFEASIBLE = "converged to a point where the violation is smallest but not zero: probably infeasible"
     INCOMPATIBLE = "the linearised constraints contradict each other"
     ITERATION_LIMIT = "reached the iteration limit"
@@ -41,6 +43,7 @@ class Status(enum.Enum):
     INTERRUPTED = "interrupted"
     EVALUATION_ERROR = "a function or derivative is not finite near the last point"
     DIVERGING = "the unknowns grow without limit: probably unbounded"
+    UNBOUNDED = "the duration fell to the shortest that is computed with, 1e-4 s: nothing limits the speed"
     RESTORATION_FAILED = "could not get back to feasibility (restoration failed)"
     STEP_TOO_SMALL = "the steps became too small to make progress"
     STEP_FAILED = "the linear algebra of a step failed"

@@ -11,6 +11,7 @@ from trajopt.transcription.bounds import Bounds
 
 STEEPEST = 1e8  # rows are never divided by more
 FLAT = 1e-8  # the objective is never divided by less
+LOPSIDED = 10.0  # times the smaller of two limits: rows are not divided by more, whatever the larger one is
 SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
 
 
@@ -37,10 +38,11 @@ def scaling_of(
 
 def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array) -> Array:
     """Rows by the size of their limits or, where that is small, their gradient at the start."""
-    lower, upper = bounds.lower, bounds.upper
-    size = np.maximum(
-        np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
-    )
+    sides = np.abs(np.stack([bounds.lower, bounds.upper]))
+    sides[~np.isfinite(sides)] = 0.0
+    # A side of -1e12 that stands for "no limit" must not loosen the tolerance of the other one, of 10.
+    smaller = np.where(np.all(sides > 0.0, axis=0), sides.min(axis=0), np.inf)
+    size = np.minimum(sides.max(axis=0), LOPSIDED * smaller)
     steepest = np.zeros(size.size)
     np.maximum.at(steepest, jacobian_rows, np.abs(jacobian))
     # Limits far narrower than a row's gradient, a band of millimetres say, would make it a wall.

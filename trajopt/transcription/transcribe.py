@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from trajopt.errors import DegreesOfFreedomError, ProblemError
+from trajopt.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
-from trajopt.transcription.bounds import Bounds, bounds_and_linear_rows
+from trajopt.splines.trajectory import SHORTEST_DURATION
+from trajopt.transcription.bounds import Bounds, LinearBlock, bounds_and_linear_rows
 from trajopt.transcription.constant_rows import without_constant_rows
 from trajopt.transcription.derivatives.jacobian import LeafMap
 from trajopt.transcription.elimination import eliminate
@@ -28,12 +29,9 @@ from trajopt.transcription.unknowns import Unknowns
 def transcribe(problem: Problem) -> NLP:
     """Build the program of a problem: unknowns, bounds, rows, sparsity, starting point and scaling.
 
+    Without costs the objective is zero: any point that meets the constraints is a solution.
     Raises ProblemError and its kin when the problem contradicts itself.
     """
-    if not problem.costs:
-        raise ProblemError(
-            f"'{problem.name}' minimizes nothing: call problem.minimize(trajopt.duration), say"
-        )
     spline_map = SplineMap(problem)
     conditions = conditions_of(problem, spline_map)
     unknowns = _unknowns(problem, spline_map, conditions)
@@ -48,6 +46,8 @@ def transcribe(problem: Problem) -> NLP:
     changing = without_constant_rows(groups, graph, leaf_map, guess, times, problem.component_names)
     if _used(objectives, changing) != _used(objectives, groups):
         graph, leaf_map = _evaluated(whole_graph, spline_map, unknowns, objectives, changing)
+
+    _refuse_unbounded(problem, unknowns, linear, whole_graph, changing)
 
     functions = program_functions(graph, leaf_map, objectives, changing, linear.A, linear.b)
     row_bounds = _row_bounds(linear.bounds, changing)
@@ -93,6 +93,28 @@ def _unknowns(problem: Problem, spline_map: SplineMap, conditions: Conditions) -
     return Unknowns(layout, elimination, spline_map.nodes)
 
 
+def _refuse_unbounded(
+    problem: Problem, unknowns: Unknowns, linear: LinearBlock, graph: Graph, groups: Iterable[RowGroup]
+) -> None:
+    """UnboundedError where only durations are minimized and no condition, and no bound, depends on them."""
+    arcs, places = problem.trajectory.arcs, unknowns.durations
+    only_time = all(cost.term.quantity == "duration" and cost.weight > 0.0 for cost in problem.costs)
+    bounded = any(arc.duration_bounds[0] != SHORTEST_DURATION for arc in arcs)
+    if not problem.costs or not only_time or bounded or places.size < len(arcs):
+        return
+    if unknowns.elimination.N[:, places].nnz > places.size or linear.A[:, places].nnz:
+        return
+    for group in groups:
+        for leaf, pattern in graph.leaf_pattern(group.quantity).items():
+            if leaf != "q" and not leaf.startswith(("extra:", "parameter:")) and np.any(pattern):
+                return
+    raise UnboundedError(
+        f"'{problem.name}' minimizes the duration but nothing limits the speed, so the motion would take no "
+        "time: limit torques or velocities, by subject_to_joint_limits() where the robot has such limits or "
+        "by subject_to(trajopt.tau, lower, upper), or give the trajectory a shortest duration"
+    )
+
+
 def _graph(problem: Problem, conditions: Conditions) -> Graph:
     """The graph of all terms that are minimized or bounded."""
     integrated = [cost.term for cost in problem.costs if cost.over.integrates]
@@ -122,7 +144,7 @@ def _evaluated(
                 "let it depend on the node, or leave it out"
             )
     inputs = {name for block in joined.blocks for name in block.inputs}
-    leaves = (inputs | used).intersection(graph.leaves)
+    leaves = (inputs | used).intersection(graph.leaves) or {"q"}
     return joined, LeafMap(spline_map, unknowns.elimination, leaves)
 
 

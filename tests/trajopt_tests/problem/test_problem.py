@@ -87,11 +87,6 @@ def test_a_misspelt_quantity_gets_a_suggestion():
         arm().subject_to(trajopt.Quantity("postion"), 0.0)
 
 
-def test_a_problem_without_an_objective_is_refused():
-    with pytest.raises(errors.ProblemError, match="minimizes nothing"):
-        trajopt.solve(arm())
-
-
 def test_something_that_is_no_problem_is_refused():
     with pytest.raises(errors.ShapeError, match=r"takes a trajopt\.Problem, not dict"):
         trajopt.solve({})
