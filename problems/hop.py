@@ -79,8 +79,8 @@ def apex(node):
 @recipe
 def build(
     *,
-    degree: int = 8,
-    flight_degree: int = 12,
+    degree: int = 10,
+    flight_degree: int = 14,
     height: float = 0.15,
     distance: float = 0.3,
     friction: float = 0.7,

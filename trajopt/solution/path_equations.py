@@ -39,10 +39,15 @@ def holds_over_time(constraint: Constraint) -> bool:
 
 
 def equation_scales(solution: Solution, several: Sequence[Any], times: Array) -> dict[str, Array]:
-    """The scale (width,) of every term y: max over times of sum_j |dy/dz_j| |z_j|, z all leaves but t.
+    """The scale (width,) of every term: the largest of `part_sums` over times."""
+    return {name: scale_of(sums) for name, sums in part_sums(solution, several, times).items()}
 
-    Entries that are not finite are left out. A component below a millionth of the largest one counts as
-    that millionth, where rounding is; where all are zero they count as one unit.
+
+def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[str, Array]:
+    """sum_j |dy/dz_j| |z_j| of every term y at times (K,), (K, width); z are all leaves but t.
+
+    Zero where it is not finite. A position counts by no more than its range over the times, so that a joint
+    that starts some turns away has the same scale.
     """
     if not several:
         return {}
@@ -52,13 +57,26 @@ def equation_scales(solution: Solution, several: Sequence[Any], times: Array) ->
         partials = graph.partials(graph.values(z))
         chain = ChainRule(graph, [term.quantity for term in several], [], list(graph.leaves))
         D = np.abs(chain.jacobian(partials, times.size, np.dtype(float)))
-        sizes = np.concatenate([np.abs(z[leaf]) * (leaf != "t") for leaf in graph.leaves], axis=1)
-        sums = np.einsum("krc,kc->kr", D, sizes)
-    largest = np.where(np.isfinite(sums), sums, 0.0).max(axis=0, initial=0.0)
-    return {term.quantity: _without_rounding(largest[chain.rows[term.quantity]]) for term in several}
+        sums = np.einsum(
+            "krc,kc->kr", D, np.concatenate([_size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
+        )
+    finite = np.where(np.isfinite(sums), sums, 0.0)
+    return {term.quantity: finite[:, chain.rows[term.quantity]] for term in several}
 
 
-def _without_rounding(scale: Array) -> Array:
+def _size(leaf: str, values: Array) -> Array:
+    if leaf == "t":
+        return np.zeros_like(values)
+    return np.minimum(np.abs(values), np.ptp(values, axis=0)) if leaf == "q" else np.abs(values)
+
+
+def scale_of(sums: Array) -> Array:
+    """The largest of sums (K, width) over time, (width,).
+
+    A component below a millionth of the largest one counts as that millionth, where rounding is; where all
+    are zero they count as one unit.
+    """
+    scale = sums.max(axis=0, initial=0.0)
     largest = float(scale.max(initial=0.0))
     return np.maximum(scale, 1e-6 * largest) if largest > 0.0 else np.ones_like(scale)
 

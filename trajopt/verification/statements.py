@@ -17,7 +17,7 @@ from trajopt.graph.block import DescribedJoints
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import Samples, samples
-from trajopt.solution.path_equations import equation_scales
+from trajopt.solution.path_equations import holds_over_time, part_sums, scale_of
 from trajopt.solution.solution import Solution
 from trajopt.solvers.violation import side_violations
 from trajopt.splines.node_sets import END, PATH
@@ -72,13 +72,13 @@ def violations(solution: Solution) -> list[Violation]:
     problem = solution.problem
     stated = [*problem.constraints, *_implied(problem)]
     nodes, dense = samples(solution)
-    scales = _equation_scales(solution, stated, nodes)
-    tracks = list(_tracks(solution, stated, nodes, dense, scales))
+    sums = _equation_sums(solution, stated, nodes)
+    tracks = list(_tracks(solution, stated, nodes, dense, sums))
     narrowed(solution, [track for pair in tracks for track in pair[1:] if track is not None])
     found = [
         entry for constraint, at, between in tracks for entry in _entries(problem, constraint, at, between)
     ]
-    return [*found, *_periodicities(solution, scales), *_continuity(solution), *_durations(solution)]
+    return [*found, *_periodicities(solution, sums), *_continuity(solution), *_durations(solution)]
 
 
 def units_of(problem: Problem, term: Any, width: int) -> list[str]:
@@ -103,12 +103,12 @@ def _implied(problem: Problem) -> Iterator[Constraint]:
         yield Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}")
 
 
-def _equation_scales(solution: Solution, stated: list[Constraint], nodes: Samples) -> dict[str, Array]:
+def _equation_sums(solution: Solution, stated: list[Constraint], nodes: Samples) -> dict[str, Array]:
     problem = solution.problem
     equations = [c.term for c in stated if np.any(c.lower == c.upper)]
     equations += [periodicity.term for periodicity in problem.periodicities]
     distinct = {term.quantity: term for term in equations}
-    return equation_scales(solution, list(distinct.values()), nodes.times)
+    return part_sums(solution, list(distinct.values()), nodes.times)
 
 
 def _tracks(
@@ -116,7 +116,7 @@ def _tracks(
     stated: list[Constraint],
     nodes: Samples,
     dense: Samples,
-    scales: dict[str, Array],
+    sums: dict[str, Array],
 ) -> Iterator[tuple[Constraint, Track, Track | None]]:
     """Violations of every constraint at its nodes and, where it is meant between them, on the grid."""
     several = [constraint.term for constraint in stated]
@@ -126,7 +126,15 @@ def _tracks(
     for constraint in stated:
         quantity = constraint.term.quantity
         parts: list[Track | None] = []
-        scale = _scales(constraint, between[quantity][constraint.over.mask(dense)], scales)
+        scale = _scales(constraint, between[quantity][constraint.over.mask(dense)])
+        equal = constraint.lower == constraint.upper
+        if equal.any():
+            there = (
+                constraint.over.mask(nodes)
+                if holds_over_time(constraint)
+                else np.ones(nodes.times.size, bool)
+            )
+            scale = np.where(equal, scale_of(sums[quantity][there]), scale)
         for times, values in ((nodes, at_nodes[quantity]), (dense, between[quantity])):
             mask = constraint.over.mask(times)
             here, own = times.times[mask], values[mask]
@@ -138,13 +146,11 @@ def _tracks(
         yield constraint, at, None if constraint.over.is_difference else dense_track
 
 
-def _scales(constraint: Constraint, values: Array, equations: dict[str, Array]) -> Array:
+def _scales(constraint: Constraint, values: Array) -> Array:
     """(2, width): what violations of the lower and the upper side are compared with."""
     lower, upper = constraint.lower, constraint.upper
     reach = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
-    both = np.stack([_side_scale(lower, upper, reach), _side_scale(upper, lower, reach)])
-    equal = lower == upper
-    return np.where(equal, equations[constraint.term.quantity], both) if equal.any() else both
+    return np.stack([_side_scale(lower, upper, reach), _side_scale(upper, lower, reach)])
 
 
 def _side_scale(own: Array, other: Array, reach: Array) -> Array:
@@ -190,13 +196,14 @@ def _largest_bound(constraint: Constraint, component: int) -> float:
     return float(bounds[np.isfinite(bounds)].max(initial=0.0))
 
 
-def _periodicities(solution: Solution, scales: dict[str, Array]) -> Iterator[Violation]:
+def _periodicities(solution: Solution, sums: dict[str, Array]) -> Iterator[Violation]:
     problem = solution.problem
     for periodicity in problem.periodicities:
         first, last = solution.value(periodicity.term, np.array([0.0, solution.duration]))
         gap = last - periodicity.signs * first[periodicity.order] - periodicity.offset
         names = problem.component_names(periodicity.term.quantity, gap.size)
-        units, scale = units_of(problem, periodicity.term, gap.size), scales[periodicity.term.quantity]
+        units = units_of(problem, periodicity.term, gap.size)
+        scale = scale_of(sums[periodicity.term.quantity])
         for name, miss, size, unit in zip(names, np.abs(gap), scale, units, strict=True):
             yield _at_one_time(periodicity.name, name, float(miss), solution.duration, float(size), unit)
 

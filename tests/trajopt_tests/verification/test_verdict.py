@@ -239,3 +239,15 @@ def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size():
         if not (phantom - 1e-9 <= equation.residual and not report.holds):
             missed.append((case, phantom, equation.residual, report.reason))
     assert not missed
+
+
+def test_turns_that_a_joint_has_made_before_do_not_loosen_an_equation():
+    """A hundred turns more are the same robot, but partials by the angle times the angle grow with them."""
+    once = trajopt.solve(problems.cart_pole.build(intervals=6))
+    turned = problems.cart_pole.build(intervals=6)
+    points = once.curve.control_points[0] + np.array([0.0, 200.0 * np.pi])
+    again = replace(once, curve=replace(once.curve, control_points=(points,)), known_problem=turned).verify()
+    (equation,), (other,) = once.verify().equations, again.equations
+    assert other.scale < 2.5 * equation.scale  # instead of sixty-seven times
+    assert other.residual == pytest.approx(equation.residual, rel=1e-6)
+    assert other.relative > 0.04
