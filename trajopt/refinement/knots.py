@@ -16,7 +16,7 @@ from trajopt.problem.problem import Problem
 from trajopt.refinement.gain_indicator import indicator
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.trajectory import Trajectory
+from trajopt.splines.trajectory import Arc, Trajectory
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -34,17 +34,32 @@ def split(trajectory: Trajectory, marks: list[NDArray]) -> Trajectory:
     bases = []
     for arc, mark in zip(trajectory.arcs, given, strict=True):
         points = arc.basis.breakpoints
-        bases.append(with_breakpoints(arc.basis, 0.5 * (points[:-1] + points[1:])[mark]))
+        middles = 0.5 * (points[:-1] + points[1:])[mark]
+        bases.append(with_breakpoints(arc.basis, middles, multiplicity_of_new_knots(arc)))
     return with_bases(trajectory, bases)
 
 
-def with_breakpoints(basis: SplineBasis, points: ArrayLike) -> SplineBasis:
-    """A basis with further single breakpoints in (0, 1); its spline space contains the old one."""
+def multiplicity_of_new_knots(arc: Arc) -> int:
+    """How often a new knot of an arc is repeated: as often as most of its interior knots.
+
+    Equations of order m held at the nodes of a spline of degree d with continuity m - 1 take multiplicity
+    d - m + 1, as many new coefficients per span as there are Gauss points (de Boor and Swartz, SIAM J.
+    Numer. Anal. 10, 1973); other knots would leave equations and coefficients unequal in number. An arc of
+    one span says it by its Gauss points.
+    """
+    repeats = np.bincount(arc.basis.multiplicities)
+    if repeats.size:
+        return int(np.argmax(repeats))
+    return min(arc.nodes_per_span, arc.basis.degree - 1) if arc.rule == "gauss" else 1
+
+
+def with_breakpoints(basis: SplineBasis, points: ArrayLike, multiplicity: int = 1) -> SplineBasis:
+    """A basis with further breakpoints in (0, 1); its spline space contains the old one."""
     fresh = np.unique(np.asarray(points, dtype=float))
     if fresh.size and not (fresh[0] > 0.0 and fresh[-1] < 1.0):
         raise ShapeError(f"new breakpoints are {fresh}: normalised times lie between 0 and 1")
     known = dict(zip(basis.breakpoints[1:-1].tolist(), basis.multiplicities.tolist(), strict=True))
-    every = known | {point: 1 for point in fresh.tolist() if point not in known}
+    every = known | {point: multiplicity for point in fresh.tolist() if point not in known}
     inner = sorted(every)
     return SplineBasis.clamped([0.0, *inner, 1.0], basis.degree, [every[point] for point in inner])
 

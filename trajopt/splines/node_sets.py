@@ -78,6 +78,19 @@ class NodeSet(ABC):
         breakpoints.
         """
 
+    def carries_equations(self, trajectory: Trajectory) -> Array:
+        """Which of the `nodes` carry equations, too, not only limits.
+
+        Where a set covers a part of the motion these are its collocation nodes, those with a weight, and the
+        ends of arcs. Equations at nodes that are added for limits would outnumber the unknowns.
+        """
+        chosen = self.nodes(trajectory)
+        if not (self.integrates and self.has_cost):
+            return np.ones(chosen.size, dtype=bool)
+        nodes = trajectory.nodes
+        border = np.diff(nodes.arc, prepend=-1, append=len(trajectory.arcs)) != 0
+        return (nodes.weight[chosen] > 0.0) | border[:-1][chosen] | border[1:][chosen]
+
     def selection(self, trajectory: Trajectory) -> sparse.csr_array:
         """The rows of a constraint as a matrix times the values at all nodes, (rows, K)."""
         chosen = self.nodes(trajectory)

@@ -151,7 +151,8 @@ def _add_node_equalities(
     quantity, nodes = constraint.term.quantity, spline_map.nodes
     leaf, layout = spline_map.spline.get(quantity), spline_map.layout
     names = problem.component_names(quantity, equal.size)
-    for k in constraint.over.nodes(problem.trajectory):
+    chosen = constraint.over.nodes(problem.trajectory)
+    for k in chosen[constraint.over.carries_equations(problem.trajectory)]:
         shortest, longest = problem.trajectory.arcs[nodes.arc[k]].duration_bounds
         for component in np.flatnonzero(equal):
             rhs = constraint.lower[component]
