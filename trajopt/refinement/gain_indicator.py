@@ -26,13 +26,19 @@ if TYPE_CHECKING:
 
 def indicator(solution: Solution, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
     """Gain in units of the objective, (spans,) for every arc; ones where no span has any."""
+    return [
+        gains if gains.max() > 0.0 else np.ones(gains.size) for gains in gains_of_limits(solution, settings)
+    ]
+
+
+def gains_of_limits(solution: Solution, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
+    """Gain in units of the objective, (spans,) for every arc; zeros where there are no path limits."""
     curve = solution.curve
-    found = []
-    for arc, basis in enumerate(curve.bases):
-        edges = curve.starts[arc] + basis.breakpoints * curve.durations[arc]
-        total = _gain_by_span(solution, edges, settings)
-        found.append(total if total.max() > 0.0 else np.ones(basis.span_count))
-    return found
+    edges = [
+        start + basis.breakpoints * duration
+        for start, basis, duration in zip(curve.starts[:-1], curve.bases, curve.durations, strict=True)
+    ]
+    return [_gain_by_span(solution, times, settings) for times in edges]
 
 
 def _gain_by_span(solution: Solution, edges: NDArray, settings: SearchSettings) -> NDArray:
@@ -70,6 +76,6 @@ def _density(solution: Solution, limit: Constraint, edges: NDArray, significant:
     impulse = np.zeros((edges.size - 1, multipliers.shape[1]))
     np.add.at(impulse, np.clip(span[inside], 0, edges.size - 2), multipliers[inside])
     window, lengths = np.ones(3), np.diff(edges)
-    summed = np.stack([np.convolve(column, window, "same") for column in impulse.T], axis=1)
-    density = summed / np.convolve(lengths, window, "same")[:, None]
+    summed = np.stack([np.convolve(column, window)[1:-1] for column in impulse.T], axis=1)
+    density = summed / np.convolve(lengths, window)[1:-1, None]
     return np.where(np.abs(density) > significant * max(np.abs(density).max(), 1e-300), density, 0.0)

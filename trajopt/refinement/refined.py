@@ -1,4 +1,4 @@
-"""Knot insertion until the objective settles: `solve(problem, refine=Refined(tol=1e-6))`."""
+"""Knot insertion until the errors are small: `solve(problem, refine=Refined(tol=1e-6))`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,33 @@ import numpy as np
 
 from trajopt.errors import OptionError
 from trajopt.problem.problem import Problem
-from trajopt.refinement.knots import adaptively_refined, uniformly_refined
+from trajopt.refinement.comparison import objection
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated
+from trajopt.refinement.knots import on_trajectory, split
+from trajopt.refinement.search_settings import DEFAULT
+from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.capabilities import StartPreset, with_start_preset
+from trajopt.solvers.time_budget import SolvesStopped
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
 
+MOST_WITHOUT_GAIN = 2  # rounds in a row whose error does not fall
+
 
 @dataclass(frozen=True)
 class Refined:
-    """Refinement of knots: `solve(problem, refine=Refined())` halves spans until the objective settles.
+    """Refinement of knots: `solve(problem, refine=Refined())` halves spans until the errors are small.
 
-    tol : relative change of the objective between two rounds at which refinement ends
+    Two relative errors are estimated in every span: that of path equations between nodes, and what finer
+    knots could gain of the objective. An answer is replaced only by one whose larger error is smaller;
+    `solution.refinement` says what was tried, and whether the tolerance was reached.
+
+    tol : relative error at which refinement ends
     rounds : largest number of rounds in which spans are halved
-    spans : "adaptive", those with the largest refinement indicators, or "uniform", all of them
+    spans : "adaptive", those with the largest errors, or "uniform", all of them
     most : number of spans of an arc from which on no more are added
     """
 
@@ -34,7 +46,7 @@ class Refined:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tol) and self.tol > 0.0):
-            raise OptionError(f"tol is {self.tol!r}: give a positive relative change of the objective")
+            raise OptionError(f"tol is {self.tol!r}: give a positive relative error")
         if not isinstance(self.rounds, int) or self.rounds < 1:
             raise OptionError(f"rounds is {self.rounds!r}: give a whole number of at least 1")
         if self.spans not in ("adaptive", "uniform"):
@@ -43,23 +55,49 @@ class Refined:
             raise OptionError(f"most is {self.most!r}: give a whole number of at least 1")
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
-        """The last solution that converged, on its refined knots."""
-        best = solution
-        for _ in range(self.rounds):
-            if (
-                not best.converged
-                or max(arc.basis.span_count for arc in best.problem.trajectory.arcs) >= self.most
-            ):
+        """The solution with the smallest error, with the record of its refinement."""
+        best, last, near = solution, solution, with_start_preset(solver, StartPreset.NEAR_START)
+        error = errors = estimated(solution)
+        tried, without_gain = [_round(solution, error)], 0
+        iterations, seconds = solution.iterations, solution.seconds
+        reason = "" if solution.converged else f"the solve did not converge ({solution.status.value})"
+        while not reason and not (reason := self._ended(last, errors, len(tried) - 1)):
+            try:
+                last = solve_once(self._split(last, errors), near, progress)
+            except (SolvesStopped, KeyboardInterrupt) as stop:
+                reason = str(stop) or "interrupted"
                 break
-            finer = solve_once(self._split(best), solver, progress)
-            if not finer.converged:
-                break
-            finer = replace(finer, recipe=best.recipe, iterations=best.iterations + finer.iterations)
-            change = abs(finer.objective - best.objective) / max(abs(best.objective), 1e-300)
-            best = finer
-            if change <= self.tol:
-                break
-        return best
+            errors = estimated(last)
+            iterations, seconds = iterations + last.iterations, seconds + last.seconds
+            why_not = objection(best, error.largest, last, errors.largest, self.tol)
+            tried.append(_round(last, errors, why_not))
+            without_gain = without_gain + 1 if why_not else 0
+            if not why_not:
+                best, error = last, errors
+            elif not last.converged or errors.largest < error.largest or without_gain == MOST_WITHOUT_GAIN:
+                reason = f"the finer answer was not better: {why_not}"
+        record = RefinementRecord(self.tol, tuple(tried), reason)
+        total = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
+        return replace(best, **total, refinement=record)
 
-    def _split(self, solution: Solution) -> Problem:
-        return (uniformly_refined if self.spans == "uniform" else adaptively_refined)(solution)
+    def _ended(self, last: Solution, errors: ErrorEstimate, rounds: int) -> str:
+        """Why no further round is needed or allowed; empty where one is."""
+        if errors.largest <= self.tol:
+            return "the errors are below the tolerance"
+        most = max(basis.span_count for basis in last.curve.bases)
+        if most >= self.most:
+            return f"an arc has {most} spans, the most allowed are {self.most}"
+        return f"{rounds} rounds are over" * (rounds == self.rounds)
+
+    def _split(self, solution: Solution, errors: ErrorEstimate) -> Problem:
+        trajectory = solution.problem.trajectory
+        marks = errors.marks(self.tol, DEFAULT.marked_share)
+        if self.spans == "uniform":
+            marks = [np.ones_like(mark) for mark in marks]
+        return on_trajectory(solution, split(trajectory, marks))
+
+
+def _round(solution: Solution, errors: ErrorEstimate, note: str = "") -> RefinementRound:
+    spans = sum(basis.span_count for basis in solution.curve.bases)
+    figures = errors.of_equations, errors.of_optimality
+    return RefinementRound(spans, solution.objective, *figures, kept=not note, note=note)

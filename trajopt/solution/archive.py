@@ -18,6 +18,7 @@ from trajopt.errors import OptionError, ProblemError, ShadowedPackageError, Shap
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
+from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.solve_table import recorded, restored_levels, restored_starts
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
@@ -99,6 +100,7 @@ def _solution(
     )
     points = tuple(arrays[f"control_points_{i}"] for i in range(len(bases)))
     recipe, extra = header["recipe"], range(header.get("extra_points", 0))
+    refinement = header.get("refinement")
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
     return Solution(
         **{key: header[key] for key in (*same, "timings", "detail")},
@@ -115,6 +117,7 @@ def _solution(
         levels=restored_levels(header),
         starts=restored_starts(header),
         extra_points=tuple(tuple(arrays[f"extra_points_{i}"].tolist()) for i in extra),
+        refinement=None if refinement is None else RefinementRecord.of(refinement),
         point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
     )
 
@@ -207,6 +210,7 @@ def _header(solution: Solution) -> dict[str, Any]:
         "has_point": solution.point is not None,
         "extra_points": len(solution.extra_points),
         **recorded(solution.levels, solution.starts),
+        "refinement": None if solution.refinement is None else solution.refinement.summary(),
         "certificate": None if solution.certificate is None else record(solution.certificate),
     }
 

@@ -27,6 +27,7 @@ AT_BOUND = 1.001  # times the shortest duration: so short, and it is the bound t
 
 if TYPE_CHECKING:
     from trajopt.solution.certificate import Certificate
+    from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.kkt import KKT
     from trajopt.transcription.nlp import NLP
@@ -71,6 +72,7 @@ class Solution:
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
+    refinement: RefinementRecord | None = None
 
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:
@@ -237,9 +239,10 @@ class Solution:
     def __str__(self) -> str:
         outcome = "converged" if self.converged else f"not converged ({self.status.value})"
         outcome += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
+        refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
         return (
             f"{self.name}: {outcome} in {self.iterations} iterations, {self.seconds:.3f} s; "
-            f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
+            f"duration {self.duration:.7g} s, objective {self.objective:.7g}{refinement}"
         )
 
 

@@ -64,7 +64,7 @@ def test_refinement_stops_at_the_most_spans():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tol": 0.0}, "positive relative change"),
+        ({"tol": 0.0}, "positive relative error"),
         ({"rounds": 0}, "at least 1"),
         ({"spans": "some"}, "'adaptive' or 'uniform'"),
         ({"most": 0}, "most is 0"),

@@ -1,0 +1,170 @@
+"""Refinement never returns worse: errors between nodes fall, and where they do not the record says so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hand_written import PointMasses, two_link_minimum_time
+
+import problems
+import trajopt
+from trajopt.refinement.comparison import objection
+from trajopt.refinement.error_estimate import equation_errors, estimated
+from trajopt.refinement.knots import multiplicity_of_new_knots, on_trajectory, split
+from trajopt.refinement.optimality_error import gains_of_halving
+from trajopt.solution.solve_once import solve_once
+
+SWING_UP = 58.8077  # Kelly 2017, converged collocation
+
+
+def boundary_layers(rate: float, intervals: int, degree: int = 3):
+    """One metre in one second with layers of width 1/rate at both ends, and no limit anywhere.
+
+    minimize integral a^2 + rate^2 v^2: v = c (1 - cosh(rate (t - 1/2)) / cosh(rate / 2)) with the integral 1,
+    and the objective is rate^2 c.
+    """
+    problem = trajopt.Problem(PointMasses(), trajopt.Trajectory.uniform(intervals, degree, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.minimize(trajopt.v**2, weight=rate**2)
+    return problem, rate**2 / (1.0 - 2.0 / rate * np.tanh(0.5 * rate))
+
+
+@pytest.mark.parametrize("intervals", [6, 15])
+def test_the_cart_pole_converges_from_coarse_meshes(intervals):
+    """Six intervals end 5 % too low, as the pole is driven between nodes; fifteen became 82.29 once."""
+    problem = problems.cart_pole.build(intervals=intervals)
+    refined = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-4))
+    assert refined.converged and abs(refined.objective - SWING_UP) < 0.01
+    record = refined.refinement
+    assert record.reached and record.after.equation_error < 0.1 * record.before.equation_error
+    assert max(error.max() for error in equation_errors(refined)) < 1e-4
+    assert "reached" in str(refined) and f"{record.after.objective:.10g}" in str(record)
+
+
+def test_new_knots_are_repeated_as_often_as_the_others():
+    """Three new coefficients per span for three new nodes: as many equations as coefficients."""
+    problem = problems.cart_pole.build(intervals=6)
+    finer = split(problem.trajectory, [np.arange(6) < 2])
+    assert finer.arcs[0].basis.multiplicities.tolist() == [3] * 7
+    kinked = trajopt.SplineBasis.clamped(np.linspace(0.0, 1.0, 5), 3, [1, 2, 1])
+    assert multiplicity_of_new_knots(trajopt.Arc(kinked)) == 1
+    single = trajopt.Arc(trajopt.SplineBasis.uniform(1, 8), nodes_per_span=7, rule="gauss")
+    assert multiplicity_of_new_knots(single) == 7  # velocity continuous, one coefficient per Gauss point
+    assert multiplicity_of_new_knots(trajopt.Arc(trajopt.SplineBasis.uniform(1, 8))) == 1
+
+
+@pytest.mark.parametrize("rule", ["lobatto", "gauss"])
+def test_added_nodes_carry_limits_but_no_equations(rule):
+    basis = trajopt.SplineBasis.clamped([0.0, 0.5, 1.0], 5, [3 if rule == "lobatto" else 4])
+    arc = trajopt.Arc(basis, 2.0, 4, rule)
+
+    @trajopt.term(components=["bounded", "fixed"])
+    def both(node):
+        return [node.q[0] ** 2 + node.v[0], node.q[1] + node.a[1] ** 3]
+
+    counts = []
+    for extra in ((), ((0.1, 0.7),)):
+        problem = trajopt.Problem(PointMasses(2), trajopt.Trajectory((arc,), extra_points=extra))
+        problem.minimize(trajopt.a**2)
+        problem.start_at(q=0.0)
+        problem.subject_to(both, [-1.0, 0.1], [1.0, 0.1], name="both")
+        (group,) = trajopt.transcribe(problem).groups
+        counts.append(group.kept.reshape(-1, 2).sum(axis=0))
+    (limits, equations), (more_limits, same_equations) = counts
+    assert more_limits == limits + 2 and same_equations == equations
+    collocation = {"lobatto": 7, "gauss": 8 + 2}[rule]  # with the ends of the arc
+    assert equations == collocation
+
+
+def test_the_optimality_error_sees_boundary_layers_without_any_limit():
+    """It follows the true error down four decades, at the order of the spline, and splits at the layers."""
+    errors, estimates = [], []
+    for intervals in (20, 40, 80):
+        problem, optimum = boundary_layers(100.0, intervals)
+        solution = trajopt.solve(problem)
+        errors.append(solution.objective / optimum - 1.0)
+        estimates.append(estimated(solution).of_optimality)
+    assert np.all(np.array(estimates) > 0.5 * np.array(errors))
+    assert np.all(np.array(estimates) < 4.0 * np.array(errors))
+    assert errors[1] / errors[2] > 10.0  # a is of second order, so the objective is of fourth
+    assert abs(np.log2(estimates[1] / estimates[2]) - np.log2(errors[1] / errors[2])) < 0.3
+
+
+def test_stiff_motions_get_knots_where_they_are_stiff():
+    problem, optimum = boundary_layers(100.0, 5)
+    refined = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-6, rounds=8))
+    assert refined.refinement.reached and abs(refined.objective / optimum - 1.0) < 1e-6
+    spans = np.diff(refined.knot_times)
+    assert spans[0] < 0.01 and spans[-1] < 0.01 and spans[spans.size // 2] > 0.05
+
+
+def test_a_refinement_that_ends_at_the_cap_of_spans_says_so():
+    problem, optimum = boundary_layers(1000.0, 4)
+    refined = trajopt.solve(problem, refine=trajopt.Refined(most=8))
+    assert refined.objective > 1.01 * optimum and not refined.refinement.reached
+    assert "NOT REACHED" in str(refined) and "the most allowed are 8" in refined.refinement.reason
+
+
+def test_a_motion_that_the_spline_holds_exactly_is_left_alone():
+    problem = trajopt.Problem(PointMasses(), trajopt.Trajectory.uniform(5, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    solution = trajopt.solve(problem, refine=trajopt.Refined())
+    assert len(solution.refinement.rounds) == 1 and solution.refinement.reached
+    assert sum(gains.sum() for gains in gains_of_halving(solution)) < 1e-9 * solution.objective
+
+
+def test_equation_errors_are_found_in_the_span_that_has_them():
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10))
+    (errors,) = equation_errors(solution)
+    worst = int(np.argmax(errors))
+    first, last = solution.knot_times[worst : worst + 2]
+    t = np.linspace(first, last, 200)[1:-1]
+    everywhere = np.abs(solution.tau(np.linspace(0.0, 2.0, 5000))[:, 1]).max()
+    assert errors.size == 10 and np.isclose(np.abs(solution.tau(t)[:, 1]).max(), everywhere, rtol=0.05)
+
+
+def test_the_same_motion_on_halved_spans_has_the_same_equation_errors():
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10))
+    finer = on_trajectory(solution, split(solution.problem.trajectory, [np.ones(10, bool)]))
+    same = solve_once(finer, trajopt.Ipopt(max_iterations=0))
+    before, after = equation_errors(solution)[0].max(), equation_errors(same)[0].max()
+    assert np.isclose(before, after, rtol=0.1)
+
+
+def test_what_does_not_improve_is_not_returned():
+    """Of the same motion: an error that grew, an objective that rose beyond all errors, one that is lower."""
+    problem, _ = boundary_layers(10.0, 5)
+    solution = trajopt.solve(problem)
+    higher = replace(solution, objective=1.5 * solution.objective)
+    assert "not below" in objection(solution, 1e-3, solution, 2e-3, 1e-6)
+    assert "another local optimum" in objection(solution, 1e-3, higher, 1e-4, 1e-6)
+    assert not objection(solution, 1e-1, higher, 1e-4, 1e-6)
+    assert "higher at errors below" in objection(solution, 1e-7, higher, 1e-8, 1e-6)
+    assert not objection(higher, 1e-8, solution, 1e-7, 1e-6)
+
+
+def test_an_answer_that_only_gets_worse_is_returned_as_it_was(monkeypatch):
+    import trajopt.refinement.refined as refined
+
+    solution = trajopt.solve(two_link_minimum_time(10))
+
+    def worse(problem, solver, progress=None):
+        finer = solve_once(problem, solver, progress)
+        return replace(finer, objective=2.0 * finer.objective)
+
+    monkeypatch.setattr(refined, "solve_once", worse)
+    kept = trajopt.Refined().refine(solution, trajopt.Ipopt())
+    assert kept.objective == solution.objective and np.array_equal(kept.knot_times, solution.knot_times)
+    assert "was not better" in kept.refinement.reason and not kept.refinement.reached
+
+
+def test_the_record_survives_saving(tmp_path):
+    problem, _ = boundary_layers(10.0, 5)
+    solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-3))
+    solution.save(tmp_path / "refined.npz")
+    loaded = trajopt.Solution.load(tmp_path / "refined.npz", problem=problem)
+    assert loaded.refinement == solution.refinement and str(loaded) == str(solution)

@@ -1,0 +1,94 @@
+"""Relative errors of a solution in every span: of its path equations between nodes, and of its optimality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.refinement.gain_indicator import gains_of_limits
+from trajopt.refinement.optimality_error import gains_of_halving
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.solution.check_times import Samples
+from trajopt.solution.path_equations import equation_scales, path_equations
+from trajopt.solution.solution import Solution
+
+POINTS = 12  # times per span at which equations are evaluated, both ends among them
+SIDE = 1e-9  # of a span: how far inside it its ends are looked at, as residuals jump there
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorEstimate:
+    """Errors of every span, (spans,) for every arc.
+
+    equations : largest |value - bound| of a path equation over its scale
+    optimality : what finer knots could gain in the span, relative to the objective
+    """
+
+    equations: tuple[Array, ...]
+    optimality: tuple[Array, ...]
+
+    @property
+    def of_equations(self) -> float:
+        """The largest relative error of a path equation."""
+        return max(float(values.max()) for values in self.equations)
+
+    @property
+    def of_optimality(self) -> float:
+        """What finer knots could gain in all spans together, relative to the objective."""
+        return float(sum(values.sum() for values in self.optimality))
+
+    @property
+    def largest(self) -> float:
+        """The larger one of the two errors; infinite where one is not known."""
+        worst = max(self.of_equations, self.of_optimality)
+        return np.inf if np.isnan(worst) else worst
+
+    def marks(self, tol: float, share: float) -> list[Array]:
+        """The spans to halve, one boolean per span and arc.
+
+        Of each error that exceeds tol, the spans with more than a share of the largest one.
+        """
+        marks = [np.zeros(values.size, dtype=bool) for values in self.equations]
+        for errors, size in ((self.equations, self.of_equations), (self.optimality, self.of_optimality)):
+            if not size > tol:
+                continue
+            largest = max(float(values.max()) for values in errors)
+            for mark, values in zip(marks, errors, strict=True):
+                mark |= values >= share * largest
+        return marks
+
+
+def estimated(solution: Solution, settings: SearchSettings = DEFAULT) -> ErrorEstimate:
+    """The error estimate of a solution on its own mesh."""
+    limits, finer = gains_of_limits(solution, settings), gains_of_halving(solution)
+    total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
+    gains = limits if finer is None else [a + b for a, b in zip(limits, finer, strict=True)]
+    return ErrorEstimate(tuple(equation_errors(solution)), tuple(values / total for values in gains))
+
+
+def equation_errors(solution: Solution) -> list[Array]:
+    """The largest relative error of a path equation in every span, (spans,) for every arc."""
+    equations, curve = path_equations(solution.problem), solution.curve
+    edges = [
+        start + basis.breakpoints * duration
+        for start, basis, duration in zip(curve.starts[:-1], curve.bases, curve.durations, strict=True)
+    ]
+    if not equations:
+        return [np.zeros(times.size - 1) for times in edges]
+    fractions = np.clip(np.linspace(0.0, 1.0, POINTS), SIDE, 1.0 - SIDE)
+    times = np.concatenate([(a[:-1, None] + np.diff(a)[:, None] * fractions).ravel() for a in edges])
+    times = np.clip(times, 0.0, curve.duration)
+    terms = [c.term for c in equations]
+    values, scales = solution.values(terms, times), equation_scales(solution, terms, times)
+    here, worst = Samples.at(curve, times), np.zeros(times.size)
+    for constraint in equations:
+        equal, quantity = constraint.lower == constraint.upper, constraint.term.quantity
+        error = np.abs(values[quantity] - np.where(equal, constraint.lower, 0.0)) / scales[quantity]
+        error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0).max(axis=1)
+        worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
+    by_span = worst.reshape(-1, POINTS).max(axis=1)
+    ends = np.cumsum([0, *(times.size - 1 for times in edges)])
+    return [by_span[first:last] for first, last in pairwise(ends)]

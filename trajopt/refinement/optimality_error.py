@@ -1,0 +1,153 @@
+"""What the objective could gain in every span by finer knots: the Lagrangian's gradient for new functions.
+
+The problem is transcribed with all spans halved, at the present motion, which the finer spline holds exactly.
+For the finer functions of a span, g is the gradient of the Lagrangian, which vanishes along those of the
+present spline and so shows what the knot in the middle adds, and H its Hessian. The gain of the span, in
+units of the objective, is to second order
+
+    gain = max over |step| <= largest of  -g . step - step . |H| step / 2,
+
+with the eigenvalues of H in absolute value, steps that do not accelerate more than the motion itself does,
+and active limits unchanged to first order. Functions that a bound of control points holds back gain nothing.
+The estimate needs no path limits: it sees a motion that a coarse spline cannot follow, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.arrays import Array
+from trajopt.errors import TrajoptError
+from trajopt.refinement.carried_multipliers import carried_multipliers
+from trajopt.refinement.knots import uniformly_refined
+from trajopt.refinement.search_settings import DEFAULT
+from trajopt.solution.solution import Solution
+from trajopt.solvers.kkt import active_set, lagrangian_gradient
+from trajopt.splines.basis import SplineBasis
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import transcribe
+
+LEAST = 0.1  # of the objective; the largest multiplier is not taken smaller: inactive limits have tiny ones
+DEPENDENT = 1e-6  # relative singular value below which limits repeat each other
+SAMPLES = 9  # times per half of a span at which new functions are compared with the motion
+
+
+def gains_of_halving(solution: Solution) -> list[Array] | None:
+    """Gain of every span in units of the objective, (spans,) for every arc; None where it cannot be known."""
+    try:
+        coarse, fine = transcribe(solution.problem), transcribe(uniformly_refined(solution))
+    except TrajoptError:
+        return None
+    if not coarse.unknowns.fits(solution.curve, solution.parameters):
+        return None
+    y, multipliers = fine.start, carried_multipliers(solution, coarse, fine)
+    gradient = lagrangian_gradient(fine, y, multipliers)
+    gradient[_held_back(fine, y, gradient)] = 0.0
+    hessian, limits = _hessian(fine, y, multipliers), _active_limits(fine, y, multipliers)
+    found = []
+    for arc, basis in enumerate(solution.curve.bases):
+        largest = _largest_steps(solution, fine, arc)
+        gains = [
+            _gain(entries, gradient, hessian, limits, largest)
+            for entries in _entries_of_spans(fine, arc, basis)
+        ]
+        found.append(np.array(gains) / fine.objective_scale)
+    return found if all(np.all(np.isfinite(gains)) for gains in found) else None
+
+
+def _held_back(nlp: NLP, y: Array, gradient: Array) -> Array:
+    """Which unknowns a bound keeps from descending, or are part of an active linear row, (variables,)."""
+    active = active_set(nlp, y)
+    held = (active.at_lower & (gradient > 0.0)) | (active.at_upper & (gradient < 0.0))
+    if nlp.linear.count:
+        rows = (active.rows_at_lower | active.rows_at_upper)[: nlp.linear.count]
+        held |= np.asarray(abs(nlp.linear.A[np.flatnonzero(rows)]).sum(axis=0)).ravel() > 0.0
+    return held
+
+
+def _hessian(nlp: NLP, y: Array, multipliers: Array) -> sparse.csr_array | None:
+    if not nlp.has_hessian:
+        return None
+    shape = (nlp.variable_count, nlp.variable_count)
+    places = (nlp.hessian_rows, nlp.hessian_columns)
+    lower = sparse.coo_array((nlp.hessian(y, multipliers), places), shape=shape).tocsr()
+    return sparse.csr_array(lower + sparse.tril(lower, -1).T)
+
+
+def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:
+    """The Jacobian of the limits that have a multiplier or are violated, (limits, variables)."""
+    rows = nlp.rows(y)
+    equal = nlp.row_lower == nlp.row_upper
+    largest = np.abs(multipliers[~equal]).max(initial=LEAST * abs(nlp.objective(y)))
+    active = (rows < nlp.row_lower) | (rows > nlp.row_upper)
+    active |= np.abs(multipliers) > DEFAULT.significant_density * max(largest, 1e-300)
+    shape = (nlp.row_count, nlp.variable_count)
+    places = (nlp.jacobian_rows, nlp.jacobian_columns)
+    jacobian = sparse.coo_array((nlp.jacobian(y), places), shape=shape).tocsr()
+    return sparse.csc_array(jacobian[np.flatnonzero(active & ~equal)])
+
+
+def _entries_of_spans(fine: NLP, arc: int, coarse: SplineBasis) -> list[Array]:
+    """Per span of the coarser mesh the entries of y whose functions are not zero on it."""
+    layout, free = fine.unknowns.layout, fine.unknowns.elimination.free
+    basis, found = layout.bases[arc], []
+    for span in range(coarse.span_count):
+        first, second = basis.first_control_point[2 * span : 2 * span + 2]
+        last = second + basis.degree
+        columns = np.arange(layout.column(arc, int(first), 0), layout.column(arc, int(last) + 1, 0))
+        place = np.searchsorted(free, columns)
+        known = free[np.minimum(place, free.size - 1)] == columns
+        found.append(place[known])
+    return found
+
+
+def _largest_steps(solution: Solution, fine: NLP, arc: int) -> Array:
+    """Largest change of every unknown by the motion's own accelerations in normalised time, (variables,)."""
+    layout, curve = fine.unknowns.layout, solution.curve
+    basis, own, points = layout.bases[arc], curve.bases[arc], curve.control_points[arc]
+    s = np.linspace(0.0, 1.0, SAMPLES * own.span_count + 1)
+    joints = len(solution.joint_names)
+    size = np.maximum(np.abs(own.evaluate(points, s, 2)).max(axis=0), np.ptp(points, axis=0))
+    steps = np.zeros(layout.size)
+    for span in range(basis.span_count):
+        s = np.linspace(basis.breakpoints[span], basis.breakpoints[span + 1], SAMPLES)
+        bend = np.abs(basis.local_values(span, s)[2]).max(axis=0)
+        for i, largest in enumerate(bend):
+            first = layout.column(arc, int(basis.first_control_point[span]) + i, 0)
+            now = size / max(float(largest), 1e-300)
+            now[joints:] = np.abs(points[:, joints:]).max(axis=0, initial=0.0)
+            place = slice(first, first + layout.curve_count)
+            steps[place] = np.where(steps[place] > 0.0, np.minimum(steps[place], now), now)
+    return steps[fine.unknowns.elimination.free]
+
+
+def _gain(
+    entries: Array,
+    gradient: Array,
+    hessian: sparse.csr_array | None,
+    limits: sparse.csc_array,
+    largest: Array,
+) -> float:
+    """The gain of one span: see above; without a Hessian, of the largest step."""
+    if entries.size == 0:
+        return 0.0
+    free = _null_space(limits[:, entries].toarray() * largest[entries])
+    slope = free.T @ (gradient[entries] * largest[entries])
+    if hessian is None:
+        return float(np.abs(slope).sum())
+    block = hessian[entries][:, entries].toarray() * np.outer(largest[entries], largest[entries])
+    values, vectors = np.linalg.eigh(free.T @ block @ free)
+    slope, curvature = np.abs(vectors.T @ slope), np.abs(values)
+    step = np.where(slope < curvature, slope / np.maximum(curvature, 1e-300), 1.0)
+    return float((step * (slope - 0.5 * step * curvature)).sum())
+
+
+def _null_space(rows: Array) -> Array:
+    """An orthonormal basis (n, k) of the steps that none of the rows (m, n) notices."""
+    size = np.linalg.norm(rows, axis=1)
+    rows = rows[size > 0.0] / size[size > 0.0, None]
+    if not len(rows):
+        return np.eye(rows.shape[1])
+    _, values, directions = np.linalg.svd(rows)
+    return directions[int((values > DEPENDENT * values[0]).sum()) :].T

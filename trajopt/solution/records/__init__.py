@@ -1,0 +1,1 @@
+"""Records of how a solution came about."""
