@@ -43,8 +43,8 @@ def solve(
 
     solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
         defaults
-    refine : `trajopt.Certified(tol=1e-6)` makes the limits hold for all t and, where the switching structure
-        can be confirmed, finds the true optimum; the solution then has a `certificate`.
+    refine : `trajopt.Certified(tol=1e-6)` makes the limits hold between nodes and, where the switching
+        structure can be confirmed, finds the true optimum; the solution then has a `certificate`.
         `trajopt.Refined(...)` halves knot intervals until the objective settles.
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
         carried to the problem's own; the solution has the table, `solution.starts`

@@ -46,7 +46,7 @@ solver_choice = click.option(
     "--certify",
     type=float,
     metavar="TOL",
-    help="Make limits hold for all t to TOL, in their own units, and write certificate.txt.",
+    help="Make limits hold between nodes too, to TOL in their units; write certificate.txt.",
 )
 @click.option(
     "--checkpoint",

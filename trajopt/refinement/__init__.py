@@ -1,4 +1,4 @@
-"""Refinement of solutions: knot insertion, limits that hold for all t, and exact switching structures."""
+"""Refinement of solutions: knot insertion, limits that hold between nodes, and exact switching structures."""
 
 from trajopt.former_paths import forward
 

@@ -35,7 +35,7 @@ INTERRUPTED = "the refinement was interrupted"
 class NodeRefinement:
     """Certification of a spline solution by adding nodes.
 
-    tol : largest violation of any limit at any time, in the limit's own unit
+    tol : largest violation of any limit that is found, in the limit's own unit
     rounds : largest number of times that nodes are added
     """
 

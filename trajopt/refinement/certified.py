@@ -32,7 +32,7 @@ __all__ = ["Certificate", "Certified"]
 class Certified:
     """Certified refinement: `solve(problem, refine=Certified(tol=1e-6))`.
 
-    tol : largest violation of any limit at any time, in the limit's own unit
+    tol : largest violation of any limit, between nodes too, in the limit's own unit
     equation_tol : largest residual of an equation over an interval of time, relative to its scale; None: tol
     degree : of the arcs between switches, raised where limits are violated between Gauss points
     rounds : largest number of corrections of a structure, and of times that nodes are added

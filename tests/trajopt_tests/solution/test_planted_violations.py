@@ -1,0 +1,22 @@
+"""Certificates against planted violations: no false proof, nothing wide missed, truth confirmed."""
+
+import pytest
+
+from benchmarks.planted_violations import outcome
+
+
+def check(outcomes):
+    assert not [each for each in outcomes if each.false_proof]
+    assert not [each for each in outcomes if each.false_sampled]
+    true = [each for each in outcomes if each.true]
+    assert true and sum(each.refused_truth for each in true) <= 0.05 * len(true)
+    assert {each.verdict for each in outcomes} == {"proved", "holds, sampled", "DOES NOT HOLD"}
+
+
+def test_planted_peaks_forces_and_bounds_are_told_as_they_are():
+    check([outcome(seed) for seed in range(24)])
+
+
+@pytest.mark.long
+def test_three_hundred_planted_violations():
+    check([outcome(seed) for seed in range(300)])
