@@ -2,7 +2,8 @@
 
 The problem is solved again from the last motion until the largest violation is below the tolerance. Where
 that solve does not converge, limits are tightened by their violations; where limits still do not hold at the
-end, time is scaled.
+end, time is scaled. Returned is the answer whose limits were violated least, and none whose path equations
+are missed more than before.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.refinement.time_scaling import time_scaled
@@ -28,6 +30,7 @@ from trajopt.splines.trajectory import Trajectory
 
 Margins = list[Array]  # of every path limit, (width,) each
 
+GROWTH = 2.0  # of the error of path equations: more than nodes that carry no equations can cause
 INTERRUPTED = "the refinement was interrupted"
 
 
@@ -49,24 +52,31 @@ class NodeRefinement:
         reason : why there is no switching structure
         """
         problem, count, margins = solution.problem, 0, None
+        best, missed = (solution, self._certificate(solution, reason, 0)), _missed(solution)
         while True:
             certificate = self._certificate(solution, reason, count, margins)
+            if certificate.holds or _violated(certificate) < _violated(best[1]):
+                best = solution, certificate
             times = self._times_of_violations(solution, certificate) if solution.converged else []
             if not times or count == self.rounds:
-                return self._scaled(solution, certificate)
+                return self._scaled(best[0], replace(best[1], rounds=count))
             problem = on_trajectory(solution, self._with_nodes(solution, problem.trajectory, times))
             try:
                 refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 note = _joined(reason, str(stop) or INTERRUPTED)
-                return self._scaled(solution, replace(certificate, reason=note))
+                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
             margins = None
             if not refined.converged:
                 margins = self._margins(solution, certificate)
                 refined = self._within_tighter_limits(solution, margins, solver)
             if refined is None:
                 note = _joined(reason, "adding nodes and tightening limits did not converge")
-                return self._scaled(solution, replace(certificate, reason=note))
+                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
+            if (now := _missed(refined)) > max(self.tol, GROWTH * missed):
+                worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
+                note = _joined(reason, worse)
+                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
             iterations, count = solution.iterations + refined.iterations, count + 1
             solution = replace(refined, recipe=solution.recipe, iterations=iterations)
 
@@ -159,6 +169,16 @@ def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
     """Values of all components of all limits as one array for each limit."""
     ends = np.cumsum([limit.lower.size for limit in limits])
     return np.split(np.asarray(values, dtype=float), ends[:-1]) if len(ends) else []
+
+
+def _violated(certificate: Certificate) -> float:
+    """The largest violation of a limit in multiples of its tolerance."""
+    return max((line.badness for line in certificate.lines if not line.equation), default=-np.inf)
+
+
+def _missed(solution: Solution) -> float:
+    """By how much path equations are missed between nodes, relative to their scale."""
+    return max(float(errors.max()) for errors in equation_errors(solution))
 
 
 def _joined(*reasons: str) -> str:

@@ -16,13 +16,14 @@ from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset, with_start_preset
+from trajopt.solvers.capabilities import StartPreset, with_max_iterations, with_start_preset
 from trajopt.solvers.time_budget import SolvesStopped
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
 
-MOST_WITHOUT_GAIN = 2  # rounds in a row whose error does not fall
+MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
+LEAST_ITERATIONS, PATIENCE = 200, 2  # a solve near its solution may take these, or so many times the first
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class Refined:
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """The solution with the smallest error, with the record of its refinement."""
-        best, last, near = solution, solution, with_start_preset(solver, StartPreset.NEAR_START)
+        best = last = solution
+        near = with_start_preset(solver, StartPreset.NEAR_START)
+        near = with_max_iterations(near, max(LEAST_ITERATIONS, PATIENCE * solution.iterations))
         error = errors = estimated(solution)
         tried, without_gain = [_round(solution, error)], 0
         iterations, seconds = solution.iterations, solution.seconds

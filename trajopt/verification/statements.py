@@ -25,6 +25,7 @@ from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
 from trajopt.transcription.row_labels import continuity_name
 from trajopt.verification.between_nodes import Track, narrowed
+from trajopt.verification.equation_report import trajectory_of
 
 FAR = 100.0  # a bound so many times beyond the motion and the other bound is no end of a range
 
@@ -140,10 +141,24 @@ def _tracks(
             here, own = times.times[mask], values[mask]
             if constraint.over.is_difference:
                 here, own = here[1:], np.diff(own, axis=0)
+            if times is nodes:
+                own = _without_added_equations(solution, constraint, own)
             parts.append(Track.of(constraint, here, own, scale, fixed=times is nodes))
         at, dense_track = parts
         assert at is not None
         yield constraint, at, None if constraint.over.is_difference else dense_track
+
+
+def _without_added_equations(solution: Solution, constraint: Constraint, values: Array) -> Array:
+    """The values at nodes, an equation's own bound at nodes that carry limits only."""
+    equal = constraint.lower == constraint.upper
+    trajectory = trajectory_of(solution) if equal.any() and constraint.over.integrates else None
+    if trajectory is None or constraint.over.is_difference:
+        return values
+    carried = constraint.over.carries_equations(trajectory)
+    if carried.size != len(values):
+        return values
+    return np.where(equal & ~carried[:, None], constraint.lower, values)
 
 
 def _scales(constraint: Constraint, values: Array) -> Array:
