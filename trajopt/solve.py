@@ -45,7 +45,7 @@ def solve(
         defaults
     refine : `trajopt.Certified(tol=1e-6)` makes the limits hold between nodes and, where the switching
         structure can be confirmed, finds the true optimum; the solution then has a `certificate`.
-        `trajopt.Refined(...)` halves knot intervals until the objective settles.
+        `trajopt.Refined(...)` halves knot intervals until estimated errors are small.
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
         carried to the problem's own; the solution has the table, `solution.starts`
     coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
