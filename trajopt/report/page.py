@@ -75,6 +75,7 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
         _section(
             "What held the optimum back", _active_table(solution) + _charts(_multiplier_charts(solution))
         ),
+        _refinement(solution),
         _certificate(solution),
         _section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
         _section("Way to the optimum", _charts(_history_charts(solution))),
@@ -103,6 +104,12 @@ def _short(value: Any) -> str:
         return f"({', '.join(_short(entry) for entry in value)})"
     text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _refinement(solution: Solution) -> str:
+    if solution.refinement is None:
+        return ""
+    return _section("Refinement", f"<pre>{escape(str(solution.refinement))}</pre>")
 
 
 def _certificate(solution: Solution) -> str:

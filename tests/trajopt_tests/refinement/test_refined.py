@@ -13,6 +13,7 @@ from trajopt.refinement.comparison import objection
 from trajopt.refinement.error_estimate import equation_errors, estimated
 from trajopt.refinement.knots import multiplicity_of_new_knots, on_trajectory, split
 from trajopt.refinement.optimality_error import gains_of_halving
+from trajopt.report import html
 from trajopt.solution.solve_once import solve_once
 
 SWING_UP = 58.8077  # Kelly 2017, converged collocation
@@ -169,6 +170,7 @@ def test_the_record_survives_saving(tmp_path):
     solution.save(tmp_path / "refined.npz")
     loaded = trajopt.Solution.load(tmp_path / "refined.npz", problem=problem)
     assert loaded.refinement == solution.refinement and str(loaded) == str(solution)
+    assert "<h2>Refinement</h2>" in html(solution)
 
 
 @pytest.mark.parametrize(
