@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import InfeasibleBoundsError, NotFiniteError, ShapeError
+from trajopt.errors import (
+    InfeasibleBoundsError,
+    NotFiniteError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    near_matches,
+)
 
 
 def numbers(value: Any, what: str) -> NDArray[np.float64]:
@@ -87,3 +94,36 @@ def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDAr
             f"{kind} '{name}' has bounds [{low}, {high}] and guess {start}: order the bounds, guess a number"
         )
     return low, high, start
+
+
+def locked_bounds(
+    names: Sequence[str], joints: Sequence[str], at: ArrayLike
+) -> list[tuple[str, NDArray, NDArray]]:
+    """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
+    if not joints:
+        raise OptionError("no joint is named: problem.lock('elbow', at=0.5), say")
+    positions = equal_to(at, len(joints), "the position of a lock", joints)
+    found = []
+    for joint, position in zip(joints, positions, strict=True):
+        if joint not in names:
+            raise UnknownNameError(
+                f"no joint is called {joint!r}{near_matches(str(joint), names)}: there are {', '.join(names)}"
+            )
+        own = np.array([name == joint for name in names])
+        found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))
+    return found
+
+
+def refuse_zeros(limits: Any, name: str, position: bool, velocity: bool, torque: bool) -> None:
+    """InfeasibleBoundsError where all limits of a wanted kind are zero."""
+    for wanted, kind, sides in (
+        (position, "position", (limits.q_lower, limits.q_upper)),
+        (velocity, "velocity", (limits.velocity, limits.velocity)),
+        (torque, "torque", (limits.torque_lower, limits.torque_upper)),
+    ):
+        if wanted and not any(map(np.any, sides)):
+            effort = ' (effort="0" in a URDF file)' if kind == "torque" else ""
+            raise InfeasibleBoundsError(
+                f"all {kind} limits of the robot of '{name}' are zero{effort}, which allows no motion: give "
+                f"its joints limits, or call subject_to_joint_limits({kind}=False)"
+            )

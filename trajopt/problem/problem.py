@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import (
-    InfeasibleBoundsError,
-    NotFiniteError,
-    OptionError,
-    ShapeError,
-)
+from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
 from trajopt.graph.full_patterns import completed
@@ -31,7 +26,7 @@ from trajopt.problem.costs_and_constraints import (
     Recipe,
 )
 from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.input_checks import bound_of, equal_to, numbers, unknown
+from trajopt.problem.input_checks import bound_of, equal_to, locked_bounds, numbers, refuse_zeros, unknown
 from trajopt.problem.passive_joints import passive_torques
 from trajopt.problem.term_checks import check_components, check_name
 from trajopt.solvers.registry import check_solver
@@ -161,20 +156,10 @@ class Problem:
         """Add the finite limits of the dynamics.
 
         Positions and velocities hold for all t (control points of the curve and of its derivative), torques
-        at the nodes. InfeasibleBoundsError where all limits of a kind are zero, as in URDF files with
-        effort="0": they would allow no motion.
+        at the nodes. Raises InfeasibleBoundsError where all limits of a kind are zero.
         """
         limits = self.dynamics.limits
-        for wanted, kind, option, sides in (
-            (position, "position", "position", (limits.q_lower, limits.q_upper)),
-            (velocity, "velocity", "velocity", (limits.velocity, limits.velocity)),
-            (torque, "torque (effort)", "torque", (limits.torque_lower, limits.torque_upper)),
-        ):
-            if wanted and not any(map(np.any, sides)):
-                raise InfeasibleBoundsError(
-                    f"all {kind} limits of the robot of '{self.name}' are zero, which allows no motion: give "
-                    f"its joints limits, or call subject_to_joint_limits({option}=False)"
-                )
+        refuse_zeros(limits, self.name, position, velocity, torque)
         if position and _any_finite(limits.q_lower, limits.q_upper):
             self.subject_to(terms.q, limits.q_lower, limits.q_upper, hold="hull", name="position limits")
         if velocity and _any_finite(limits.velocity):
@@ -193,6 +178,14 @@ class Problem:
         for joint, torque in passive_torques(self.dynamics, self.passive_joints, joints, part):
             self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")
             self.passive_joints[joint] = (*self.passive_joints.get(joint, ()), part)
+
+    def lock(self, *joints: str, at: ArrayLike) -> None:
+        """Hold joints at q_j(t) = at for all t, in rad or m, one number or one each, as "lock of JOINT".
+
+        All their control points are eliminated. Raises UnknownNameError, ShapeError or NotFiniteError.
+        """
+        for joint, low, high in locked_bounds(self.dynamics.joint_names, joints, at):
+            self.subject_to(terms.q, low, high, hold="hull", name=f"lock of {joint}")
 
     def subject_to_periodic(
         self,
@@ -219,7 +212,11 @@ class Problem:
             raise OptionError(
                 f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
             )
-        parts = (bound_of(signs, 1.0, width, label), places, bound_of(offset, 0.0, width, label))
+        parts = (
+            bound_of(signs, 1.0, width, label),
+            places,
+            bound_of(offset, 0.0, width, label),
+        )
         self.periodicities.append(Periodicity(term, *parts, label))
 
     def load(self, link: str, term: Any) -> None:

@@ -17,13 +17,11 @@ from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf, spline_leaves
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
+from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.splines.basis import HIGHEST_DERIVATIVE
 from trajopt.splines.curve import Curve
-from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.terms import term as terms
-
-AT_BOUND = 1.001  # times the shortest duration: so short, and it is the bound that stopped it
 
 if TYPE_CHECKING:
     from trajopt.solution.certificate import Certificate
@@ -82,11 +80,12 @@ class Solution:
         costs: dict[str, float] = {}
         for use, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
             costs[use.name] = costs.get(use.name, 0.0) + value
+        status, detail = outcome(problem, nlp, result)
         return Solution(
             curve=nlp.unknowns.curve(result.y),
             parameters=nlp.unknowns.parameters(result.y),
             joint_names=tuple(problem.dynamics.joint_names),
-            status=_status(problem, result, nlp.unknowns.curve(result.y).duration),
+            status=status,
             objective=sum(costs.values(), 0.0),
             cost_terms=costs,
             multipliers=nlp.physical_multipliers(result.row_multipliers),
@@ -100,7 +99,7 @@ class Solution:
             name=problem.name,
             timings=dict(result.timings),
             history=result.history,
-            detail=result.detail,
+            detail=detail,
             known_problem=problem,
             point=result.warm_start,
             extra_points=problem.trajectory.extra_points,
@@ -237,20 +236,12 @@ class Solution:
         return leaves
 
     def __str__(self) -> str:
-        outcome = "converged" if self.converged else f"not converged ({self.status.value})"
-        outcome += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
+        ended = "converged" if self.converged else f"not converged ({self.status.value})"
+        ended += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
+        if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED):
+            ended += f": {self.detail};"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
         return (
-            f"{self.name}: {outcome} in {self.iterations} iterations, {self.seconds:.3f} s; "
+            f"{self.name}: {ended} in {self.iterations} iterations, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}{refinement}"
         )
-
-
-def _status(problem: Problem, result: Result, duration: float) -> Status:
-    """How a solve ended, seen with its problem: what converges without costs, or to no duration at all."""
-    if result.status is not Status.CONVERGED:
-        return result.status
-    shortest = [arc.duration_bounds[0] for arc in problem.trajectory.arcs]
-    if max(shortest) == SHORTEST_DURATION and duration <= AT_BOUND * sum(shortest):
-        return Status.UNBOUNDED
-    return result.status if problem.costs else Status.FEASIBLE_POINT

@@ -79,7 +79,10 @@ def _constraints(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> I
     for constraint in problem.constraints:
         equal = _linear_equal(problem, constraint)
         if equal.any():
-            _add_node_equalities(rows, problem, spline_map, constraint, equal)
+            if constraint.hold == "hull" and constraint.term.quantity == "q":
+                _add_control_points(rows, problem, spline_map, constraint, equal)
+            else:
+                _add_node_equalities(rows, problem, spline_map, constraint, equal)
             lower, upper = (
                 np.where(equal, absent, bound)
                 for absent, bound in ((-np.inf, constraint.lower), (np.inf, constraint.upper))
@@ -143,6 +146,20 @@ def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
         return np.zeros_like(equal)
     fixed = all(arc.duration_bounds[0] == arc.duration_bounds[1] for arc in problem.trajectory.arcs)
     return equal if fixed else equal & (constraint.lower == 0.0)
+
+
+def _add_control_points(
+    rows: LinearRows, problem: Problem, spline_map: SplineMap, constraint: Constraint, equal: Array
+) -> None:
+    """Positions that are constant: all control points have the value, so the curve has it for all t."""
+    layout, joints = spline_map.layout, problem.dynamics.joint_names
+    for arc, basis in enumerate(layout.bases):
+        for joint in map(int, np.flatnonzero(equal)):
+            value = constraint.lower[joint]
+            for i in range(basis.count):
+                where = arc_where_several(layout, arc)
+                label = RowLabel(constraint.name, joints[joint], arc=where, control_point=i)
+                rows.add(layout.column(arc, i, joint), 1.0, value, value, label)
 
 
 def _add_node_equalities(

@@ -69,6 +69,7 @@ def test_a_limit_that_limits_nothing_does_not_end_as_converged():
     problem.subject_to(trajopt.v, lower=[-np.inf, 0.0], name="forwards")
     solution = trajopt.solve(problem)
     assert solution.status is Status.UNBOUNDED and not solution.converged
+    assert "limit torques or velocities" in str(solution)
 
 
 # -- no costs ----------------------------------------------------------------------------------------------

@@ -1,0 +1,47 @@
+"""How a solve ended, seen with its problem, and what to change where the problem itself is the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.problem.problem import Problem
+from trajopt.solvers.solver import Result, Status
+from trajopt.splines.trajectory import SHORTEST_DURATION
+
+if TYPE_CHECKING:
+    from trajopt.transcription.nlp import NLP
+
+AT_BOUND = 1.001  # times the shortest duration: so short, and it is the bound that stopped it
+
+
+def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
+    """The status of a solution and its detail: the solver's, or what the problem adds to it."""
+    if result.status is Status.NOT_ENOUGH_FREEDOM:
+        return result.status, too_little_freedom(problem, nlp)
+    if result.status is not Status.CONVERGED:
+        return result.status, result.detail
+    shortest = [arc.duration_bounds[0] for arc in problem.trajectory.arcs]
+    duration = nlp.unknowns.curve(result.y).duration
+    if max(shortest) == SHORTEST_DURATION and duration <= AT_BOUND * sum(shortest):
+        return Status.UNBOUNDED, "limit torques or velocities, or give the trajectory a shortest duration"
+    return (result.status if problem.costs else Status.FEASIBLE_POINT), result.detail
+
+
+def too_little_freedom(problem: Problem, nlp: NLP) -> str:
+    """Which equations need how many nodes, the mesh, and one that has coefficients for them."""
+    equations = {
+        group.name: int(np.sum(group.lower == group.upper))
+        for group in nlp.groups
+        if np.any(group.lower == group.upper)
+    }
+    most = max(equations, key=lambda name: equations[name], default="")
+    where = f", {equations[most]} of them '{most}' at the nodes" if most else ""
+    count = int(np.sum(nlp.row_lower == nlp.row_upper))
+    return (
+        f"{count} equations{where}, for {nlp.variable_count} unknowns on "
+        f"{problem.trajectory}. An equation of motion over the path needs as many coefficients as it has "
+        "nodes: take degree 5 with interior knots three times and four nodes per span, "
+        "Arc(SplineBasis.clamped(breakpoints, 5, [3] * (spans - 1))), or drop what is asked twice"
+    )
