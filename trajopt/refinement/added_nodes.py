@@ -78,7 +78,8 @@ class NodeRefinement:
                 note = _joined(reason, worse)
                 return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
             iterations, count = solution.iterations + refined.iterations, count + 1
-            solution = replace(refined, recipe=solution.recipe, iterations=iterations)
+            kept = {"recipe": solution.recipe, "refinement": solution.refinement}
+            solution = replace(refined, **kept, iterations=iterations)
 
     def certified(self, solution: Solution, reason: str, rounds: int = 0) -> Solution:
         """The solution with its certificate, after time scaling where its limits do not hold otherwise."""

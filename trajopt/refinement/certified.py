@@ -16,9 +16,11 @@ import numpy as np
 from trajopt.errors import OptionError
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.added_nodes import INTERRUPTED, NodeRefinement
+from trajopt.refinement.refined import Refined
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.refinement.switching.structure_search import StructureSearch
 from trajopt.solution.certificate import Certificate
+from trajopt.solution.path_equations import path_equations
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import path_limits
 from trajopt.solvers.solver import Callback, Solver, check_positive
@@ -99,6 +101,9 @@ class Certified:
         finest = solution if search.finest is None else search.finest
         iterations = solution.iterations + search.iterations
         finest = replace(finest, recipe=solution.recipe, iterations=iterations)
+        if path_equations(solution.problem) and finest.converged:  # nodes cannot mend them, finer knots do
+            knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
+            finest = knots.refine(finest, for_search)
         return by_nodes.run(finest, budget, reason)
 
 

@@ -69,6 +69,12 @@ def estimated(solution: Solution, settings: SearchSettings = DEFAULT) -> ErrorEs
     return ErrorEstimate(tuple(equation_errors(solution)), tuple(values / total for values in gains))
 
 
+def estimated_equations(solution: Solution) -> ErrorEstimate:
+    """The errors of path equations alone; those of optimality count as zero."""
+    errors = tuple(equation_errors(solution))
+    return ErrorEstimate(errors, tuple(np.zeros_like(values) for values in errors))
+
+
 def equation_errors(solution: Solution) -> list[Array]:
     """The largest relative error of a path equation in every span, (spans,) for every arc."""
     equations, curve = path_equations(solution.problem), solution.curve

@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.errors import OptionError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.comparison import objection
-from trajopt.refinement.error_estimate import ErrorEstimate, estimated
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
 from trajopt.refinement.knots import on_trajectory, split
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
@@ -38,12 +38,14 @@ class Refined:
     rounds : largest number of rounds in which spans are halved
     spans : "adaptive", those with the largest errors, or "uniform", all of them
     most : number of spans of an arc from which on no more are added
+    errors : "both", or "equations", only that of path equations between nodes
     """
 
     tol: float = 1e-6
     rounds: int = 6
     spans: Literal["adaptive", "uniform"] = "adaptive"
     most: int = 400
+    errors: Literal["both", "equations"] = "both"
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tol) and self.tol > 0.0):
@@ -52,6 +54,8 @@ class Refined:
             raise OptionError(f"rounds is {self.rounds!r}: give a whole number of at least 1")
         if self.spans not in ("adaptive", "uniform"):
             raise OptionError(f"spans is {self.spans!r}: use 'adaptive' or 'uniform'")
+        if self.errors not in ("both", "equations"):
+            raise OptionError(f"errors is {self.errors!r}: use 'both' or 'equations'")
         if not isinstance(self.most, int) or self.most < 1:
             raise OptionError(f"most is {self.most!r}: give a whole number of at least 1")
 
@@ -60,7 +64,8 @@ class Refined:
         best = last = solution
         near = with_start_preset(solver, StartPreset.NEAR_START)
         near = with_max_iterations(near, max(LEAST_ITERATIONS, PATIENCE * solution.iterations))
-        error = errors = estimated(solution)
+        estimate = estimated if self.errors == "both" else estimated_equations
+        error = errors = estimate(solution)
         tried, without_gain = [_round(solution, error)], 0
         iterations, seconds = solution.iterations, solution.seconds
         reason = "" if solution.converged else f"the solve did not converge ({solution.status.value})"
@@ -70,7 +75,7 @@ class Refined:
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 reason = str(stop) or "interrupted"
                 break
-            errors = estimated(last)
+            errors = estimate(last)
             iterations, seconds = iterations + last.iterations, seconds + last.seconds
             why_not = objection(best, error.largest, last, errors.largest, self.tol)
             tried.append(_round(last, errors, why_not))

@@ -35,7 +35,8 @@ class SearchSettings:
     structure does not determine on some arc.
 
     Effort of the search
-        search_share : part of the time limit for switching structures; the rest is for adding nodes
+        search_share : part of the time limit for switching structures, or for knots where equations are
+            missed between nodes; the rest is for adding nodes
         arc_iterations : iterations of one solve on arcs; with the right structure it takes 3 to 40
         large_program : unknowns plus rows above which iterations are counted in proportion to the size
         attempt_iterations : iterations on arcs that one structure and its corrections may take

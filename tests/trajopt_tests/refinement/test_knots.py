@@ -68,6 +68,7 @@ def test_refinement_stops_at_the_most_spans():
         ({"rounds": 0}, "at least 1"),
         ({"spans": "some"}, "'adaptive' or 'uniform'"),
         ({"most": 0}, "most is 0"),
+        ({"errors": "some"}, "'both' or 'equations'"),
     ],
 )
 def test_impossible_refinements_are_refused(options, message):

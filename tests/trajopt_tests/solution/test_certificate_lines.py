@@ -35,8 +35,7 @@ def line_of(solution, name, tol=1e-6):
 
 
 def test_a_pole_that_is_driven_between_the_nodes_has_no_certificate():
-    solution = trajopt.solve(problems.cart_pole.build(intervals=6), refine=trajopt.Certified(tol=1e-6))
-    certificate = solution.certificate
+    certificate = certificate_of(trajopt.solve(problems.cart_pole.build(intervals=6)))
     assert not certificate.holds and certificate.verdict == "DOES NOT HOLD"
     (free,) = [line for line in certificate.lines if line.equation and line.evidence == "sampled"][:1]
     assert not free.holds and free.value > 0.1 and free.value / free.scale > 0.01
