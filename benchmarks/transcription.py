@@ -4,7 +4,7 @@ For every library problem: the exact Hessian against L-BFGS, our row scaling aga
 the two strategies for the barrier parameter, and the number of nodes per span. Seconds are medians of five
 solves after a warm-up; the split of the time is that of the first row. Then six axes in minimum time: the
 iterations of both Hessians by intervals and share of effort, and those of the exact one with other options,
-which three more problems keep honest. A star marks what did not converge within ten seconds.
+checked on three more problems. A star marks what did not converge within ten seconds.
 """
 
 from __future__ import annotations

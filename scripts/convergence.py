@@ -3,8 +3,8 @@
     python scripts/convergence.py
 
 Two-link RR: duration, its relative distance to the bang-bang optimum T*, the order observed between
-neighbouring rows, and the largest torque excess on a grid ten times finer than the nodes. Two-link PR: the
-objective, which has no closed form, beside its change from row to row.
+neighbouring rows, and the largest violation of a torque limit on a grid ten times finer than the nodes.
+Two-link PR: the objective, which has no closed form, beside its change from row to row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
 
 def minimum_times() -> dict[int, float]:
     """The table of durations; intervals -> duration."""
-    print("intervals         T [s]   T/T* - 1  order   excess [N m]  iterations  seconds")
+    print("intervals         T [s]   T/T* - 1  order  violation [N m]  iterations  seconds")
     durations: dict[int, float] = {}
     distances: dict[int, float] = {}
     for n in INTERVALS:
@@ -38,9 +38,9 @@ def minimum_times() -> dict[int, float]:
         durations[n] = solution.duration
         distances[n] = solution.duration / EXACT_DURATION - 1.0
         order = math.log2(distances[n // 2] / distances[n]) if n // 2 in distances else math.nan
-        excess = solution.verify().max_violation_dense
+        violation = solution.verify().max_violation_dense
         print(
-            f"{n:9d}  {durations[n]:.10f}  {distances[n]:9.2e}  {order:5.2f}  {excess:13.2e}"
+            f"{n:9d}  {durations[n]:.10f}  {distances[n]:9.2e}  {order:5.2f}  {violation:15.2e}"
             f"  {solution.iterations:10d}  {solution.seconds:7.3f}"
         )
     return durations

@@ -1,4 +1,4 @@
-"""Solve a step, draw and export its gait cycle, judge it, and write docs/gait.md's tables and pictures.
+"""Solves gaits, draws, exports and evaluates their cycles, and writes the tables and figures of docs/gait.md.
 
 python scripts/gait_report.py            # both step lengths and the variants, docs included
 python scripts/gait_report.py 0.65       # one step length in metres, into results/ alone
@@ -38,8 +38,6 @@ STRIDES: dict[str, dict[str, Any]] = {
     "right knee stiffer by 40 N m/rad": {"knee_stiffness": 40.0, "without": "knee clearance"},
     "5 kg in the right hand": {"hand_load": 5.0},
 }
-
-
 CHOICES: dict[str, dict[str, Any]] = {
     "as it is": {},
     "without springs": {"springs": False},
@@ -58,51 +56,61 @@ def main() -> None:
         for length in map(float, sys.argv[1:]):
             report(solved(step_length=length), folder_of(length))
         return
-    walks = {length: solved(step_length=length) for length in LENGTHS}
-    for length, walk in walks.items():
-        report(walk, folder_of(length))
+    solutions = {length: solved(step_length=length) for length in LENGTHS}
+    for length, solution in solutions.items():
+        report(solution, folder_of(length))
         for name in FIGURES:
-            figure = getattr(plot, name)(walk)
+            figure = getattr(plot, name)(solution)
             figure.savefig(PICTURES / f"gait_{name}_{centimetres(length)}.png", dpi=130)
-    plot.animate(walks[LENGTHS[-1]], PICTURES / f"gait_{centimetres(LENGTHS[-1])}.gif")
-    fill("runs", runs(walks))
-    fill("criteria", side_by_side({headed(L): credibility(walk) for L, walk in walks.items()}))
-    fill("identities", side_by_side({headed(L): identities(walk) for L, walk in walks.items()}))
+    plot.animate(solutions[LENGTHS[-1]], PICTURES / f"gait_{centimetres(LENGTHS[-1])}.gif")
+    fill("runs", runs(solutions))
+    fill("criteria", side_by_side({headed(L): credibility(solution) for L, solution in solutions.items()}))
+    fill("identities", side_by_side({headed(L): identities(solution) for L, solution in solutions.items()}))
     fill("constraints", constraints())
     finer = {f"{n} points": solved(step_length=0.7, intervals=n - 3) for n in POINTS[1:]}
-    finer = {f"{POINTS[0]} points": walks[0.7], **finer}
+    finer = {f"{POINTS[0]} points": solutions[0.7], **finer}
     upright = {f"{n} points, standing": solved(step_length=0.7, intervals=n - 3, start="standing")
                for n in POINTS[:2]}  # fmt: skip
     every = finer | upright
-    fill("finer", side_by_side({name: (*sizes(walk), *credibility(walk)) for name, walk in every.items()}))
+    rows = {name: (*sizes(solution), *credibility(solution)) for name, solution in every.items()}
+    fill("finer", side_by_side(rows))
     chosen = {name: solved(step_length=0.7, **changes) for name, changes in CHOICES.items()}
     fill("ablations", shortfalls(chosen))
     packed = {f"{pack:g} kg": solved(step_length=0.7, backpack=pack) for pack in PACKS}
-    fill("backpack", columns({name: carried(walk) for name, walk in packed.items()}))
+    fill("backpack", columns({name: carried(solution) for name, solution in packed.items()}))
     plot.snapshots(packed[f"{PACKS[-1]:g} kg"]).savefig(PICTURES / "gait_pack_snapshots.png", dpi=130)
     strides = {name: solved(gait_stride, step_length=0.7, **changes) for name, changes in STRIDES.items()}
-    fill("strides", columns({name: both_sides(walk) for name, walk in strides.items()}))
+    fill("strides", columns({name: both_sides(solution) for name, solution in strides.items()}))
     for name in ("snapshots", "reactions"):
         figure = getattr(plot, name)(strides["right ankle 40 % as strong"])
         figure.savefig(PICTURES / f"gait_limp_{name}.png", dpi=130)
 
 
 def solved(problem: Any = gait, **parameters: Any) -> trajopt.Solution:
-    """A walk by the solver that it recommends, from the measured start unless another is given."""
-    walk = trajopt.solve(problem.build(**parameters), progress="auto")
-    print(walk)
-    return walk
+    """A gait by the solver that its problem recommends, from the measured start unless another is given."""
+    solution = trajopt.solve(problem.build(**parameters), progress="auto")
+    print(solution)
+    return solution
+
+
+def iterations_of(solution: trajopt.Solution) -> str:
+    return f"{solution.iterations}" if solution.converged else f"{solution.iterations} (not converged)"
+
+
+def largest_slip(solution: trajopt.Solution) -> float:
+    """In mm, of all standing points."""
+    return 1e3 * max(slip(solution).values())
 
 
 def headed(length: float) -> str:
     return f"L = {length:g} m"
 
 
-def report(walk: trajopt.Solution, folder: Path) -> None:
+def report(solution: trajopt.Solution, folder: Path) -> None:
     """The solution, its figures, animation, exports and tables in a folder of their own."""
     folder.mkdir(parents=True, exist_ok=True)
-    walk.save(folder / "solution.npz")
-    written = draw(walk, folder, "png")
+    solution.save(folder / "solution.npz")
+    written = draw(solution, folder, "png")
     print(f"written to {folder}: " + ", ".join(["solution.npz", *written]))
     print((folder / "gait.md").read_text(encoding="utf-8"))
 
@@ -115,23 +123,23 @@ def centimetres(length: float) -> str:
     return f"{100.0 * length:.0f}cm"
 
 
-def runs(walks: dict[float, trajopt.Solution]) -> str:
-    """What the solver was asked and what it answered, one column per walk, and the thesis' numbers."""
+def runs(solutions: dict[float, trajopt.Solution]) -> str:
+    """Sizes, times and violations of the solves, one column per gait, beside the thesis' numbers."""
     found: dict[str, dict[str, str]] = {}
-    for length, walk in walks.items():
-        checked = walk.verify()
+    for length, solution in solutions.items():
+        checked = solution.verify()
         worst = max(checked.violations, key=lambda each: each.dense_violation)
         found[headed(length)] = {
-            "unknowns": f"{walk.n_variables}",
-            "constraint rows": f"{walk.n_constraints}",
-            "active ones": f"{active_count(walk)}",
-            "seconds": f"{walk.seconds:.2f} s",
-            "iterations": f"{walk.iterations}" if walk.converged else f"{walk.iterations} (not converged)",
-            "effort": f"{walk.cost_terms['dynamic effort']:.5f}",
+            "unknowns": f"{solution.n_variables}",
+            "constraint rows": f"{solution.n_constraints}",
+            "active ones": f"{active_count(solution)}",
+            "seconds": f"{solution.seconds:.2f} s",
+            "iterations": iterations_of(solution),
+            "effort": f"{solution.cost_terms['dynamic effort']:.5f}",
             "largest violation at nodes": f"{checked.max_violation_nodes:.1e}",
             "on a 10 times finer grid": f"{checked.max_violation_dense:.1e}",
             "where": f"{worst.name}, {worst.component}",
-            "largest slip of a standing point": f"{1e3 * max(slip(walk).values()):.1f} mm",
+            "largest slip of a standing point": f"{largest_slip(solution):.1f} mm",
             "KKT error": f"{checked.kkt_error:.1e}",
         }
     lines = next(iter(found.values()))
@@ -148,33 +156,33 @@ def constraints() -> str:
     return "\n".join(lines)
 
 
-def sizes(walk: trajopt.Solution) -> tuple[Criterion, ...]:
-    """Effort, and what may happen between nodes."""
-    violation = walk.verify().max_violation_dense
+def sizes(solution: trajopt.Solution) -> tuple[Criterion, ...]:
+    """Effort, iterations, violation and slip between nodes."""
+    violation = solution.verify().max_violation_dense
     return (
-        Criterion("effort", walk.cost_terms["dynamic effort"], -np.inf, np.inf),
-        Criterion("iterations", walk.iterations, -np.inf, np.inf),
+        Criterion("effort", solution.cost_terms["dynamic effort"], -np.inf, np.inf),
+        Criterion("iterations", solution.iterations, -np.inf, np.inf),
         Criterion("largest violation between nodes", violation, -np.inf, 0.1, "N m, m, rad"),
-        Criterion("largest slip of a standing point", 1e3 * max(slip(walk).values()), -np.inf, 15.0, "mm"),
+        Criterion("largest slip of a standing point", largest_slip(solution), -np.inf, 15.0, "mm"),
     )
 
 
-def shortfalls(walks: dict[str, trajopt.Solution]) -> str:
-    """Effort, iterations and the criteria that are not met, one line per walk."""
+def shortfalls(solutions: dict[str, trajopt.Solution]) -> str:
+    """Effort, iterations and the criteria that are not met, one line per gait."""
     lines = ["| | effort | iterations | not met |", "| --- | --- | --- | --- |"]
-    for name, walk in walks.items():
-        short = [f"{each.name} {each.value:.3g}" for each in credibility(walk) if not each.met]
-        effort = f"{walk.cost_terms['dynamic effort']:.4f}"
-        lines.append(f"| {name} | {effort} | {walk.iterations} | {'; '.join(short) or 'nothing'} |")
+    for name, solution in solutions.items():
+        short = [f"{each.name} {each.value:.3g}" for each in credibility(solution) if not each.met]
+        effort = f"{solution.cost_terms['dynamic effort']:.4f}"
+        lines.append(f"| {name} | {effort} | {solution.iterations} | {'; '.join(short) or 'nothing'} |")
     return "\n".join(lines)
 
 
-def carried(walk: trajopt.Solution) -> dict[str, str]:
+def carried(solution: trajopt.Solution) -> dict[str, str]:
     """What a pack changes; forces in weights of the body alone."""
-    body = whole_body(gait_cycle(walk))
+    body = whole_body(gait_cycle(solution))
     peak, lean = body.cycle.reaction("r")[:, 4].max(), inclination(body, "pelvis", "neck").mean()
     found = {
-        "effort": f"{walk.cost_terms['dynamic effort']:.4f}",
+        "effort": f"{solution.cost_terms['dynamic effort']:.4f}",
         "mean total reaction (BW)": f"{body.cycle.person.total_mass / body.cycle.mass:.3f}",
         "peak vertical reaction of a foot (BW)": f"{peak / body.cycle.weight:.3f}",
         "mean lean of the trunk (deg)": f"{lean:.1f}",
@@ -186,11 +194,11 @@ def carried(walk: trajopt.Solution) -> dict[str, str]:
     return found
 
 
-def both_sides(walk: trajopt.Solution) -> dict[str, str]:
+def both_sides(solution: trajopt.Solution) -> dict[str, str]:
     """Right and left leg of a stride."""
-    body = whole_body(gait_cycle(walk))
-    found = {"effort": f"{walk.cost_terms['dynamic effort']:.4f}"}
-    found["iterations"] = f"{walk.iterations}" if walk.converged else f"{walk.iterations} (not converged)"
+    body = whole_body(gait_cycle(solution))
+    found = {"effort": f"{solution.cost_terms['dynamic effort']:.4f}"}
+    found["iterations"] = iterations_of(solution)
 
     def pair(name: str, of: Any) -> None:
         found[f"{name}, right / left"] = " / ".join(f"{of(side):.2f}" for side in "rl")
@@ -212,7 +220,7 @@ def impulse(force: np.ndarray, cycle: Any) -> float:
 
 
 def columns(found: dict[str, dict[str, str]]) -> str:
-    """One column of words per walk."""
+    """A Markdown table with one column per gait."""
     lines = ["| | " + " | ".join(found) + " |", "| --- |" + " --- |" * len(found)]
     for name in next(iter(found.values())):
         lines.append(f"| {name} | " + " | ".join(each[name] for each in found.values()) + " |")
@@ -220,7 +228,7 @@ def columns(found: dict[str, dict[str, str]]) -> str:
 
 
 def side_by_side(found: dict[str, tuple[Criterion, ...]]) -> str:
-    """One line per criterion, one column per walk; values in bold where they are not what is wanted."""
+    """One line per criterion, one column per gait; values in bold where the criterion is not met."""
     lines = ["| criterion | wanted | " + " | ".join(found) + " |", "| --- | --- |" + " --- |" * len(found)]
     for together in zip(*found.values(), strict=True):
         cells = [f"{each.value:.3g}" if each.met else f"**{each.value:.3g}**" for each in together]

@@ -1,4 +1,4 @@
-"""The same walk through CasADi's automatic differentiation: `python -m benchmarks.gait casadi`.
+"""The same gait through CasADi's automatic differentiation: `python -m benchmarks.gait casadi`.
 
 The terms of the problem are the same Python functions; the recursion is written anew in symbols, and CasADi
 differentiates everything itself: one function per node, mapped over the nodes, and `nlpsol` on top with the
@@ -42,7 +42,7 @@ class Node:
         return self._body.position(name)
 
     def velocity(self, name: str) -> Any:
-        """[unknown; linear velocity]: no term of the walk asks how a frame turns."""
+        """[unknown; linear velocity]: no term of the gait needs angular velocities."""
         linear = casadi.jtimes(self._body.position(name), self.q, self.v)
         return casadi.vertcat(casadi.SX.nan(3), linear)
 
@@ -162,7 +162,7 @@ def evaluations(program: Program, repeats: int = 3) -> dict[str, dict[str, float
     }
     found: dict[str, dict[str, float]] = {"ours": {}, "CasADi": {}}
     for kind, theirs in calls.items():
-        for who, call, count in (
+        for program_name, call, count in (
             ("ours", lambda y, kind=kind: ours(kind, y), 5 * repeats),
             ("CasADi", theirs, repeats),
         ):
@@ -172,7 +172,7 @@ def evaluations(program: Program, repeats: int = 3) -> dict[str, dict[str, float
                 began = time.perf_counter()
                 call(y)
                 seconds.append(time.perf_counter() - began)
-            found[who][kind] = statistics.median(seconds)
+            found[program_name][kind] = statistics.median(seconds)
     return found
 
 
@@ -182,7 +182,7 @@ def solve(program: Program, options: dict[str, Any], limit: float) -> dict[str, 
     settings |= {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": False, "ipopt.max_wall_time": limit}
     nlp = program.nlp
     began = time.perf_counter()
-    solver = casadi.nlpsol("walk", "ipopt", program.statement, settings)
+    solver = casadi.nlpsol("gait", "ipopt", program.statement, settings)
     built = time.perf_counter() - began
     began = time.perf_counter()
     answer = solver(x0=nlp.start, lbx=nlp.lower, ubx=nlp.upper, lbg=nlp.row_lower, ubg=nlp.row_upper)

@@ -22,7 +22,7 @@ def draw(numbers: Mapping[str, Any], folder: Path) -> None:
 
 
 def sweep_figure(found: list[Mapping[str, Any]]) -> Figure:
-    """Effort per metre as curves over step length, one per speed, of walks that converged."""
+    """Effort per metre as curves over step length, one per speed, of gaits that converged."""
     with settings():
         figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
         axis = figure.subplots()

@@ -13,7 +13,7 @@ THESIS = {"variables": 330, "rows": 1726, "active": 244, "iterations": "", "cpu_
 HEADING = """# Human walking, timed and varied
 
 Written by `python -m benchmarks.gait`, one part alone by `python -m benchmarks.gait run`, say; one BLAS
-thread. The walk itself, with its criteria and pictures, is on [its own page](gait.md). All numbers:
+thread. The gait itself, with its criteria and pictures, is on [its own page](gait.md). All numbers:
 [gait_benchmark.json](gait_benchmark.json)."""
 
 
@@ -113,7 +113,7 @@ def sweep(found: list[Mapping[str, Any]]) -> str:
     good = sum(row["converged"] for row in found)
     return section(
         "Speed and step length",
-        f"Effort per metre; {good} of {len(found)} walks converged, the others stand in parentheses.",
+        f"Effort per metre; {good} of {len(found)} gaits converged, the others stand in parentheses.",
         table(["", *(f"{length:g} m" for length in lengths)], rows),
         "![Effort per metre over speed and step length](figures/gait_sweep.png)",
     )

@@ -1,4 +1,4 @@
-"""One walk, solved and measured: sizes, iterations, seconds by part, violations, active constraints."""
+"""One gait, solved and measured: sizes, iterations, seconds by part, violations, active constraints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIMING = re.compile(r"^\s*([A-Za-z() ]+?)\.+:\s+[\d.]+ \(sys:\s+[\d.]+ wall:\s+
 
 
 def solved(logs: list[str] | None = None, **parameters: Any) -> trajopt.Solution:
-    """A walk with these parameters of the problem, by the solver that it recommends."""
+    """A gait with these parameters, by the solver that the problem recommends."""
     problem = gait.build(**parameters)
     solver = recommended(problem)
     if logs is not None:
@@ -32,7 +32,7 @@ def solved(logs: list[str] | None = None, **parameters: Any) -> trajopt.Solution
 
 
 def recommended(problem: trajopt.Problem) -> trajopt.RowsInRounds:
-    """The solver that the walk recommends, in bounded time."""
+    """The solver that the problem recommends, with a time limit."""
     assert isinstance(problem.solver, trajopt.RowsInRounds)
     return replace(problem.solver, time_limit=TIME_LIMIT)
 
@@ -56,29 +56,29 @@ class Logged(trajopt.Ipopt):
 def default_run(**parameters: Any) -> dict[str, Any]:
     """Everything about one run: the last of several, with the least CPU seconds among them."""
     solved(**parameters)  # compiles
-    best, walk, split = np.inf, None, {}
+    best, solution, split = np.inf, None, {}
     for _ in range(REPEATS):
         logs: list[str] = []
         began = time.process_time()
-        walk = solved(logs, **parameters)
+        solution = solved(logs, **parameters)
         seconds = time.process_time() - began
         if seconds < best:
-            best, split = seconds, seconds_by_part(walk, "\n".join(logs))
-    assert walk is not None
-    report = walk.verify()
+            best, split = seconds, seconds_by_part(solution, "\n".join(logs))
+    assert solution is not None
+    report = solution.verify()
     return {
-        "status": walk.status.name.lower(),
-        "variables": walk.n_variables,
-        "rows": walk.n_constraints,
-        "active": active_count(walk),
-        "kept": walk.detail.rpartition("; ")[2],
-        "iterations": walk.iterations,
+        "status": solution.status.name.lower(),
+        "variables": solution.n_variables,
+        "rows": solution.n_constraints,
+        "active": active_count(solution),
+        "kept": solution.detail.rpartition("; ")[2],
+        "iterations": solution.iterations,
         "cpu_seconds": best,
-        "effort": float(walk.cost_terms["dynamic effort"]),
+        "effort": float(solution.cost_terms["dynamic effort"]),
         "violation_nodes": report.max_violation_nodes,
         "violation_dense": report.max_violation_dense,
         "kkt_error": report.kkt_error,
-        "slip": max(slip(walk).values()),
+        "slip": max(slip(solution).values()),
         "split": split,
     }
 
@@ -92,15 +92,15 @@ def timing_options(log: Path) -> dict[str, Any]:
     }
 
 
-def seconds_by_part(walk: trajopt.Solution, log: str) -> dict[str, float]:
+def seconds_by_part(solution: trajopt.Solution, log: str) -> dict[str, float]:
     """Wall seconds of all rounds: our functions and derivatives, their way into IPOPT, its algebra, rest."""
     told: dict[str, float] = {}
     for name, seconds in _TIMING.findall(log):  # once for each round
         told[name.strip()] = told.get(name.strip(), 0.0) + float(seconds)
-    ours = coarse_split(walk)
+    ours = coarse_split(solution)
     asked, algebra = told["Function Evaluations"], told["PDSystemSolverTotal"]
     marshalling = max(asked - sum(ours.values()), 0.0)
-    rest = max(walk.seconds - asked - algebra, 0.0)
+    rest = max(solution.seconds - asked - algebra, 0.0)
     return {
         **ours,
         "marshalling": marshalling,
@@ -109,7 +109,7 @@ def seconds_by_part(walk: trajopt.Solution, log: str) -> dict[str, float]:
     }
 
 
-def coarse_split(walk: trajopt.Solution) -> dict[str, float]:
+def coarse_split(solution: trajopt.Solution) -> dict[str, float]:
     """Wall seconds inside our own functions and derivatives."""
     kinds = {"functions": ("objective", "rows"), "derivatives": ("gradient", "jacobian", "hessian")}
-    return {part: sum(walk.timings[kind] for kind in of) for part, of in kinds.items()}
+    return {part: sum(solution.timings[kind] for kind in of) for part, of in kinds.items()}

@@ -1,4 +1,4 @@
-"""What the walk depends on: speed and step length, control points and nodes, the start of the search."""
+"""What the gait depends on: speed and step length, control points and nodes, the start of the search."""
 
 from __future__ import annotations
 
@@ -17,31 +17,33 @@ NODES_PER_SPAN = (5, 7, 9, 13)
 STARTS, SPREAD = 10, 0.1
 
 
-def row(walk: trajopt.Solution, cpu: float) -> dict[str, Any]:
+def row(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
+    assert solution.recipe is not None
+    effort = float(solution.cost_terms["dynamic effort"])
     return {
-        "objective": walk.objective,
-        "effort": float(walk.cost_terms["dynamic effort"]),
-        "per_metre": walk.cost_terms["dynamic effort"] / walk.problem.recipe.parameters["step_length"],  # type: ignore[union-attr]
-        "iterations": walk.iterations,
-        "status": walk.status.name.lower(),
-        "converged": walk.converged,
-        "variables": walk.n_variables,
-        "rows": walk.n_constraints,
+        "objective": solution.objective,
+        "effort": effort,
+        "per_metre": effort / solution.recipe.parameters["step_length"],
+        "iterations": solution.iterations,
+        "status": solution.status.name.lower(),
+        "converged": solution.converged,
+        "variables": solution.n_variables,
+        "rows": solution.n_constraints,
         "cpu_seconds": cpu,
-        "violation": walk.verify().max_violation_dense,
-        "slip": max(slip(walk).values()),
+        "violation": solution.verify().max_violation_dense,
+        "slip": max(slip(solution).values()),
     }
 
 
 def measured(**parameters: Any) -> dict[str, Any]:
     """One cold solve with its CPU seconds; the parameters stand beside the result."""
     began = time.process_time()
-    walk = solved(**parameters)
-    return parameters | row(walk, time.process_time() - began)
+    solution = solved(**parameters)
+    return parameters | row(solution, time.process_time() - began)
 
 
 def sweep() -> list[dict[str, Any]]:
-    """Effort over speed and step length, every walk from the measured start."""
+    """Effort over speed and step length, every gait from the measured start."""
     return [told(measured(speed=speed, step_length=length)) for speed in SPEEDS for length in LENGTHS]
 
 

@@ -127,7 +127,7 @@ def rotor_table(rows: dict[str, list[float]], published: dict[str, tuple[str, ..
 
 
 def nearest_variant() -> str:
-    """How near any rotor and any mending of Algorithm 6 comes to the first column of table 4.3."""
+    """How near any rotor and any correction of Algorithm 6 comes to the first column of table 4.3."""
     _, q, v, tau = thesis_case(5, 1)
     misses: dict[tuple[str, ...], list[float]] = {}
     for mass, offset, at in itertools.product((0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (0.0, 1.0)):
