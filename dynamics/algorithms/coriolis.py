@@ -68,7 +68,7 @@ def sweep_body(work, tree, numbers, body, q, v):
 
 @inlined
 def store_skew(work, at, I, V):
-    """What the plain body factor (V x*) I has more than B: a skew-symmetric matrix [[d^, -D'], [D, m w^]].
+    """(V x*) I - B, the plain body factor less B: a skew-symmetric matrix [[d^, -D'], [D, m w^]].
 
     D = m v^ - h^ w^ and d = tr(J) w / 2 + h x v. Columns of D first, then d, then m w.
     """
@@ -84,7 +84,7 @@ def store_skew(work, at, I, V):
 
 @inlined
 def skew_times(work, at, S):
-    """The sum of these matrices times a twist."""
+    """The sum over a subtree of what `store_skew` stores, times a twist."""
     x, y, z, d = load3(work, at), load3(work, at + 3), load3(work, at + 6), load3(work, at + 9)
     w, v = S
     lower = add(add(scale(w[0], x), scale(w[1], y)), scale(w[2], z))

@@ -3,9 +3,9 @@
 One pass over composite bodies: the inward loop reaches body k when the sums over its subtree are complete
 and then follows the path from k to the ground. With S, Sd, Sdd of every body and the sums I, B, f at k:
     U1 = I Sdd + 2 B Sd + S x* f,  U5 = 2 (I Sd + B S),  U6 = I S
-are d/dq_k, d/dv_k and d/da_k of the force that any body at or above k carries, because only the subtree of
-k feels q_k. Contracted with S_j they are torque derivatives. The other half of the matrix, a body k whose
-ancestor j moves, follows from the same sums: the subtree of k is carried rigidly by j.
+are d/dq_k, d/dv_k and d/da_k of the force that any body at or above k carries, because q_k moves only
+the subtree of k. Contracted with S_j they are torque derivatives. The other half of the matrix, a body k
+whose ancestor j moves, follows from the same sums: the subtree of k is carried rigidly by j.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def add_wrench_entry(work, numbers, body, force, out, row, which, column, n, blo
 
 @inlined
 def add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block):
-    """The wrenches at bodies above k feel k through U1, U5, U6."""
+    """Derivatives of the wrenches at bodies above k by the coordinate of k: U1, U5, U6."""
     c, j = tree[k, COORDINATE], k
     while j > 0:
         j = tree[j, PARENT]
@@ -124,7 +124,7 @@ def add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks,
 
 @inlined
 def add_wrench_row(work, tree, numbers, k, I, B, external, out, row, n, blocks, block):
-    """The wrench at k feels k and the bodies above it, which carry its subtree rigidly."""
+    """Derivatives of the wrench at k by k and the bodies above it, which carry its subtree rigidly."""
     j = k
     while j > 0:
         c, at = tree[j, COORDINATE], j * SLOTS

@@ -1,1 +1,1 @@
-"""What an optimizer gets of a robot: values, first and contracted second derivatives of chosen quantities."""
+"""Blocks of a robot for optimizers: values, first and contracted second derivatives of chosen quantities."""

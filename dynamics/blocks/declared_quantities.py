@@ -19,8 +19,8 @@ class DeclaredQuantity:
 
     inputs : what it is a function of, besides loads
     width : number of components, None for one per coordinate
-    components : their names; left out: the joints, if one each, or none
-    argument : what the name behind the colon is, "link" for "position:foot"; "" where there is none
+    components : their names; left out: the joints' names if there is one per joint, or none
+    argument : kind of thing that is named behind the colon, "link" in "position:foot"; "" without a colon
     block : which block computes it, `INVERSE_DYNAMICS` or `KINEMATICS`
     changed_by_loads : whether the wrenches that act on links are part of it
     """
@@ -51,7 +51,7 @@ QUANTITIES: Mapping[str, DeclaredQuantity] = MappingProxyType(
             ("q", "v", "a"),
             6,
             "N m; N",
-            "what the ground supplies, [moment; force], world axes, about the world origin",
+            "wrench of the ground on the robot if no loads act, [moment; force], world axes and origin",
             WRENCH,
             block=INVERSE_DYNAMICS,
         ),
@@ -59,7 +59,7 @@ QUANTITIES: Mapping[str, DeclaredQuantity] = MappingProxyType(
             ("q", "v", "a"),
             6,
             "N m; N",
-            "what a joint transmits to its link, [moment; force], link axes, about the joint's origin",
+            "wrench that a joint transmits to its link, [moment; force], link axes, about the joint's origin",
             WRENCH,
             "joint",
             INVERSE_DYNAMICS,

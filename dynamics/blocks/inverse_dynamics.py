@@ -101,7 +101,7 @@ class InverseDynamicsBlock:
     # --- structure ------------------------------------------------------------------------------------
 
     def pattern(self) -> Pairs:
-        """Structural sparsity of `partials`: coordinates on other branches do not enter."""
+        """Structural sparsity of `partials`: an output does not depend on coordinates of other branches."""
         return dict(self._pattern)
 
     def curvature_pattern(self) -> Pairs:
@@ -119,13 +119,13 @@ class InverseDynamicsBlock:
     @cached_property
     def _pattern(self) -> Pairs:
         packed = self.model.packed
-        felt: dict[str, Array] = {
+        columns: dict[str, Array] = {
             "tau": packed.same_branch,
             "base_wrench": np.ones((6, packed.n), dtype=bool),
         }
         for link, name in zip(self.links, self._wrench_names, strict=True):
-            felt[name] = np.repeat(packed.branch(link)[None, :], 6, axis=0)
-        pattern = {(output, name): felt[output] for output in self.outputs for name in MOTION}
+            columns[name] = np.repeat(packed.branch(link)[None, :], 6, axis=0)
+        pattern = {(output, name): columns[output] for output in self.outputs for name in MOTION}
         for link, name in zip(self.loads, self._load_names, strict=True):
             if self.torques:
                 pattern["tau", name] = np.repeat(packed.path(link)[:, None], 6, axis=1)

@@ -117,7 +117,7 @@ class KinematicsBlock:
     # --- structure ------------------------------------------------------------------------------------
 
     def pattern(self) -> Pairs:
-        """Structural sparsity of `partials`: a frame feels the joints on its path."""
+        """Structural sparsity of `partials`: a frame depends on the joints on its path."""
         return dict(self._pattern)
 
     def curvature_pattern(self) -> Pairs:
@@ -170,7 +170,7 @@ class KinematicsBlock:
         return {name: slice(row, row + self.outputs[name]) for name, row in first.items()}
 
     def _nodes(self, u: Mapping[str, Array], further: dict | None = None) -> Batch:
-        """q, v (zero when nothing needs it) and what else is given, as rows of nodes."""
+        """q, v (zero when no output needs it) and what else is given, as rows of nodes."""
         v = u["v"] if self.moves else np.zeros_like(u["q"])
         if not further:
             return batch(self.model.packed, q=u["q"], v=v)

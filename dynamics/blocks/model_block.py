@@ -1,4 +1,4 @@
-"""What a model offers to trajectory optimization: functions of nodes with derivatives and structure."""
+"""Chooses the block that computes the quantities asked for: inverse dynamics or kinematics."""
 
 from __future__ import annotations
 

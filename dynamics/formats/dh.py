@@ -193,8 +193,9 @@ def dh_row(given: DhRow | Mapping[str, Any], i: int) -> DhRow:
     known = [f.name for f in fields(DhRow)]
     for key in given:
         if key not in known:
-            near = get_close_matches(str(key), known, n=1) or [", ".join(known)]
-            raise DhError(f"row {i + 1} has the unknown key {key!r}; did you mean {near[0]}?")
+            near = get_close_matches(str(key), known, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"a row has {', '.join(known)}"
+            raise DhError(f"row {i + 1} has the unknown key {key!r}; {advice}")
     return DhRow(**given)
 
 

@@ -81,8 +81,8 @@ def urdf_joint(element: Element) -> UrdfJoint:
 
 
 def joint_limits(limit: Element | None, kind: str, what: str) -> JointLimits:
-    """The limits of a <limit>; what it leaves out is unlimited, but of `lower` and `upper` one alone means
-    that the other is zero, as the format says."""
+    """The limits of a <limit>: a missing attribute is no limit, but a missing `lower` or `upper` beside the
+    other is zero, as the format says."""
     if limit is None:
         return JointLimits()
     ranged = kind != "continuous" and ("lower" in limit.attrib or "upper" in limit.attrib)

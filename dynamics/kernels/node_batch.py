@@ -68,7 +68,7 @@ class Batch(NamedTuple):
     def spread(self, nodes_last: np.ndarray) -> np.ndarray:
         """(*widths, nodes) -> (..., *widths), a strided view where there is one leading axis."""
         widths = nodes_last.shape[:-1]
-        # np.moveaxis says the same at eight times the cost, which a single node would notice.
+        # np.moveaxis does the same at eight times the cost, which shows at a single node.
         first = nodes_last.transpose(-1, *range(len(widths)))
         return first if len(self.shape) == 1 else first.reshape(self.shape + widths)
 
@@ -84,7 +84,8 @@ class Batch(NamedTuple):
 def nodes_first(nodes_last: np.ndarray) -> np.ndarray:
     """(*widths, nodes) -> contiguous (nodes, *widths), which is faster for products of small matrices."""
     found = np.empty((nodes_last.shape[-1], *nodes_last.shape[:-1]), nodes_last.dtype)
-    # A product walks memory as its first argument lies, a copy as its result does: twice as slow here.
+    # A product runs through memory in the order of its first argument, a copy in that of its result, which
+    # is twice as slow here.
     np.multiply(nodes_last, 1.0, out=found.transpose(*range(1, found.ndim), 0))
     return found
 

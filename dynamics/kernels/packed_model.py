@@ -85,13 +85,13 @@ class PackedModel:
         return moving
 
     def branch(self, link: int) -> np.ndarray:
-        """(n,) bool, the coordinates that the wrench of a link's joint can feel: its path and its subtree."""
-        felt, carried = self.path(link), {int(self.body_of_link[link])}
+        """(n,) bool, the coordinates that a link's joint wrench depends on: its path and its subtree."""
+        acting, carried = self.path(link), {int(self.body_of_link[link])}
         for body, (parent, coordinate) in enumerate(self.tree[:, :2].tolist()):
             if parent in carried:
                 carried.add(body)
-                felt[coordinate] = True
-        return felt
+                acting[coordinate] = True
+        return acting
 
 
 class _RowBuilder:

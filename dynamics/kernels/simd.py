@@ -161,7 +161,7 @@ def _clamped(builder: Any, index: Any, last: Any) -> Any:
 def gather(typingctx, array, node, column):
     """Column `column` of a (nodes, columns) array at `node` and the nodes after it.
 
-    Lanes beyond the last node repeat it: they compute a valid number that nobody reads.
+    Lanes beyond the last node repeat it: they compute valid numbers that are never read.
     """
     element = element_of(array)
 

@@ -53,7 +53,7 @@ class JointLimits:
     """q_lower <= displacement <= q_upper, |rate| <= velocity, torque_lower <= torque <= torque_upper.
 
     Units: rad, rad/s, N m for a revolute joint, m, m/s, N for a prismatic one; infinity means no limit.
-    Raises JointError (through `Joint`, which knows the name) when a pair is not ordered.
+    Checked by `Joint`, which raises JointError with its name when a pair is not ordered.
     """
 
     q_lower: float = -math.inf

@@ -157,7 +157,7 @@ class RigidBodyModel:
 
     @cached_property
     def limits(self) -> LimitArrays:
-        """Limits of the coordinates: those of every joint that shares one, torques of the owner alone."""
+        """Limits of the coordinates: the tightest of the joints that share one; torques of its owner."""
         q_lower, q_upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
         velocity = np.full(self.n, np.inf)
         torque_lower, torque_upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)

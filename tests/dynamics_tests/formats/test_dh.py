@@ -207,7 +207,7 @@ GOOD = DhRow(a=0.4, mass=1.0, centre_of_mass=(-0.2, 0, 0), inertia=ROD)
         ([], DhError, "the table has no rows"),
         ([(0, 0, 1, 0)], DhError, r"row 1 is \(0, 0, 1, 0\); give a DhRow or a mapping"),
         ([{"alfa": 0}], DhError, "row 1 has the unknown key 'alfa'; did you mean alpha"),
-        ([GOOD, {"colour": 0}], DhError, "row 2 has the unknown key 'colour'; did you mean theta, d, a"),
+        ([GOOD, {"colour": 0}], DhError, "row 2 has the unknown key 'colour'; a row has theta, d, a"),
         ([replace(GOOD, name="a"), replace(GOOD, name="a")], DhError, "row 2: the name 'a' is taken"),
         ([replace(GOOD, parent="b")], DhError, "row 'joint1': the parent 'b' is not an earlier row"),
         ([replace(GOOD, d=np.nan)], ShapeError, "row 'joint1': d is nan; every number must be finite"),

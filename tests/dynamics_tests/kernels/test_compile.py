@@ -1,4 +1,4 @@
-"""Where compiled code is kept, and that nobody else's numba is disturbed."""
+"""Where compiled code is kept, and that numba of other packages is not disturbed."""
 
 import shutil
 import subprocess
