@@ -1,1 +1,1 @@
-"""Solvers of nonlinear programs behind one protocol; nothing here knows robots or splines."""
+"""Solvers of nonlinear programs behind one protocol, independent of robots and splines."""

@@ -1,8 +1,8 @@
 """Optional capabilities of solvers and NLPs: a protocol each, and a function with the default without it.
 
-`Solver` demands `solve` alone and `NLP` the functions alone. Where more would help, the callers use the
-functions of this module, which ask by `isinstance`; they never look for attributes themselves. The `with_...`
-methods return another solver and leave theirs as it is.
+`Solver` requires `solve` alone and `NLP` the functions alone. For more, callers use the functions of this
+module, which test by `isinstance`; they never look for attributes themselves. The `with_...` methods return
+another solver and leave theirs as it is.
 """
 
 from __future__ import annotations

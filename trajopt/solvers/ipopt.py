@@ -78,11 +78,11 @@ _WARM_DEFAULTS = MappingProxyType(
         "mu_init": 1e-7,
     }
 )
-# Arcs, and splines with a few knots more, start near their answer: IPOPT's own values push them off it (8
-# iterations for 16 on three links, 25 for more than 100 on six axes). How far unknowns, durations above all,
-# are pushed off their bounds decides some solves, 6 iterations or more than 100, for no reason known
-# beforehand: what fails with the one is tried with the other. With only nodes more, the last answer is nearer
-# still (33 for 102).
+# Solves of a refinement start near their solution, and IPOPT's defaults push the start away from it: these
+# values took 8 iterations instead of 16 on three links, 25 instead of more than 100 on six axes. Whether
+# unknowns (durations above all) may start near their bounds makes 6 iterations or more than 100 of some
+# solves, and which is better cannot be told beforehand: callers try both. Where only nodes were added, the
+# start is nearer still: 33 iterations instead of 102 with the smaller barrier.
 _NEAR_START = {"mu_init": 1e-3, "slack_bound_push": 1e-4, "slack_bound_frac": 1e-4}
 _START_PRESETS: Mapping[StartPreset, Mapping[str, Any]] = MappingProxyType(
     {
@@ -136,7 +136,7 @@ class Ipopt:
         object.__setattr__(self, "options", MappingProxyType(converted))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as what it was made from: the read-only mapping of options cannot be pickled."""
+        """Pickled by its settings: the read-only mapping of options cannot be pickled."""
         made = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         return _rebuilt, (type(self), made | {"options": dict(self.options)})
 

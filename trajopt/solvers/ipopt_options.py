@@ -1,8 +1,7 @@
-"""The options of IPOPT, read from the listing that the solver prints of itself.
+"""The options of IPOPT, read from the listing that the installed library prints.
 
-A table kept here by hand would age with every release; the listing of the library that is going to run
-cannot. `OptionTable.parse` understands the listing in its doxygen format, the only one that tells whole
-numbers from real ones:
+A table written by hand would be out of date after a release of IPOPT. `OptionTable.parse` reads the listing
+in its doxygen format, the only one that tells whole numbers from real ones:
 
     \\anchor OPT_alpha_red_factor
     <strong>alpha_red_factor</strong> (<em>advanced</em>): Fractional reduction of the trial step size ...
@@ -51,7 +50,7 @@ class IpoptOption:
     choices: tuple[str, ...] = ()
 
     def convert(self, value: Any) -> str | int | float:
-        """`value` as the type that IPOPT wants; raises OptionError where it cannot be."""
+        """`value` as the type that IPOPT expects; raises OptionError where it cannot be converted."""
         if self.kind == "string":
             return self._convert_string(value)
         number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
@@ -89,7 +88,7 @@ class OptionTable(Mapping[str, IpoptOption]):
         return cls({entry["name"]: _parse_entry(entry) for entry in _ENTRY.finditer(listing)})
 
     def convert(self, options: Mapping[str, Any]) -> dict[str, str | int | float]:
-        """`options` with values as IPOPT wants them; raises OptionError for what it would not take."""
+        """`options` with values of the types that IPOPT expects; raises OptionError for those it refuses."""
         return {name: self[name].convert(value) for name, value in options.items()}
 
     def __getitem__(self, name: str) -> IpoptOption:

@@ -77,7 +77,7 @@ class Slsqp:
         return with_fields(self, options)
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
-        """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP has no use for multipliers.
+        """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP does not use multipliers.
 
         Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
         not finite at the start; every other outcome is a status of the Result.
@@ -133,17 +133,17 @@ def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:
 
 
 def _constraints(nlp: NLP, monitor: Monitor) -> list[dict[str, object]]:
-    """Rows as SLSQP wants them: equal to zero, or at least zero with each finite side on its own."""
+    """Rows as SLSQP takes them: equations = 0, and inequalities >= 0, one for each finite side."""
     equal = np.flatnonzero(nlp.row_lower == nlp.row_upper)
     ranged = nlp.row_lower != nlp.row_upper
     lower = np.flatnonzero(ranged & np.isfinite(nlp.row_lower))
     upper = np.flatnonzero(ranged & np.isfinite(nlp.row_upper))
 
-    def excess(y: np.ndarray) -> np.ndarray:
+    def slack(y: np.ndarray) -> np.ndarray:
         rows = monitor.rows(y)
         return np.concatenate([rows[lower] - nlp.row_lower[lower], nlp.row_upper[upper] - rows[upper]])
 
-    def excess_jacobian(y: np.ndarray) -> np.ndarray:
+    def slack_jacobian(y: np.ndarray) -> np.ndarray:
         matrix = dense_jacobian(nlp, monitor.jacobian(y))
         return np.concatenate([matrix[lower], -matrix[upper]])
 
@@ -152,6 +152,6 @@ def _constraints(nlp: NLP, monitor: Monitor) -> list[dict[str, object]]:
         "fun": lambda y: monitor.rows(y)[equal] - nlp.row_lower[equal],
         "jac": lambda y: dense_jacobian(nlp, monitor.jacobian(y))[equal],
     }
-    inequalities = {"type": "ineq", "fun": excess, "jac": excess_jacobian}
+    inequalities = {"type": "ineq", "fun": slack, "jac": slack_jacobian}
     kept = ((equations, equal.size), (inequalities, lower.size + upper.size))
     return [constraint for constraint, size in kept if size]

@@ -61,7 +61,7 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a callback sees after each iteration.
+    """One iteration, as it is passed to callbacks.
 
     `infeasibility` is the largest violation of rows and bounds, `dual_infeasibility` the largest entry of the
     Lagrangian's gradient (NaN where the solver does not say), `step` the largest entry of the last step.
@@ -112,7 +112,7 @@ class WarmStart:
 class Result:
     """What a solver returns, converged or not.
 
-    y                    (n,) the final point where converged, else the best point met: lowest objective among
+    y                    (n,) the final point where converged, else the best iterate: lowest objective among
                          the iterates within the solver's `feasibility`, else the lowest violation
     row_multipliers      (m,) signs as at the top of this file; of the same iterate as y
     lower_multipliers    (n,) >= 0;  upper_multipliers (n,) >= 0

@@ -1,4 +1,4 @@
-"""The derivatives that users wrote, against differences of the values they wrote, before the first solve.
+"""Checks derivatives of users' blocks against differences of their values, before the first solve.
 
 At a random point near the guess, with direct inputs u and outputs y of a block,
 
@@ -32,14 +32,14 @@ COMPLEX_STEP = 1e-30
 DIFFERENCE_STEP = 6e-6  # near the cube root of the rounding error, where central differences are best
 COMPLEX_TOLERANCE = 1e-9  # relative to the size of the block's partials and values
 DIFFERENCE_TOLERANCE = 3e-5
-SAME = 1e-9  # relative difference of one node's value in two calls that is rounding
+SAME = 1e-9  # relative difference of one node's value in two calls that counts as rounding
 DISTANCE = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
 def check_problem(problem: Problem) -> None:
-    """Check every block of a problem that is not known to be tested, once in its life.
+    """Check every block of a problem once, unless its derivatives are known to be tested.
 
-    A block whose attribute `derivatives_are_tested` is true vouches for itself (those of `dynamics` do).
+    A block whose attribute `derivatives_are_tested` is true is not checked (those of `dynamics` are tested).
     Raises ShapeError for an output of the wrong shape, EvaluationError for one that is not finite at the
     guess or depends on more than its node, DerivativeError for a partial or a curvature that differs from the
     slope of the values.
@@ -65,9 +65,9 @@ def check_problem(problem: Problem) -> None:
 
 
 def check_purity(block: Block, values: Mapping[str, Array], components: Components) -> None:
-    """Check that a block leaves its inputs alone, and that every node has the value it has in any company.
+    """Check that a block does not change its inputs, and that its value at a node depends on that node alone.
 
-    Raises EvaluationError: optimizers move one node at a time, and differences do too.
+    Raises EvaluationError. Sparse derivatives, and the differences taken here, rest on both.
     """
     u = {name: np.array(values[name]) for name in block.inputs}
     times = values["t"][:, 0]
@@ -191,7 +191,7 @@ class _Point:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 found = function(self.stepped(complex(0.0, COMPLEX_STEP)))
-        except Exception:  # a block may refuse complex numbers in any way it likes
+        except Exception:  # blocks refuse complex numbers by exceptions of any type
             return {}
         slopes = {key: part.imag / COMPLEX_STEP for key, part in found.items() if np.iscomplexobj(part)}
         scale = {key: 1.0 + np.abs(by_difference[key]).max(initial=0.0) for key in slopes}

@@ -54,7 +54,7 @@ class LinearRows:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a problem demands: equations A x = b, and what must be rows of the program.
+    """Conditions of a problem: linear equations A x = b, and the others, which become rows of the program.
 
     continuity : (arc, quantity) for every quantity in which an arc agrees with the next
     """
@@ -136,7 +136,7 @@ def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
     if constraint.over.is_difference:
         return np.zeros_like(equal)
     # Joints held at a speed on an arc of their own stay rows: pivots among the coefficients of a high degree
-    # are ill-conditioned, 37 iterations became 222; and their multipliers are wanted.
+    # are ill-conditioned (222 iterations instead of 37), and the signs of their multipliers are checked.
     held = isinstance(constraint.over, ArcNodes) and constraint.over.part != "whole"
     if held and quantity in ("v", "a", "jerk"):
         return np.zeros_like(equal)
@@ -188,7 +188,7 @@ def _add_node_equalities(
 
 
 def _label(spline_map: SplineMap, constraint: Constraint, component: str, node: int) -> RowLabel:
-    """The label of an equation at a node; without the node where the constraint's name says it."""
+    """The label of an equation at a node; start and end need no node."""
     if constraint.over in (START, END):
         return RowLabel(constraint.name, component)
     nodes = spline_map.nodes

@@ -1,4 +1,4 @@
-"""The nonlinear program in the unknowns y: what a solver sees, and what reports read off it.
+"""The nonlinear program in the unknowns y: its functions for solvers, its labels and units for reports.
 
 minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upper
 """
@@ -155,6 +155,6 @@ class NLP:
         return named
 
     def culprit(self, y: Array) -> str:
-        """Which term, node and joint is not finite at y; nothing when all is."""
+        """Which term, node and joint is not finite at y; "" when all is finite."""
         leaves = self.spline_map.leaf_values(self.unknowns.elimination.expand(y), set(self.graph.leaves))
         return first_not_finite(self.graph, leaves, self.component_names)

@@ -1,4 +1,4 @@
-"""Which term, at which node and joint, is not finite: what a solver only knows as an entry of a vector."""
+"""Names the term, node and component that is not finite, which a solver only sees as a vector's entry."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def first_not_finite(graph: Graph, leaves: Values, names: Names) -> str:
     """`term 'power', component knee, is nan at t = 0.12 s (node 7)`, or nothing when all is finite.
 
     leaves : all leaves of the graph at the nodes, the time t among them
-    Blocks are asked in the order of evaluation: values first, then partials, then curvature, so the first
-    that is named is the cause of those that follow.
+    Values of all blocks come first, then partials and curvature block by block, in the order of evaluation:
+    what is named is the cause of the others.
     """
     with np.errstate(all="ignore"):
         return next(_findings(graph, leaves, names), "")

@@ -63,8 +63,8 @@ class Evaluation:
 class ProgramFunctions:
     """Objective, rows, gradient, Jacobian and Hessian; rows are the linear ones A y + b first.
 
-    The last point is cached, so that the five questions a solver asks at one point cost one evaluation of the
-    dynamics and one of each derivative.
+    The last point is cached, so that all five functions at one point cost one evaluation of the dynamics and
+    one of each derivative.
 
     objective_weights : (K used_count,) of the used quantities, node by node
     row_weights : (rows, K used_count)

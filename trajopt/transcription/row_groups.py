@@ -74,7 +74,7 @@ class RowGroup:
 
     @property
     def node(self) -> Array:
-        """The node that stands for each row of the weights in reports: the last one it looks at, (rows,)."""
+        """The node that reports name for each row of the weights: the last one with a weight, (rows,)."""
         return self.weights.indices[self.weights.indptr[1:] - 1]
 
     def labels(self, nodes: Nodes, names: Callable[[str, int], list[str]]) -> Iterator[RowLabel]:

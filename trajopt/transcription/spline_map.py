@@ -23,7 +23,7 @@ from trajopt.transcription.unknowns import Layout, layout_of
 class SplineMap:
     """The leaves at all nodes as functions of x: which columns, basis functions and durations each takes.
 
-    layout : where everything stands in x
+    layout : of x
     columns : (K, width, curves) the column of x of local control point i and curve j at node k
     spline : leaves that are derivatives of curves, by name, with order and curves
     """

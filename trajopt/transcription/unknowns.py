@@ -22,7 +22,7 @@ from trajopt.transcription.elimination import Elimination
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where everything stands in x, and the motion that an x describes.
+    """Layout of x: places of control points, durations and parameters, and the motion that an x describes.
 
     bases : the spline basis of every arc
     curve_count : how many curves every arc has, joints and additional curves
@@ -44,11 +44,11 @@ class Layout:
         return self.size - self.control_point_count
 
     def column(self, arc: int, point: int, curve: int) -> int:
-        """Where the control point of a curve of an arc stands in x."""
+        """Index in x of a control point of a curve of an arc."""
         return int(self.offsets[arc]) + point * self.curve_count + curve
 
     def duration(self, arc: int) -> int:
-        """Where the duration of an arc stands in x."""
+        """Index in x of the duration of an arc."""
         return self.durations.start + arc
 
     def control_points(self, x: Array) -> tuple[Array, ...]:

@@ -35,8 +35,8 @@ class Checkpointed:
     """Checkpoints around `solver`: `solve(problem, Checkpointed(Ipopt(), path))`.
 
     every : seconds between two checkpoints; 0 writes one at every iteration
-    resume : start from the checkpoint if there is one of the same problem; else it is an error
-    The file stays after the solve and is then the point of its answer.
+    resume : start from the checkpoint where the file exists; one of another problem raises SolutionFileError
+    After the solve the file stays, with the point of the result.
     """
 
     solver: Solver
@@ -65,7 +65,7 @@ class Checkpointed:
         if start is None and self.resume and Path(self.path).exists():
             start = WarmStart(read(self.path, nlp))
         recorder, content = _GradientRecorder(nlp), fingerprint(nlp, nlp.start)
-        latest, began = -np.inf, time.monotonic()
+        latest = time.monotonic() if self.every else -np.inf
 
         def watch(iteration: Iteration) -> object:
             nonlocal latest
@@ -75,7 +75,6 @@ class Checkpointed:
                 latest = time.monotonic()
             return callback(iteration) if callback is not None else None
 
-        latest = began if self.every else -np.inf
         result = self.solver.solve(recorder, watch, start)
         write(self.path, content, result.y, result.iterations)
         return result

@@ -1,4 +1,4 @@
-"""An NLP that passes everything on to another NLP: the base of those that change a part of it."""
+"""Base class of NLPs that change a part of another NLP and delegate the rest."""
 
 from __future__ import annotations
 

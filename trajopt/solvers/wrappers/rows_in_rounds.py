@@ -23,9 +23,9 @@ from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["RowsInRounds"]
 
-COARSE = 1e-1  # tolerance of the first round: where rows are violated is known long before the end
-ROUNDS = 8  # after so many rounds all rows enter
-# What more rows would not change; an NLP without enough of them may also diverge.
+COARSE = 1e-1  # tolerance of the first round: which rows are violated shows long before convergence
+ROUNDS = 8  # most rounds with a working set; then all rows enter
+# Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
 
 
@@ -82,7 +82,7 @@ class RowsInRounds:
             if done or result.status in _FINAL or (kept.all() and not result.converged):
                 return _whole(nlp, kept, results)
             kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
-            # Multipliers of another set of rows mislead more than they help.
+            # Multipliers of another set of rows cost more iterations than they save.
             usable = result.converged and not np.isnan(violation).any()
             at = WarmStart(result.y) if usable else replace(at, row_multipliers=None)
 
@@ -164,7 +164,7 @@ def _restricted(at: WarmStart, kept: np.ndarray) -> WarmStart:
 
 
 def _continued(callback: Callback | None, before: list[Result]) -> Callback | None:
-    """The caller's callback, which sees one solve with iterations that go on counting."""
+    """The caller's callback, with iteration numbers and seconds counted through all rounds."""
     if callback is None:
         return None
     count, spent = sum(result.iterations for result in before), _seconds(before)

@@ -1,4 +1,4 @@
-"""Constant sparse maps from raw derivatives at the nodes to the entries that a solver asks for.
+"""Constant sparse maps from raw derivatives at the nodes to the entries of a Jacobian or Hessian.
 
 Sums over nodes, elimination and scaling are linear and constant, so each assembly is one sparse matrix-vector
 product whose pattern follows from structure, never from values. "Raw" derivatives are those by the numerators
@@ -61,7 +61,7 @@ def hessian_map(entries: Entries, raw_size: int) -> EntryMap:
 def product_entries(
     index: Array, left: sparse.csr_array, left_row: Array, right: sparse.csr_array, right_row: Array
 ) -> Entries:
-    """Raw derivative i stands between two linear forms, rows of `left` and `right`: their products."""
+    """Entries of raw second derivatives by two linear forms, a row of `left` and one of `right` each."""
     first, row, one = entries_of_rows(left, left_row)
     second, column, other = entries_of_rows(right, right_row[first])
     return Entries(index[first[second]], row[second], column, one[second] * other)
