@@ -1,4 +1,4 @@
-"""The rooms of the packages, who may import whom, and the picture of it in docs/architecture.md.
+"""The rooms of the packages, which may import which, and their picture in docs/architecture.md.
 
     python scripts/architecture.py         print counts: files per folder, lengths, arrows, circles
     python scripts/architecture.py --draw  draw docs/figures/architecture.svg from the imports, too

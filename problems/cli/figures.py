@@ -13,17 +13,18 @@ FIGURES = ("torques", "joint_forces", "joints", "motion")
 
 
 def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
-    """Write every figure that the dynamics has the data for; the names of the files."""
+    """Write every figure that the dynamics allows, and give the names of the files."""
     from trajopt import plot as figures
+    from trajopt.graph.block import SkeletonDynamics
 
-    wanted = FIGURES if hasattr(solution.problem.dynamics, "skeleton") else FIGURES[:-1]
+    wanted = FIGURES if isinstance(solution.problem.dynamics, SkeletonDynamics) else FIGURES[:-1]
     for name in wanted:
         getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}")
     return [f"{name}.{ending}" for name in wanted] + draw_more(solution, folder, ending)
 
 
 def draw_more(solution: Solution, folder: Path, ending: str) -> list[str]:
-    """What a problem of the library writes beyond that, by a function `draw` of its module."""
+    """Figures that a problem of the library adds, by a function `draw` of its module."""
     from problems import catalogue
 
     if solution.recipe is None or solution.recipe.problem not in catalogue.names():

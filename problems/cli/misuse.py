@@ -43,7 +43,7 @@ def explanation(error: Exception) -> str:
     from dynamics.errors import DynamicsError
     from trajopt.errors import ProblemError, TrajoptError
 
-    hint = f" (set {SHOW_TRACEBACK}=1 to see the whole way)"
+    hint = f" (set {SHOW_TRACEBACK}=1 to see the traceback)"
     if isinstance(error, TrajoptError | DynamicsError):
         foreign = error.__cause__ is not None and isinstance(error, ProblemError)
         return str(error) + hint * foreign

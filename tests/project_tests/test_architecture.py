@@ -1,4 +1,4 @@
-"""The arrows of the architecture: who may import whom, and what `import` must not cost."""
+"""The arrows of the architecture: which room may import which, and what `import` must not cost."""
 
 import ast
 import subprocess

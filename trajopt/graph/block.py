@@ -1,7 +1,7 @@
-"""What trajopt asks of others: blocks (functions with exact derivatives), terms, and the dynamics of a robot.
+"""Protocols: blocks (functions with exact derivatives), terms, and the dynamics of a robot.
 
-Everything here is a protocol: any object with these attributes will do, nothing needs to be inherited.
-What an object may leave out is a protocol of its own (`SecondOrderBlock`, `DeclaringDynamics` ...).
+Any object with these attributes will do; nothing needs to be inherited. Optional members are protocols of
+their own (`SecondOrderBlock`, `DeclaringDynamics` ...).
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ class Term(Protocol):
 
 @runtime_checkable
 class NamedTerm(Term, Protocol):
-    """A term that names its components; empty where it leaves them to the joints or to counting."""
+    """A term with names of its components; empty: the joints' names if there is one per joint, or numbers."""
 
     @property
     def components(self) -> Sequence[str]: ...
 
 
 class QuantityDeclaration(Protocol):
-    """What a dynamics says of a quantity that it computes; `trajopt.DeclaredQuantity` is one."""
+    """Declaration of a quantity that a dynamics computes; `trajopt.DeclaredQuantity` is one."""
 
     @property
     def width(self) -> int | None:
@@ -120,12 +120,12 @@ class QuantityDeclaration(Protocol):
 
     @property
     def components(self) -> Sequence[str]:
-        """What reports call the components; empty: the joints, if there is one for each, or numbers."""
+        """Names of the components in reports; empty: the joints' if there is one per joint, or numbers."""
         ...
 
     @property
     def argument(self) -> str:
-        """What the name behind the colon is, "link" for "position:foot"; empty where there is none."""
+        """Kind of thing that is named behind the colon, "link" in "position:foot"; empty without a colon."""
         ...
 
     @property
@@ -140,9 +140,9 @@ class QuantityDeclaration(Protocol):
 
 
 class Dynamics(Protocol):
-    """What a robot must offer to be optimized; `dynamics.RigidBodyModel` does, and so may anything else.
+    """The dynamics of a robot to be optimized; `dynamics.RigidBodyModel` is one.
 
-    What it may offer beyond this has a protocol for each: `DeclaringDynamics`, `ForwardDynamics`,
+    Each optional member has a protocol of its own: `DeclaringDynamics`, `ForwardDynamics`,
     `SkeletonDynamics`, `GravityField`, `DescribedJoints`.
     """
 
@@ -162,7 +162,7 @@ class Dynamics(Protocol):
 
 @runtime_checkable
 class DeclaringDynamics(Dynamics, Protocol):
-    """A dynamics that says which quantities it computes; others are taken to compute the standard ones."""
+    """A dynamics that declares the quantities it computes; others are taken to compute the standard ones."""
 
     @property
     def quantities(self) -> Mapping[str, QuantityDeclaration]:

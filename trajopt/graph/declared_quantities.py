@@ -17,8 +17,8 @@ class DeclaredQuantity:
 
     width : number of components, None for one per joint
     unit, description : SI unit and meaning, for people
-    components : what reports call the components; left out: the joints, if one each, or numbers
-    argument : what the name behind the colon is, "link" for "position:foot"; "" where there is none
+    components : their names in reports; left out: the joints' names if there is one per joint, or numbers
+    argument : kind of thing that is named behind the colon, "link" in "position:foot"; "" without a colon
     block : quantities of a dynamics with the same value here are computed by one block
     changed_by_loads : whether it contains the wrenches of `Problem.load`
     """
@@ -64,14 +64,14 @@ STANDARD: Mapping[str, DeclaredQuantity] = {
     "base_wrench": DeclaredQuantity(
         6,
         "N m; N",
-        "what the ground supplies, [moment; force], world axes, about the world origin",
+        "wrench of the ground on the robot if no loads act, [moment; force], world axes and origin",
         _WRENCH,
         block=_INVERSE,
     ),
     "wrench": DeclaredQuantity(
         6,
         "N m; N",
-        "what a joint transmits to its link, [moment; force], link axes, about the joint's origin",
+        "wrench that a joint transmits to its link, [moment; force], link axes, about the joint's origin",
         _WRENCH,
         "joint",
         _INVERSE,

@@ -26,7 +26,7 @@ class Square:
         return {self.target: u[self.source] ** 2}
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `fusion`."""
         return {self.target: u[self.source] ** 2}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
@@ -96,7 +96,7 @@ class Renamed:
         return {self.target: u[self.source]}
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `fusion`."""
         return {self.target: u[self.source]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
@@ -129,7 +129,7 @@ class TimesDuration:
         return {self.target: u[self.DURATION] * u[self.source]}
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `fusion`."""
         return {self.target: u[self.DURATION] * u[self.source]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
@@ -168,7 +168,7 @@ class WeightedSum:
         return {self.target: sum(values * u[name] for name, values in self._factors.items())}  # type: ignore[dict-item]
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `fusion`."""
         return {self.target: sum(values * u[name] for name, values in self._factors.items())}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:

@@ -51,7 +51,7 @@ class FullFirstOrder:
 
 
 class FullSecondOrder(FullFirstOrder):
-    """The same for a block that gives second derivatives but not their pattern."""
+    """A block with second derivatives, with the patterns it states, or else full ones."""
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         return self.block.curvature(u, adjoints)

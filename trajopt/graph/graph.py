@@ -99,7 +99,7 @@ def _boolean_product(left: Array, right: Array) -> Array:
 
 
 def _in_order_of_use(leaves: Mapping[str, int], blocks: list[Block]) -> tuple[Block, ...]:
-    """Sort topologically, or say which quantities wait for each other."""
+    """Sort topologically; UnknownNameError for inputs that nothing computes, GraphCycleError for a cycle."""
     known, ordered = set(leaves), []
     while blocks:
         ready = [block for block in blocks if known.issuperset(block.inputs)]

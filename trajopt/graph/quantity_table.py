@@ -48,12 +48,12 @@ class QuantityTable:
         return found
 
     def is_per_joint(self, quantity: str) -> bool:
-        """Whether the components are the joints'."""
+        """Whether there is one component per joint."""
         found = self.declared.get(quantity)
         return found is not None and found.width is None and not found.components
 
     def components(self, quantity: str) -> tuple[str, ...]:
-        """Names of the components, the joints' where there is one for each; nothing where there are none."""
+        """Names of the components, those of the joints where there is one per joint; empty without names."""
         if self.is_per_joint(quantity):
             return self.joint_names
         found = self._found(quantity)

@@ -15,7 +15,7 @@ _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors
 
 
 class NodeSymbols:
-    """What a term's function is given: quantities of one node as columns of symbols, made when asked for.
+    """The argument of a term's function: quantities of one node as columns of symbols, made on first use.
 
     `node.q` is a quantity; `node.position`, a family whose members have names, is called with one.
     """
@@ -71,7 +71,7 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
 
 
 def _returned(function: Callable[[Any], Any], node: NodeSymbols, label: str) -> Any:
-    """What the function returns, or what is wrong with it in words."""
+    """What the function returns; OptionError with the cause where it raises."""
     try:
         return function(node)
     except TrajoptError:
@@ -104,7 +104,7 @@ def _column(returned: Any, label: str) -> Any:
 
 
 def _last_words(error: Exception) -> str:
-    """CasADi's messages are full of C++ paths and prototypes; what went wrong stands in the last words."""
+    """The cause without the C++ paths and prototypes of CasADi's messages: the end of their last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     words = re.sub(r"^\S*casadi/\S*: ", "", lines[-1]) if lines else "no message"
     if "looping over rows" in words:

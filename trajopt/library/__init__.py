@@ -1,4 +1,4 @@
-"""Terms that many problems share; each is a term like one's own, and each docstring states its equation.
+"""Ready terms that many problems share; each docstring states the equation.
 
 Names are imported on first use, so that `import trajopt.library` stays below a tenth of a second.
 """

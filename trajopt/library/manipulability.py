@@ -11,7 +11,7 @@ from trajopt.arrays import Array
 from trajopt.graph.block import Dynamics, Pairs, SecondOrderBlock, Values
 from trajopt.terms.block_term import BlockTerm, block_term
 
-ROUNDING = 1e-8  # relative: two ways to the same slope agree to better than this
+ROUNDING = 1e-8  # relative difference up to which two computations of dJ/dq count as equal
 
 
 def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) -> BlockTerm:
@@ -51,7 +51,7 @@ class FirstOrderManipulability:
 
 
 class Manipulability(FirstOrderManipulability):
-    """The same with curvature, for frames whose Jacobian's slopes follow from the Jacobian."""
+    """`FirstOrderManipulability` with second derivatives, for frames whose dJ/dq follows from J alone."""
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         full = jacobian(self._velocity, u["q"])

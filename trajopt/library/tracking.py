@@ -29,7 +29,9 @@ def position_error(frame: str, target: ArrayLike) -> ExpressionTerm:
 def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
     """Half the skew part of R_d' R, (3,): axis times the sine of the angle between frame and target.
 
-    Zero also half a turn away; start nearer than that. rotation (3, 3): axes of the frame in the world.
+    It vanishes at half a turn as well: start nearer to the target.
+
+    rotation : (3, 3) target axes of the frame in world axes
     """
     wanted = np.asarray(rotation, dtype=float)
     if wanted.shape != (3, 3) or not np.allclose(wanted.T @ wanted, np.eye(3), atol=1e-6):
@@ -58,6 +60,7 @@ def frame_at(
 
 
 def vector_in_metres(values: ArrayLike, what: str) -> np.ndarray:
+    """`values` as an array (3,); ShapeError, naming `what`, for another shape or a number not finite."""
     array = np.asarray(values, dtype=float)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
         raise ShapeError(f"the {what} is {array.tolist()}: give three finite numbers in metres")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a torque counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
-ROUNDING = 1e-8  # curves below it are drawn as the zero they stand for
+ROUNDING = 1e-8  # curves below it are drawn as zero
 TOGETHER = 6  # curves that can still be told apart in one panel
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PATH_SAMPLES = 300
 MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar
 NARROWEST = 1.8  # inches
-#: From a light to a dark blue: lightness alone tells first from last, in print and to every eye.
+#: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
 SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])
 
 

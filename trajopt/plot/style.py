@@ -71,7 +71,7 @@ def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
 
 
 def title(figure: Figure, solution: Solution) -> None:
-    """Which motion this is, and whether it can be trusted."""
+    """Title with name and duration, and "not converged" where that is so."""
     outcome = "" if solution.converged else ", not converged"
     figure.suptitle(
         f"{solution.name}, T = {solution.duration:.4g} s{outcome}",

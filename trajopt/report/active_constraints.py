@@ -1,4 +1,4 @@
-"""Which constraints hold an optimum back, by their multipliers, and what their components are called."""
+"""Active constraints of a solution, found by their multipliers, with the names of their components."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from trajopt.verification.diagnosis import Labels
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-ACTIVE = 1e-6  # of the largest multiplier of the constraint: what counts as holding the optimum back
-MATTERS = 1e-6  # of the objective: what giving way by all of its limit must bring for a constraint to count
+ACTIVE = 1e-6  # of the largest multiplier of the constraint: smaller ones count as zero
+MATTERS = 1e-6  # of the objective: least change by relaxing a constraint by the size of its limit
 
 
 @dataclass(frozen=True)
 class ActiveConstraint:
-    """Where one component of a constraint holds the optimum back, by its multipliers.
+    """One component of a constraint that is active, by its multipliers.
 
-    share is that of the nodes with a multiplier, largest the largest one in objective per unit; an equation
-    holds everywhere.
+    share : of the nodes, those with a multiplier
+    largest : the largest multiplier, objective per unit of the component
+    equation : whether the constraint is an equation, active at all nodes
     """
 
     name: str
@@ -36,7 +37,7 @@ class ActiveConstraint:
 def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
     """The components of constraints with multipliers that matter, limits before equations, largest first."""
     found = []
-    stated = {use.name: use for use in solution.problem.constraints}
+    stated = {constraint.name: constraint for constraint in solution.problem.constraints}
     for name, multipliers in solution.multipliers.items():
         size = np.abs(multipliers).max(initial=0.0)
         if not matters(solution, name, multipliers):
@@ -52,9 +53,9 @@ def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
 
 
 def active_count(solution: Solution) -> int:
-    """Rows and bounds of the nonlinear program whose multiplier exceeds their distance from it, both scaled.
+    """How many rows and unknowns of the program have a multiplier larger than their distance to the bound.
 
-    0 for a solution that knows no multipliers of its own program, one on certified arcs for instance.
+    Both scaled. 0 without multipliers of the problem's own program, as after a certified search.
     """
     point = solution.point
     if point is None or point.row_multipliers is None or solution.certificate is not None:
@@ -98,8 +99,9 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
 
 
 def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
-    """Whether a constraint that gave way by the size of its limit would change the objective visibly."""
-    bounds = [np.abs([use.lower, use.upper]) for use in solution.problem.constraints if use.name == name]
+    """Whether relaxing a constraint by the size of its limit changes the objective by more than MATTERS."""
+    stated = [each for each in solution.problem.constraints if each.name == name]
+    bounds = [np.abs([each.lower, each.upper]) for each in stated]
     finite = [part[np.isfinite(part)] for part in bounds]
     size = max([1.0, *(float(part.max(initial=0.0)) for part in finite)])
     return float(np.abs(multipliers).max(initial=0.0)) * size > MATTERS * abs(solution.objective)
@@ -110,7 +112,7 @@ def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | 
     times = solution.node_times
     if count == times.size:
         return times
-    over = [use.over for use in solution.problem.constraints if use.name == constraint]
+    over = [each.over for each in solution.problem.constraints if each.name == constraint]
     trajectory = solution.problem.trajectory
     if trajectory.nodes.count == times.size and len(over) == 1 and not over[0].is_difference:
         nodes = over[0].nodes(trajectory)
@@ -121,7 +123,7 @@ def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | 
 
 
 def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
-    """What the components of a constraint are called."""
-    uses = (*solution.problem.constraints, *solution.problem.periodicities)
-    quantity = next((use.term.quantity for use in uses if use.name == constraint), "v")
+    """Names of the components of a constraint."""
+    stated = (*solution.problem.constraints, *solution.problem.periodicities)
+    quantity = next((each.term.quantity for each in stated if each.name == constraint), "v")
     return solution.problem.component_names(quantity, width)

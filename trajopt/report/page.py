@@ -1,4 +1,4 @@
-"""One page about one solve: what it cost, what held it back, how it got there, where the time went."""
+"""Report of a solution on one page: costs, motion, active constraints, checks, convergence, timings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .link { stroke
 
 
 def time_split(solution: Solution) -> dict[str, float]:
-    """Seconds by what they went into: functions, derivatives, the caller's callback, the solver itself."""
+    """Seconds spent in functions, derivatives, the caller's callback and the solver itself."""
     timings = solution.timings
     functions = sum(timings.get(kind, 0.0) for kind in ("objective", "rows"))
     derivatives = sum(timings.get(kind, 0.0) for kind in ("gradient", "jacobian", "hessian"))
@@ -72,13 +72,11 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
         _detail(solution),
         _section("Cost", _table(("term", "value", "share"), _cost_rows(solution))),
         _section("Motion", _charts(_motion_charts(solution))),
-        _section(
-            "What held the optimum back", _active_table(solution) + _charts(_multiplier_charts(solution))
-        ),
+        _section("Active constraints", _active_table(solution) + _charts(_multiplier_charts(solution))),
         _refinement(solution),
         _certificate(solution),
         _section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
-        _section("Way to the optimum", _charts(_history_charts(solution))),
+        _section("Convergence", _charts(_history_charts(solution))),
         _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
     ]
     text = (
@@ -99,7 +97,7 @@ def _detail(solution: Solution) -> str:
 
 
 def _short(value: Any) -> str:
-    """A parameter without the digits that nobody reads."""
+    """A parameter with at most DIGITS significant digits and 60 characters."""
     if isinstance(value, tuple | list):
         return f"({', '.join(_short(entry) for entry in value)})"
     text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
@@ -182,7 +180,7 @@ def _active_table(solution: Solution) -> str:
     if len(rows) > MOST_ROWS:
         rows = [*rows[:MOST_ROWS], (f"and {len(rows) - MOST_ROWS} more", "", "", "")]
     if not rows:
-        return "<p>Nothing: no limit is active.</p>"
+        return "<p>None: no limit is active.</p>"
     return _table(("constraint", "component", "active", "largest multiplier"), rows)
 
 

@@ -24,7 +24,7 @@ class SplineBasis:
 
     on the knots t: the ends repeated degree + 1 times, interior breakpoint k repeated multiplicities[k - 1]
     times, where the curve keeps degree - multiplicity continuous derivatives (Barman 2020, eq. 4.13).
-    SciPy's BSpline evaluates it; tests hold it against the recursion above.
+    SciPy's BSpline evaluates it; tests compare it with the recursion above.
     """
 
     breakpoints: NDArray[np.float64]

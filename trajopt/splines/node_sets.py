@@ -318,6 +318,7 @@ def _only(count: int, place: int) -> Array:
 
 
 def _some(chosen: Array, over: NodeSet) -> Array:
+    """`chosen` itself; OptionError where it is empty."""
     if chosen.size == 0:
         raise OptionError(f"no node lies in the window {over}: widen it or use more intervals")
     return chosen

@@ -17,7 +17,7 @@ from trajopt.graph.elementary import Square, WeightedSum
 class Arithmetic:
     """Base class that gives a term the operators + - * / and ** 2."""
 
-    __array_ufunc__ = None  # NumPy numbers leave the multiplication to the term
+    __array_ufunc__ = None  # so that NumPy arrays and numbers call the term's own operators
 
     def __pow__(self, exponent: int) -> Squared:
         return squared(self, exponent)

@@ -98,7 +98,7 @@ class Output:
 
 
 class SecondOrderOutput(Output):
-    """The same with second derivatives; the adjoints of the other outputs are zero."""
+    """An `Output` with second derivatives: adjoints of the other outputs are zero."""
 
     block: SecondOrderBlock
 

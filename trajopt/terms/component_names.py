@@ -29,7 +29,7 @@ def names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> 
     block = next((block for block in blocks if term.quantity in block.outputs), None)
     if block is None or block.outputs[term.quantity] != len(table.joint_names):
         return table.components(term.quantity)
-    # A class of the user's own rarely says which entries vanish: one value per joint is then each joint's.
+    # Blocks of users rarely state their sparsity: n components are then taken to be one per joint.
     named = isinstance(term, BlockTerm) or _one_joint_each(block, term.quantity, table)
     return table.joint_names if named else ()
 

@@ -62,7 +62,7 @@ def test_bounds_of_unknown_curves_go_by_their_names():
 
 def test_limits_that_would_change_nothing_are_not_called_active(solution):
     assert report.active_constraints(solution) == ()
-    assert "Nothing: no limit is active" in report.html(solution)
+    assert "None: no limit is active" in report.html(solution)
 
 
 def test_a_certified_solve_shows_its_certificate_and_the_multipliers_of_its_arcs():
