@@ -30,7 +30,7 @@ def transcribe(problem: Problem) -> NLP:
     """Build the program of a problem: unknowns, bounds, rows, sparsity, starting point and scaling.
 
     Without costs the objective is zero: any point that meets the constraints is a solution.
-    Raises ProblemError or a subclass of it, such as InfeasibleBoundsError, when the problem contradicts itself.
+    Raises ProblemError or a subclass, such as InfeasibleBoundsError, when the problem contradicts itself.
     """
     spline_map = SplineMap(problem)
     conditions = conditions_of(problem, spline_map)
