@@ -82,14 +82,16 @@ class NodeSet(ABC):
         """Which of the `nodes` carry equations, too, not only limits.
 
         Where a set covers a part of the motion these are its collocation nodes, those with a weight, and the
-        ends of arcs. Equations at nodes that are added for limits would outnumber the unknowns.
+        ends of arcs. Equations at nodes that are added for limits would outnumber the unknowns. A window in
+        which all nodes are added ones, at the times when a foot stands for instance, means just these.
         """
         chosen = self.nodes(trajectory)
         if not (self.integrates and self.has_cost):
             return np.ones(chosen.size, dtype=bool)
         nodes = trajectory.nodes
         border = np.diff(nodes.arc, prepend=-1, append=len(trajectory.arcs)) != 0
-        return (nodes.weight[chosen] > 0.0) | border[:-1][chosen] | border[1:][chosen]
+        carrying = (nodes.weight[chosen] > 0.0) | border[:-1][chosen] | border[1:][chosen]
+        return carrying if carrying.any() else np.ones(chosen.size, dtype=bool)
 
     def selection(self, trajectory: Trajectory) -> sparse.csr_array:
         """The rows of a constraint as a matrix times the values at all nodes, (rows, K)."""

@@ -251,3 +251,21 @@ def test_turns_that_a_joint_has_made_before_do_not_loosen_an_equation():
     assert other.scale < 2.5 * equation.scale  # instead of sixty-seven times
     assert other.residual == pytest.approx(equation.residual, rel=1e-6)
     assert other.relative > 0.04
+
+
+def test_an_equation_at_an_added_node_alone_is_stated_there():
+    basis = trajopt.SplineBasis.uniform(4, 5)
+    problem = trajopt.Problem(
+        PointMasses(1), trajopt.Trajectory((trajopt.Arc(basis, 1.0),), extra_points=((0.3,),))
+    )
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.tau**2)
+
+    @trajopt.term
+    def place(node):
+        return node.q**2
+
+    problem.subject_to(place, equals=0.25, over=(0.3 - 1e-6, 0.3 + 1e-6), name="there")
+    solution = trajopt.solve(problem)
+    assert solution.q(0.3)[0] ** 2 == pytest.approx(0.25, abs=1e-7) and solution.verify().holds_at_nodes
