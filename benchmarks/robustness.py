@@ -8,6 +8,7 @@ over all answers that pass: converged, and every constraint met at its nodes to 
 
 --before FILE : the record (.json) of an earlier run, whose answers count among the best known
 --out FILE : where the record goes; with the full set, docs/robustness.json and .md by default
+--minutes M : after which no further problem begins; the tables then hold fewer solves
 """
 
 from __future__ import annotations
@@ -154,13 +155,20 @@ def machine(size: str, minutes: float) -> str:
     )
 
 
-def run(jobs: list[tuple[str, int, int]], processes: int) -> list[dict[str, Any]]:
-    """Every solve of every job, in the order of the jobs."""
+def run(jobs: list[tuple[str, int, int]], processes: int, minutes: float) -> list[dict[str, Any]]:
+    """Every solve of the jobs, in a random order that is always the same; after `minutes` no job begins."""
     context = multiprocessing.get_context("spawn")
+    order = np.random.default_rng(0).permutation(len(jobs))
+    ends, rows, done = time.monotonic() + 60.0 * minutes, [], 0
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        rows = []
-        for done in pool.map(solved_case, *zip(*jobs, strict=True)):
-            rows += done
+        pending = [pool.submit(solved_case, *jobs[place]) for place in order]
+        for future in pending:
+            rows += future.result()
+            done += 1
+            if time.monotonic() > ends:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
+    print(f"{done} of {len(jobs)} pairs of problem and mesh", flush=True)
     return rows
 
 
@@ -170,10 +178,13 @@ def main() -> None:
     parser.add_argument("--before", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=55.0)
     given = parser.parse_args()
     began = time.perf_counter()
-    rows = run(cases(QUICK if given.quick else FULL), given.processes)
+    rows = run(cases(QUICK if given.quick else FULL), given.processes, given.minutes)
     earlier = json.loads(given.before.read_text(encoding="utf-8")) if given.before else {"rows": []}
+    solved = {(each["case"], each["mesh"]) for each in rows}  # the comparison is on the same ones
+    earlier["rows"] = [each for each in earlier["rows"] if (each["case"], each["mesh"]) in solved]
     best = best_known([*rows, *earlier["rows"]])
     name = machine("quick" if given.quick else "full", (time.perf_counter() - began) / 60.0)
     parts = [f"# Robustness\n{(__doc__ or '').strip()}", f"Machine: {name}.", table(summary(rows, best))]

@@ -48,6 +48,10 @@ solver_choice = click.option(
     metavar="TOL",
     help="Make limits hold between nodes too, to TOL in their units; write certificate.txt.",
 )
+@click.option("--starts", type=int, default=1, show_default=True, help="Solve from so many starting points.")
+@click.option(
+    "--time-limit", type=float, metavar="SECONDS", help="For starts, meshes and certification together."
+)
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path),
@@ -64,6 +68,8 @@ def solve(
     plot: bool,
     one_page: bool,
     certify: float | None,
+    starts: int,
+    time_limit: float | None,
     checkpoint: Path | None,
 ) -> None:
     """Solve a problem and write solution.npz and summary.json."""
@@ -80,7 +86,9 @@ def solve(
     folder = out or Path("results") / Path(problem).stem
     folder.mkdir(parents=True, exist_ok=True)
 
-    solution = trajopt.solve(question, method, refine=refine, progress="auto")
+    solution = trajopt.solve(
+        question, method, refine=refine, starts=starts, time_limit=time_limit, progress="auto"
+    )
     solution.save(folder / "solution.npz")
     try:
         report = solution.verify()
@@ -94,6 +102,8 @@ def solve(
         trajopt.report.html(solution, folder / "report.html")
         drawn.append("report.html")
     click.echo(str(report))
+    if solution.starts is not None:
+        click.echo(f"\n{solution.starts}")
     if solution.certificate is not None:
         certificate = str(solution.certificate)
         write_text(folder / "certificate.txt", certificate + "\n")

@@ -127,7 +127,7 @@ def carried_on(
 
     A level that fails ends the climb: the next solve is on the problem's own mesh at once.
     """
-    current = coarse
+    current, spent = coarse, [coarse]
     for trajectory in levels[:-1]:
         if not current.converged or timed.expired:
             break
@@ -135,17 +135,17 @@ def carried_on(
             finer = timed.solve(problem.on(trajectory), current, last=False)
         except TrajoptError:
             break
-        tried = (*current.levels, solve_of(finer))
-        current = replace(finer if finer.converged else current, levels=tried)
+        spent.append(replace(finer, levels=(solve_of(finer),)))
         if not finer.converged:
             break
-    interrupted = current.status is Status.INTERRUPTED
+        current = finer
+    interrupted = spent[-1].status is Status.INTERRUPTED
     ending = replace(timed, deadline=0.0) if interrupted else timed
     final = ending.solve(problem, current)
     if interrupted:
         final = replace(final, status=Status.INTERRUPTED)
-    every = (*current.levels, solve_of(final))
-    return _with_levels(final, every)
+    final = replace(final, levels=(solve_of(final),))
+    return summed(final, *spent, final)
 
 
 def solve_of(solution: Solution) -> MeshSolve:
@@ -162,16 +162,18 @@ def solve_of(solution: Solution) -> MeshSolve:
 
 
 def summed(chosen: Solution, *solutions: Solution) -> Solution:
-    """A solution with the levels of several behind each other."""
-    return _with_levels(chosen, tuple(level for each in solutions for level in each.levels))
-
-
-def _with_levels(solution: Solution, levels: tuple[MeshSolve, ...]) -> Solution:
+    """A solution with levels, iterations, seconds and timings of several behind each other."""
+    timings: dict[str, float] = {}
+    for each in solutions:
+        for name, seconds in each.timings.items():
+            timings[name] = timings.get(name, 0.0) + seconds
+    levels = tuple(level for each in solutions for level in each.levels)
     return replace(
-        solution,
+        chosen,
         levels=levels,
         iterations=sum(level.iterations for level in levels),
         seconds=sum(level.seconds for level in levels),
+        timings=timings,
     )
 
 

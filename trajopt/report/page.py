@@ -21,6 +21,7 @@ from trajopt.report.active_constraints import (
 )
 from trajopt.report.svg_chart import COLOURS, line_chart, motion_chart
 from trajopt.solution.skeleton_view import checked_segments, drawing_axes
+from trajopt.solution.solve_table import HEADER
 from trajopt.terms.term import Quantity
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
         _refinement(solution),
         _certificate(solution),
         _section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
-        _section("Convergence", _charts(_history_charts(solution))),
+        _section("Convergence", _solves(solution) + _charts(_history_charts(solution))),
         _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
     ]
     text = (
@@ -108,6 +109,14 @@ def _refinement(solution: Solution) -> str:
     if solution.refinement is None:
         return ""
     return _section("Refinement", f"<pre>{escape(str(solution.refinement))}</pre>")
+
+
+def _solves(solution: Solution) -> str:
+    """The tables of starts and meshes, where there were several solves."""
+    tables = [] if solution.starts is None else [str(solution.starts)]
+    if len(solution.levels) > 1:
+        tables.append("\n".join([HEADER, *map(str, solution.levels)]))
+    return "".join(f"<pre>{escape(table)}</pre>" for table in tables)
 
 
 def _certificate(solution: Solution) -> str:

@@ -240,8 +240,9 @@ class Solution:
         ended += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
         if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED):
             ended += f": {self.detail};"
+        known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
         return (
             f"{self.name}: {ended} in {self.iterations} iterations, {self.seconds:.3f} s; "
-            f"duration {self.duration:.7g} s, objective {self.objective:.7g}{refinement}"
+            f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}"
         )

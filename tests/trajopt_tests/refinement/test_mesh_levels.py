@@ -98,3 +98,11 @@ def test_the_time_limit_holds_for_all_meshes_together():
 def test_other_words_for_coarse_to_fine_are_refused(given):
     with pytest.raises(OptionError, match=r"coarse_to_fine is .*: use 'auto', True or False"):
         trajopt.solve(problems.two_link_rr.build(), coarse_to_fine=given)
+
+
+def test_the_page_and_the_timings_count_all_meshes():
+    solution = trajopt.solve(problems.sliding_mass.build(intervals=40))
+    assert sum(solution.timings.values()) <= solution.seconds * 1.01
+    assert sum(solution.timings.values()) > solution.levels[-1].seconds
+    page = trajopt.report.html(solution)
+    assert all(str(level) in page for level in solution.levels)

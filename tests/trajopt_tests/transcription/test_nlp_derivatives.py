@@ -35,6 +35,7 @@ def cubic_problem(arcs: int = 1) -> trajopt.Problem:
 def random_point(nlp, seed=0):
     rng = np.random.default_rng(seed)
     y = np.clip(nlp.start + 0.3 * rng.standard_normal(nlp.variable_count), nlp.lower + 0.05, nlp.upper - 0.05)
+    y[nlp.unknowns.durations] = rng.uniform(0.8, 1.2, nlp.unknowns.durations.size)  # far above Taylor steps
     return y, rng.standard_normal(nlp.row_count)
 
 
