@@ -139,27 +139,27 @@ def _of_basis(basis: SplineBasis, points: Array, order: int, start: float, durat
         slope = degree * np.diff(points) / np.where(width > 0.0, width, np.inf) / duration
         knots, points, degree = knots[1:-1], slope, degree - 1
     breaks = basis.breakpoints
-    coefficients = np.stack(
-        [_blossoms(knots, points, degree, breaks[:-1], breaks[1:], k) for k in range(degree + 1)], axis=1
-    )
+    coefficients = _bernstein_coefficients(knots, points, degree, breaks[:-1], breaks[1:])
     return Pieces(start + duration * breaks[:-1], start + duration * breaks[1:], coefficients)
 
 
-def _blossoms(knots: Array, points: Array, degree: int, left: Array, right: Array, k: int) -> Array:
-    """The k-th Bernstein coefficient of every span: the blossom at (left, ..., left, right, ..., right).
+def _bernstein_coefficients(knots: Array, points: Array, degree: int, left: Array, right: Array) -> Array:
+    """The Bernstein coefficients of every span, (spans, degree + 1).
 
-    The recursion of de Boor with k arguments at the right end of the span and the others at the left one: all
-    weights are between zero and one.
+    The k-th is the blossom at (left, ..., left, right, ..., right): the recursion of de Boor with k arguments
+    at the right end of the span and the others at the left one; all weights are between zero and one.
     """
+    k = np.arange(degree + 1)[:, None]
     last = np.searchsorted(knots, left, side="right") - 1  # of the knots at the span's left end
-    row = points[last[:, None] - degree + np.arange(degree + 1)]
+    local = points[last[:, None] - degree + np.arange(degree + 1)]
+    row = np.broadcast_to(local, (degree + 1, *local.shape))
     for level in range(1, degree + 1):
-        argument = right if level <= k else left
+        argument = np.where(k >= level, right, left)
         index = last[:, None] - degree + np.arange(level, degree + 1)
         low, high = knots[index], knots[index + degree + 1 - level]
-        weight = (argument[:, None] - low) / (high - low)
-        row = (1.0 - weight) * row[:, :-1] + weight * row[:, 1:]
-    return row[:, 0]
+        weight = (argument[..., None] - low) / (high - low)
+        row = (1.0 - weight) * row[..., :-1] + weight * row[..., 1:]
+    return row[..., 0].T
 
 
 def _elevated(coefficients: Array, width: int) -> Array:

@@ -123,7 +123,7 @@ def test_a_refinement_leaves_the_checkpoint_to_the_problem_that_was_asked(tmp_pa
     )
     assert solution.certificate.structure is not None
     assert read(path, trajopt.transcribe(two_link_minimum_time(20))).size
-    assert seen.count(0) == 2  # the uniform solve, and the one on arcs, are both watched
+    assert seen.count(0) >= 2  # the uniform solve, and every one on arcs, are watched
 
 
 def test_a_diagnosis_leaves_the_checkpoint_to_the_problem_that_was_asked(tmp_path):
