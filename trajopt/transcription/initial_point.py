@@ -17,7 +17,7 @@ from trajopt.errors import NotFiniteError, ShapeError
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem
 from trajopt.splines.curve import Curve
-from trajopt.splines.node_sets import END, START
+from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.unknowns import Unknowns
@@ -85,10 +85,17 @@ def with_guessed_duration(
     if problem.guessed_durations is not None or places.size == 0:
         return y
 
-    def trial(duration: float) -> Array:
-        return bounds.clipped(unknowns.of(*first_guess(problem, duration)))
-
     arcs = problem.trajectory.arcs
+    arc_of = unknowns.elimination.free[places] - unknowns.layout.durations.start
+    same_curve = problem.guessed_curve is not None or not _end_rates(problem)
+
+    def trial(duration: float) -> Array:
+        if not same_curve:
+            return bounds.clipped(unknowns.of(*first_guess(problem, duration)))
+        other = y.copy()
+        other[places] = _guessed_durations(problem, duration)[arc_of]
+        return bounds.clipped(other)
+
     shortest, longest = np.sum([arc.duration_bounds for arc in arcs], axis=0)
     if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
         shortest = SHORTEST_DURATION
@@ -131,6 +138,18 @@ def shortest_duration(violation: Callable[[float], float], shortest: float, long
     return good
 
 
+def _end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
+    """(quantity, where) -> the value that an equality fixes for all components."""
+    return {(c.term.quantity, c.over): c.lower for c in problem.constraints if np.all(c.lower == c.upper)}
+
+
+def _end_rates(problem: Problem) -> bool:
+    """Whether a velocity or an acceleration other than zero is given at an end: the curve by s then changes
+    with the duration."""
+    fixed = _end_values(problem)
+    return any(np.any(fixed.get((rate, end), 0.0)) for rate in ("v", "a") for end in (START, END))
+
+
 def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
     """The polynomial of normalised time with the values that are fixed at both ends of the motion.
 
@@ -140,7 +159,7 @@ def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
     bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
-    fixed = {(c.term.quantity, c.over): c.lower for c in problem.constraints if np.all(c.lower == c.upper)}
+    fixed = _end_values(problem)
     first = fixed.get(("q", START), fixed.get(("q", END), middle))
     last = fixed.get(("q", END), first)
     rest = np.zeros(n)
