@@ -24,6 +24,7 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
+AT_REST = 1e-12  # SI units: a scale below this is what rounding leaves of a motion at rest
 REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other
 
 
@@ -74,11 +75,11 @@ def scale_of(sums: Array) -> Array:
     """The largest of sums (K, width) over time, (width,).
 
     A component below a millionth of the largest one counts as that millionth, where rounding is; where all
-    are zero they count as one unit.
+    are below `AT_REST` they count as one unit.
     """
     scale = sums.max(axis=0, initial=0.0)
     largest = float(scale.max(initial=0.0))
-    return np.maximum(scale, 1e-6 * largest) if largest > 0.0 else np.ones_like(scale)
+    return np.maximum(scale, 1e-6 * largest) if largest > AT_REST else np.ones_like(scale)
 
 
 def torque_equations(problem: Problem) -> list[Constraint]:

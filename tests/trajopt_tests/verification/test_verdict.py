@@ -9,6 +9,7 @@ from hand_written import PointMasses, two_link_minimum_time
 import problems
 import trajopt
 from trajopt.errors import OptionError, SolutionFileError
+from trajopt.solution.path_equations import scale_of
 
 
 def slide(*statements, intervals=8, degree=5):
@@ -269,3 +270,8 @@ def test_an_equation_at_an_added_node_alone_is_stated_there():
     problem.subject_to(place, equals=0.25, over=(0.3 - 1e-6, 0.3 + 1e-6), name="there")
     solution = trajopt.solve(problem)
     assert solution.q(0.3)[0] ** 2 == pytest.approx(0.25, abs=1e-7) and solution.verify().holds_at_nodes
+
+
+@pytest.mark.parametrize("left_over", [0.0, 1e-318, 1e-17])
+def test_the_scale_of_a_motion_at_rest_is_one_unit_whatever_rounding_leaves(left_over):
+    assert np.array_equal(scale_of(np.full((3, 2), left_over)), np.ones(2))
