@@ -35,18 +35,18 @@ def maba(model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -
     U, D, u = [np.zeros(6)] * model.n, np.zeros(model.n, dtype=kind), np.zeros(model.n, dtype=kind)
     for i in reversed(range(model.n)):
         link, rotor, parent = links[i], rotors[i], joints[i].link.parent
-        felt = pA[i] + IA[i] @ link.c
+        bias_force = pA[i] + IA[i] @ link.c
         U[i] = link.X.T @ IA[i] @ link.Phi
         D[i] = link.Phi @ IA[i] @ link.Phi + joints[i].armature
-        u[i] = tau[i] - link.Phi @ felt
-        inertia, force = link.X.T @ IA[i] @ link.X, link.X.T @ felt
+        u[i] = tau[i] - link.Phi @ bias_force
+        inertia, force = link.X.T @ IA[i] @ link.X, link.X.T @ bias_force
         if rotor is not None:
-            felt = rotor.p + rotor.inertia @ rotor.c
+            bias_force = rotor.p + rotor.inertia @ rotor.c
             U[i] = U[i] + rotor.X.T @ rotor.inertia @ rotor.Phi
             D[i] += rotor.Phi @ rotor.inertia @ rotor.Phi
-            u[i] -= rotor.Phi @ felt
+            u[i] -= rotor.Phi @ bias_force
             inertia = inertia + rotor.X.T @ rotor.inertia @ rotor.X
-            force = force + rotor.X.T @ felt
+            force = force + rotor.X.T @ bias_force
         if parent >= 0:
             IA[parent] = IA[parent] + inertia - np.outer(U[i], U[i]) / D[i]
             pA[parent] = pA[parent] + force + U[i] * u[i] / D[i]

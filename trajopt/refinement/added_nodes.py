@@ -174,7 +174,7 @@ def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
 
 def _violated(certificate: Certificate) -> float:
     """The largest violation of a limit in multiples of its tolerance."""
-    return max((line.badness for line in certificate.lines if not line.equation), default=-np.inf)
+    return max((line.ratio for line in certificate.lines if not line.equation), default=-np.inf)
 
 
 def _missed(solution: Solution) -> float:

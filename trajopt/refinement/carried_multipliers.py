@@ -57,24 +57,24 @@ def _carried(
     single = all(np.all(np.diff(group.weights.indptr) == 1) for group in (before, after))
     if not single or len(rows) == 1:
         return rows if len(rows) == len(after.lower) else np.zeros(after.lower.shape)
-    mine, theirs = before.weights.indices, after.weights.indices
-    seconds = coarse.weight[mine] * solution.curve.durations[coarse.arc[mine]]
-    heavy = seconds > 0.0
-    density = rows[heavy] / seconds[heavy, None]
+    own, finer = before.weights.indices, after.weights.indices
+    seconds = coarse.weight[own] * solution.curve.durations[coarse.arc[own]]
+    weighted = seconds > 0.0
+    density = rows[weighted] / seconds[weighted, None]
     equal = np.any((after.lower == after.upper), axis=0)
     found = np.zeros(after.lower.shape)
-    spans = fine.span[theirs] // 2
+    spans = fine.span[finer] // 2
     for span in np.unique(spans):
         here = np.flatnonzero(spans == span)
-        at, values = _of_span(coarse, mine[heavy], density, int(span))
+        at, values = _of_span(coarse, own[weighted], density, int(span))
         if at.size == 0:
             continue
-        s = fine.s[theirs[here]]
+        s = fine.s[finer[here]]
         smooth = _lagrange(at, s) @ values
         linear = np.stack([np.interp(s, at, column) for column in values.T], axis=1)
         found[here] = np.where(equal, smooth, linear)
-    found *= (fine.weight[theirs] * solution.curve.durations[fine.arc[theirs]])[:, None]
-    return found + _impulses(rows[~heavy], mine[~heavy], coarse, theirs, fine)
+    found *= (fine.weight[finer] * solution.curve.durations[fine.arc[finer]])[:, None]
+    return found + _impulses(rows[~weighted], own[~weighted], coarse, finer, fine)
 
 
 def _of_span(nodes: Nodes, chosen: Array, values: Array, span: int) -> tuple[Array, Array]:
@@ -87,12 +87,12 @@ def _of_span(nodes: Nodes, chosen: Array, values: Array, span: int) -> tuple[Arr
     return nodes.s[chosen[every]], values[every]
 
 
-def _impulses(rows: Array, mine: Array, coarse: Nodes, theirs: Array, fine: Nodes) -> Array:
+def _impulses(rows: Array, own: Array, coarse: Nodes, finer: Array, fine: Nodes) -> Array:
     """Multipliers of nodes without weight, at the same nodes of the finer mesh."""
-    found = np.zeros((theirs.size, rows.shape[1]))
-    for node, row in zip(mine, rows, strict=True):
-        same = (fine.arc[theirs] == coarse.arc[node]) & (fine.s[theirs] == coarse.s[node])
-        found[np.flatnonzero(same & (fine.weight[theirs] == 0.0))[:1]] = row
+    found = np.zeros((finer.size, rows.shape[1]))
+    for node, row in zip(own, rows, strict=True):
+        same = (fine.arc[finer] == coarse.arc[node]) & (fine.s[finer] == coarse.s[node])
+        found[np.flatnonzero(same & (fine.weight[finer] == 0.0))[:1]] = row
     return found
 
 

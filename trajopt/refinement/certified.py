@@ -112,10 +112,10 @@ def _unsuited(solution: Solution) -> str:
     problem = solution.problem
     if not path_limits(solution):
         return "the problem bounds nothing over the whole motion"
-    uses = (*problem.costs, *problem.constraints)
-    if any(isinstance(use.over, TimeWindow) for use in uses):
+    stated = (*problem.costs, *problem.constraints)
+    if any(isinstance(each.over, TimeWindow) for each in stated):
         return "a window of normalised time means another time on arcs"
-    if any(isinstance(use.over, ArcNodes) or use.over.is_difference for use in uses):
+    if any(isinstance(each.over, ArcNodes) or each.over.is_difference for each in stated):
         return "nodes of an arc, or neighbouring nodes, are others on switching arcs"
     jerk = [c.name for c in problem.path_limits() if depends_on_jerk(problem, c)]
     if jerk:

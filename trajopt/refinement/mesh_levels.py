@@ -1,7 +1,7 @@
 """Coarse meshes first: a problem is solved on few spans, then on twice as many, each from the last solution.
 
-Minimum-time motions have many local optima on fine meshes, fewer that attract on coarse ones, and a solve
-from a near start is short. The last solve is that of the user's own problem on its own mesh.
+Minimum-time motions have more local optima on fine meshes than on coarse ones, and a solve from a near
+start takes few iterations. The last solve is that of the user's own problem on its own mesh.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trajopt.splines.trajectory import Trajectory
 
 FEWEST_SPANS = 10  # of the coarsest mesh, in the arc with the most
 FINE = 20  # spans of an arc above which a mesh is approached through coarser ones by default
-BREATH = 1e-2  # seconds that a solve gets after the deadline: it returns its start, or nearly
+GRACE = 1e-2  # seconds that a solve gets after the deadline: enough to return its start
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class TimedSolver:
         """
         solver = self.solver if last else without_checkpoints(self.solver)
         if np.isfinite(self.deadline):
-            solver = with_time_limit(solver, max(self.deadline - time.monotonic(), BREATH))
+            solver = with_time_limit(solver, max(self.deadline - time.monotonic(), GRACE))
         return solve_once(problem, solver, self.callback, motion)
 
 
@@ -125,7 +125,7 @@ def carried_on(
 ) -> Solution:
     """Solve on finer and finer trajectories, the problem's own the last, each from the one before.
 
-    A level that fails ends the climb: the next solve is on the problem's own mesh at once.
+    After a level that fails the next solve is on the problem's own mesh at once.
     """
     current, spent = coarse, [coarse]
     for trajectory in levels[:-1]:
@@ -162,7 +162,7 @@ def solve_of(solution: Solution) -> MeshSolve:
 
 
 def summed(chosen: Solution, *solutions: Solution) -> Solution:
-    """A solution with levels, iterations, seconds and timings of several behind each other."""
+    """A solution with the levels of several in sequence, and the sums of their iterations, seconds, timings."""
     timings: dict[str, float] = {}
     for each in solutions:
         for name, seconds in each.timings.items():

@@ -8,8 +8,8 @@ units of the objective, is to second order
     gain = max over |step| <= largest of  -g . step - step . |H| step / 2,
 
 with the eigenvalues of H in absolute value, steps that do not accelerate more than the motion itself does,
-and active limits unchanged to first order. Functions that a bound of control points holds back gain nothing.
-The estimate needs no path limits: it sees a motion that a coarse spline cannot follow, too.
+and active limits unchanged to first order. Functions whose control points are at an active bound gain
+nothing. No path limits are needed: motions that a coarse spline cannot follow have a gain, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
-LEAST = 0.1  # of the objective; the largest multiplier is not taken smaller: inactive limits have tiny ones
+LEAST = 0.1  # of the objective: the largest multiplier is not taken smaller, inactive limits have tiny ones
 DEPENDENT = 1e-6  # relative singular value below which limits repeat each other
 SAMPLES = 9  # times per half of a span at which new functions are compared with the motion
 
@@ -43,7 +43,7 @@ def gains_of_halving(solution: Solution) -> list[Array] | None:
         return None
     y, multipliers = fine.start, carried_multipliers(solution, coarse, fine)
     gradient = lagrangian_gradient(fine, y, multipliers)
-    gradient[_held_back(fine, y, gradient)] = 0.0
+    gradient[_blocked_by_bounds(fine, y, gradient)] = 0.0
     hessian, limits = _hessian(fine, y, multipliers), _active_limits(fine, y, multipliers)
     found = []
     for arc, basis in enumerate(solution.curve.bases):
@@ -56,14 +56,14 @@ def gains_of_halving(solution: Solution) -> list[Array] | None:
     return found if all(np.all(np.isfinite(gains)) for gains in found) else None
 
 
-def _held_back(nlp: NLP, y: Array, gradient: Array) -> Array:
-    """Which unknowns a bound keeps from descending, or are part of an active linear row, (variables,)."""
+def _blocked_by_bounds(nlp: NLP, y: Array, gradient: Array) -> Array:
+    """Unknowns at a bound that their descent would cross, or in an active linear row, (variables,)."""
     active = active_set(nlp, y)
-    held = (active.at_lower & (gradient > 0.0)) | (active.at_upper & (gradient < 0.0))
+    blocked = (active.at_lower & (gradient > 0.0)) | (active.at_upper & (gradient < 0.0))
     if nlp.linear.count:
         rows = (active.rows_at_lower | active.rows_at_upper)[: nlp.linear.count]
-        held |= np.asarray(abs(nlp.linear.A[np.flatnonzero(rows)]).sum(axis=0)).ravel() > 0.0
-    return held
+        blocked |= np.asarray(abs(nlp.linear.A[np.flatnonzero(rows)]).sum(axis=0)).ravel() > 0.0
+    return blocked
 
 
 def _hessian(nlp: NLP, y: Array, multipliers: Array) -> sparse.csr_array | None:
@@ -112,8 +112,8 @@ def _largest_steps(solution: Solution, fine: NLP, arc: int) -> Array:
     steps = np.zeros(layout.size)
     for span in range(basis.span_count):
         s = np.linspace(basis.breakpoints[span], basis.breakpoints[span + 1], SAMPLES)
-        bend = np.abs(basis.local_values(span, s)[2]).max(axis=0)
-        for i, largest in enumerate(bend):
+        curvature = np.abs(basis.local_values(span, s)[2]).max(axis=0)
+        for i, largest in enumerate(curvature):
             first = layout.column(arc, int(basis.first_control_point[span]) + i, 0)
             now = size / max(float(largest), 1e-300)
             now[joints:] = np.abs(points[:, joints:]).max(axis=0, initial=0.0)
@@ -144,7 +144,7 @@ def _gain(
 
 
 def _null_space(rows: Array) -> Array:
-    """An orthonormal basis (n, k) of the steps that none of the rows (m, n) notices."""
+    """An orthonormal basis (n, k) of the null space of rows (m, n), each divided by its length."""
     size = np.linalg.norm(rows, axis=1)
     rows = rows[size > 0.0] / size[size > 0.0, None]
     if not len(rows):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
 
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
-LEAST_ITERATIONS, PATIENCE = 200, 2  # a solve near its solution may take these, or so many times the first
+LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
+ITERATION_FACTOR = 2  # times those of the first solve, where that is more
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,10 @@ class Refined:
     knots could gain of the objective. An answer is replaced only by one whose larger error is smaller;
     `solution.refinement` says what was tried, and whether the tolerance was reached.
 
-    tol : relative error at which refinement ends
+    tol : relative error below which refinement ends
     rounds : largest number of rounds in which spans are halved
     spans : "adaptive", those with the largest errors, or "uniform", all of them
-    most : number of spans of an arc from which on no more are added
+    most : number of spans of an arc at which no more are added
     errors : "both", or "equations", only that of path equations between nodes
     """
 
@@ -63,7 +64,7 @@ class Refined:
         """The solution with the smallest error, with the record of its refinement."""
         best = last = solution
         near = with_start_preset(solver, StartPreset.NEAR_START)
-        near = with_max_iterations(near, max(LEAST_ITERATIONS, PATIENCE * solution.iterations))
+        near = with_max_iterations(near, max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations))
         estimate = estimated if self.errors == "both" else estimated_equations
         error = errors = estimate(solution)
         tried, without_gain = [_round(solution, error)], 0

@@ -1,4 +1,4 @@
-"""How a solve ended, seen with its problem, and what to change where the problem itself is the reason."""
+"""The status of a solution: the solver's, or what problem and motion add to it, and what to change then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trajopt.splines.trajectory import SHORTEST_DURATION
 if TYPE_CHECKING:
     from trajopt.transcription.nlp import NLP
 
-AT_BOUND = 1.001  # times the shortest duration: so short, and it is the bound that stopped it
+AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
 def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:

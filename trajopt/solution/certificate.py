@@ -93,7 +93,7 @@ class Certificate:
     @property
     def failing(self) -> tuple[StatementLine, ...]:
         """The lines that do not hold, the worst first, in multiples of their tolerance."""
-        return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.badness))
+        return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
 
     @property
     def resolution(self) -> float:
@@ -271,7 +271,7 @@ def _shown(lines: tuple[StatementLine, ...]) -> list[StatementLine]:
         return list(lines)
     worst: dict[str, StatementLine] = {}
     for line in lines:
-        if line.name not in worst or line.badness > worst[line.name].badness:
+        if line.name not in worst or line.ratio > worst[line.name].ratio:
             worst[line.name] = line
     return list(worst.values())
 

@@ -1,4 +1,4 @@
-"""The answer: curves that can be evaluated, multipliers, and all that the solve left to know."""
+"""The solution of a problem: curves to evaluate, costs, multipliers, and how the solver ended."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A motion and where it came from; converged or not, see `status`.
+    """A motion with its costs and multipliers, and how the solver ended; converged or not, see `status`.
 
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
         where an upper limit holds the optimum back, negative at a lower one
@@ -78,8 +78,8 @@ class Solution:
         from trajopt.solvers.kkt import kkt_residuals
 
         costs: dict[str, float] = {}
-        for use, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
-            costs[use.name] = costs.get(use.name, 0.0) + value
+        for cost, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
+            costs[cost.name] = costs.get(cost.name, 0.0) + value
         status, detail = outcome(problem, nlp, result)
         return Solution(
             curve=nlp.unknowns.curve(result.y),
@@ -229,8 +229,8 @@ class Solution:
             for name, leaf in spline_leaves(self._n, extras).items()
         }
         column = np.ones((time.size, 1))
-        clock = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])
-        leaves.update(zip(TIME_LEAVES, clock, strict=True))
+        seconds = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])
+        leaves.update(zip(TIME_LEAVES, seconds, strict=True))
         for name, value in self.parameters.items():
             leaves[parameter_leaf(name)] = column * value
         return leaves

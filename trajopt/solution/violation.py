@@ -1,6 +1,6 @@
-"""Largest violation of every path limit between nodes too, by a bracketed search between samples.
+"""Largest violation of every path limit, at nodes and between them, by samples and a search around peaks.
 
-The search for better motions uses these; what a certificate says is looked at anew (`statement_lines`).
+Refinement uses these; a certificate evaluates every statement anew (`statements/all_lines.py`).
 """
 
 from __future__ import annotations

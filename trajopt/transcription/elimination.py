@@ -1,6 +1,6 @@
 """Linear equalities removed from the unknowns: A x = b becomes x = N y + c with constant sparse N.
 
-Equations repeat each other: a joint locked over the path says again what its start and its end say. Which
+Equations may repeat each other: a joint that is locked over the path and has a position at the start. Which
 follow from others is a question of rank, decided here with rows and columns scaled to entries near one, in
 each connected component of A alone (rows that share no unknowns, those of two joints say, are independent).
 """
@@ -25,7 +25,7 @@ COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong 
 PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
 NEARLY = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
 TIE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
-PARTNER = 1e-6  # of the heaviest: the weight from which a row takes part in a combination
+PARTNER = 1e-6  # of the largest weight: rows with a smaller one are no part of a combination
 MOST_LISTED = 4
 PASSES = 8  # of scaling rows and columns in turn
 
@@ -292,7 +292,7 @@ def _contradiction(
 
 
 def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, list[int], float]:
-    """Rows that depend on each other: the last, the others, the heaviest first, and by how much it is off."""
+    """Rows that depend on each other: the last, the others by falling weight, and the gap."""
     numbers = np.append(kept, row)
     dense = A[numbers].toarray()
     row_scale, column_scale = _scales(dense)
@@ -309,10 +309,10 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
 
 
 def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
-    """Those of the `numbers` of `rows` (m, n), the heaviest first, of which `row` (n,) is a combination."""
+    """Those `numbers` of `rows` (m, n), by falling weight, of which `row` (n,) is a combination."""
     weights = np.abs(np.linalg.lstsq(rows.T, row, rcond=None)[0])
-    heavy = np.flatnonzero(weights > PARTNER * weights.max(initial=0.0))
-    return [numbers[i] for i in heavy[np.argsort(-weights[heavy], kind="stable")]]
+    parts = np.flatnonzero(weights > PARTNER * weights.max(initial=0.0))
+    return [numbers[i] for i in parts[np.argsort(-weights[parts], kind="stable")]]
 
 
 def listed(labels: Sequence[object]) -> str:

@@ -137,8 +137,8 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
         status, y = solution.status, unknowns_of(problem, nlp, solution)
     labels = Labels(problem, nlp, y)
     relaxed, solver = Elastic(nlp), without_checkpoints(solver)
-    slackest = solver.solve(relaxed, None, relaxed.warm(y)).y
-    over = relaxed.violations(slackest)
+    y_relaxed = solver.solve(relaxed, None, relaxed.warm(y)).y
+    over = relaxed.violations(y_relaxed)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else labels.conflicts(over)
     known = solution is None or nlp.unknowns.fits(solution.curve, solution.parameters)
@@ -151,7 +151,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
         conflicts=conflicts,
         changes=()
         if feasible
-        else changes(nlp, labels, (*conflicts, *worst), solver, slackest[: nlp.variable_count]),
+        else changes(nlp, labels, (*conflicts, *worst), solver, y_relaxed[: nlp.variable_count]),
         warnings=tuple(warnings_of(nlp, y, labels)),
     )
 
@@ -205,7 +205,7 @@ class Labels:
     """What the rows and bounds of a program are called, when they hold and in which units, (m + n,) each.
 
     limits, components, times : the constraint, its component, and the time of the node if there is one
-    units, parts : what a scaled excess of one is in the limit's unit, and as a part of the limit
+    units, parts : factors from a scaled violation to one in the limit's unit, and to a part of the limit
     """
 
     def __init__(self, problem: Problem, nlp: NLP, y: NDArray) -> None:

@@ -1,6 +1,6 @@
 """What the residuals of path equations amount to: their size between nodes, and what they gain.
 
-Found is an optimum of the problem in which the equation is missed by r(t). By the multipliers, which are
+The solution is an optimum of the problem with value(t) = bound + r(t). By the multipliers, which are
 objective per unit of a row, its objective is to first order too low by
 
     cost = integral of lambda(t) r(t) dt,   lambda(t_k) = multiplier_k / (T w_k),

@@ -48,7 +48,7 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
     as_left = found.error <= FAR * max(solution.kkt.error, ROUNDING)
     if solution.certificate is None and as_left:
         return found
-    # The scaling of the multipliers follows the guess: another version's was another one.
+    # Factors of rows are found at the guess: the guess of another version gives other factors.
     return min(found, least_squares_kkt(nlp, y), key=lambda kkt: kkt.error)
 
 

@@ -24,7 +24,7 @@ EXACT = 1e-9  # relative residual below which an equation counts as an identity 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What was found; print it. Violations are in the units of their constraint.
+    """The result of a verification; print it. Violations are in the units of their constraint.
 
     accuracy : relative, between nodes: of the range of a limit or the scale of an equation
     equations : residuals of the path equations, those that the spline meets identically among them

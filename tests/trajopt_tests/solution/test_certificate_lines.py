@@ -31,7 +31,7 @@ def certificate_of(solution, tol=1e-6):
 def line_of(solution, name, tol=1e-6):
     """The worst line of a statement."""
     named = [line for line in statement_lines(solution, tol, tol) if line.name == name]
-    return max(named, key=lambda line: line.badness)
+    return max(named, key=lambda line: line.ratio)
 
 
 def test_a_pole_that_is_driven_between_the_nodes_has_no_certificate():

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def statement_lines(solution: Solution, tol: float, equation_tol: float) -> tuple[StatementLine, ...]:
     """One line per bounded component of every statement.
 
-    tol : with what limits hold, in their unit, but at most a hundredth of their range
-    equation_tol : with what equations over an interval of time hold, relative to their scale; equations at
-        single times hold to 1e-6 of it
+    tol : tolerance of limits in their unit, but at most a hundredth of their range
+    equation_tol : tolerance of equations over an interval of time, relative to their scale; that of equations
+        at single times is 1e-6
     """
     with np.errstate(all="ignore"):  # what is not finite has its own line
         constraints = ConstraintLines(solution, tol, equation_tol)

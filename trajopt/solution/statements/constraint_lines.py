@@ -1,7 +1,7 @@
 """The lines of all constraints of a problem on a motion, of bounds of its additional curves and parameters.
 
 Bounds of the curves' own derivatives are proved by control points, all other terms are sampled over the times
-for which they are stated, and computed where these are single times.
+for which they are stated, and evaluated where these are single times.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 OF_RANGE = 1e-2  # the most of a limit's range that its tolerance may be
-JUMP = 1e-6  # of the largest acceleration of a joint: a larger jump is one
+JUMP = 1e-6  # of the largest acceleration of a joint: smaller jumps are rounding
 MOST_PEAKS = 16  # of a component, looked at between samples
 
 
 class ConstraintLines:
     """The lines of all constraints of one solution.
 
-    tol : with what limits hold, in their unit, but at most a hundredth of their range
-    equation_tol : with what equations over an interval hold, relative to their scale; those at single times
-        hold to 1e-6 of it
+    tol : tolerance of limits in their unit, but at most a hundredth of their range
+    equation_tol : tolerance of equations over an interval, relative to their scale; that of equations at
+        single times is 1e-6
     scales : of every equation and periodicity, quantity -> (width,)
     """
 
@@ -174,7 +174,7 @@ class ConstraintLines:
     # -- common parts -------------------------------------------------------------------------------------
 
     def _line(self, constraint: Constraint, c: int) -> StatementLine:
-        """The line of one component, yet without its value."""
+        """The line of one component, its value still missing."""
         equation = bool(constraint.lower[c] == constraint.upper[c])
         if equation:
             scale = float(self.scales[constraint.term.quantity][c])

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 POINTS = 12  # Gauss points per span
-NOTHING = 1e-6  # of the objective: a smaller cost is compared with that; squared in its own unit
-QUADRATURE = 1e-2  # of the integral of the absolute value: with what a cost holds
+NEGLIGIBLE = 1e-6  # of the objective: what smaller costs are compared with
+LEAST = 1e-12  # in the cost's own unit: the same where the objective is zero
+QUADRATURE = 1e-2  # of the integral of the absolute value: the tolerance of an integral
 
 
 def cost_lines(solution: Solution) -> Iterator[StatementLine]:
@@ -36,7 +37,7 @@ def cost_lines(solution: Solution) -> Iterator[StatementLine]:
             value, size = value + float(parts.sum()), size + float(np.abs(parts).sum())
             resolution = max(resolution, float(np.diff(times).max(initial=0.0)))
         integrates = any(cost.over.integrates for cost in costs)
-        scale = max(size, NOTHING * abs(solution.objective), NOTHING**2)
+        scale = max(size, NEGLIGIBLE * abs(solution.objective), LEAST)
         evidence: Evidence = "sampled" if integrates else "evaluated"
         tolerance = (QUADRATURE if integrates else AT_TIMES) * scale
         miss = abs(value - float(solution.cost_terms.get(name, np.nan)))

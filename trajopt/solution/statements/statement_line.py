@@ -9,8 +9,8 @@ import numpy as np
 
 Evidence = Literal["identity", "hull", "enclosure", "evaluated", "sampled"]
 
-AT_TIMES = 1e-6  # of its scale: with what an equation at a single time holds
-EXACT = 1e-12  # of the values: what an eliminated equation leaves of rounding
+AT_TIMES = 1e-6  # of its scale: the tolerance of an equation at a single time
+EXACT = 1e-12  # of the values: the rounding error of an eliminated equation
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class StatementLine:
         return f"{self.name}, {self.component}" if self.component else self.name
 
     @property
-    def badness(self) -> float:
+    def ratio(self) -> float:
         """The violation in multiples of the tolerance; infinity for NaN."""
         return np.inf if np.isnan(self.value) else self.value / self.tolerance
 
