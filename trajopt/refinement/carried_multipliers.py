@@ -13,6 +13,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.solution.solution import Solution
+from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.row_groups import RowGroup
@@ -70,7 +71,7 @@ def _carried(
         if at.size == 0:
             continue
         s = fine.s[finer[here]]
-        smooth = _lagrange(at, s) @ values
+        smooth = lagrange_polynomials(at, s) @ values
         linear = np.stack([np.interp(s, at, column) for column in values.T], axis=1)
         found[here] = np.where(equal, smooth, linear)
     found *= (fine.weight[finer] * solution.curve.durations[fine.arc[finer]])[:, None]
@@ -94,10 +95,3 @@ def _impulses(rows: Array, own: Array, coarse: Nodes, finer: Array, fine: Nodes)
         same = (fine.arc[finer] == coarse.arc[node]) & (fine.s[finer] == coarse.s[node])
         found[np.flatnonzero(same & (fine.weight[finer] == 0.0))[:1]] = row
     return found
-
-
-def _lagrange(nodes: Array, points: Array) -> Array:
-    """The Lagrange polynomials of nodes (m,) at points (k,), (k, m)."""
-    apart = nodes[:, None] - nodes + np.eye(nodes.size)
-    factors = (points[:, None, None] - nodes) / apart
-    return np.where(np.eye(nodes.size, dtype=bool), 1.0, factors).prod(axis=2)

@@ -78,10 +78,7 @@ def estimated_equations(solution: Solution) -> ErrorEstimate:
 def equation_errors(solution: Solution) -> list[Array]:
     """The largest relative error of a path equation in every span, (spans,) for every arc."""
     equations, curve = path_equations(solution.problem), solution.curve
-    edges = [
-        start + basis.breakpoints * duration
-        for start, basis, duration in zip(curve.starts[:-1], curve.bases, curve.durations, strict=True)
-    ]
+    edges = curve.knot_times_of_arcs
     if not equations:
         return [np.zeros(times.size - 1) for times in edges]
     fractions = np.clip(np.linspace(0.0, 1.0, POINTS), SIDE, 1.0 - SIDE)

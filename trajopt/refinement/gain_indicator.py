@@ -33,12 +33,7 @@ def indicator(solution: Solution, settings: SearchSettings = DEFAULT) -> list[ND
 
 def gains_of_limits(solution: Solution, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
     """Gain in units of the objective, (spans,) for every arc; zeros where there are no path limits."""
-    curve = solution.curve
-    edges = [
-        start + basis.breakpoints * duration
-        for start, basis, duration in zip(curve.starts[:-1], curve.bases, curve.durations, strict=True)
-    ]
-    return [_gain_by_span(solution, times, settings) for times in edges]
+    return [_gain_by_span(solution, edges, settings) for edges in solution.curve.knot_times_of_arcs]
 
 
 def _gain_by_span(solution: Solution, edges: NDArray, settings: SearchSettings) -> NDArray:

@@ -67,12 +67,9 @@ def samples(solution: Solution) -> tuple[Samples, Samples]:
 
 
 def _knots_of_arcs(curve: Curve) -> list[NDArray]:
-    return [
-        np.clip(start + duration * basis.breakpoints, start, end)
-        for basis, duration, (start, end) in zip(
-            curve.bases, curve.durations, pairwise(curve.starts), strict=True
-        )
-    ]
+    """Times of the breakpoints of every arc, clipped to the arc: rounding may put its end outside."""
+    arcs = zip(curve.knot_times_of_arcs, pairwise(curve.starts), strict=True)
+    return [np.clip(knots, start, end) for knots, (start, end) in arcs]
 
 
 def _two_sided(times: NDArray, side: float) -> NDArray:

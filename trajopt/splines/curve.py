@@ -41,8 +41,14 @@ class Curve:
     @cached_property
     def knot_times(self) -> NDArray[np.float64]:
         """Times of all breakpoints, in seconds, each once."""
-        return np.unique(
-            np.concatenate([self._seconds(i, basis.breakpoints) for i, basis in enumerate(self.bases)])
+        return np.unique(np.concatenate(self.knot_times_of_arcs))
+
+    @cached_property
+    def knot_times_of_arcs(self) -> tuple[NDArray[np.float64], ...]:
+        """Times of the breakpoints of every arc, both of its ends among them, in seconds."""
+        return tuple(
+            start + basis.breakpoints * duration
+            for start, basis, duration in zip(self.starts[:-1], self.bases, self.durations, strict=True)
         )
 
     def __call__(self, t: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
@@ -71,9 +77,6 @@ class Curve:
         progress = np.clip(np.asarray(s, dtype=float), 0.0, 1.0) * len(self.bases)
         arc = np.minimum(progress.astype(int), len(self.bases) - 1)
         return self(np.minimum(self.starts[arc] + (progress - arc) * self.durations[arc], self.duration))
-
-    def _seconds(self, arc: int, s: NDArray) -> NDArray[np.float64]:
-        return self.starts[arc] + s * self.durations[arc]
 
     def _checked(self, t: ArrayLike) -> NDArray[np.float64]:
         time = np.asarray(t, dtype=float)

@@ -20,6 +20,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.check_times import Samples, samples
 from trajopt.solution.solution import Solution
 from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.trajectory import Trajectory
 
 POINTS = 12  # Gauss points per span for integrals of residuals
@@ -129,17 +130,6 @@ def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution
         own = own[keep]
         if own.size:
             here = spans == span
-            found[here] = (
-                _lagrange((at[own] - start) / (end - start), (times[here] - start) / (end - start))
-                @ values[own]
-            )
+            s, points = ((seconds - start) / (end - start) for seconds in (at[own], times[here]))
+            found[here] = lagrange_polynomials(s, points) @ values[own]
     return found
-
-
-def _lagrange(nodes: Array, points: Array) -> Array:
-    """The Lagrange polynomials of nodes (m,) at points (k,), (k, m)."""
-    apart = nodes[:, None] - nodes
-    np.fill_diagonal(apart, 1.0)
-    factors = (points[:, None, None] - nodes[None, None, :]) / apart[None]
-    own = np.eye(nodes.size, dtype=bool)
-    return np.where(own[None], 1.0, factors).prod(axis=2)
