@@ -15,12 +15,12 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.graph.block import DescribedJoints
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.implied_constraints import implied_constraints
 from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import Samples, samples
 from trajopt.solution.path_equations import holds_over_time, part_sums, scale_of
 from trajopt.solution.solution import Solution
 from trajopt.solvers.violation import side_violations
-from trajopt.splines.node_sets import END, PATH
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
 from trajopt.transcription.row_labels import continuity_name
@@ -71,7 +71,7 @@ class Violation:
 def violations(solution: Solution) -> list[Violation]:
     """One entry per bounded component of every statement, in the order in which they were made."""
     problem = solution.problem
-    stated = [*problem.constraints, *_implied(problem)]
+    stated = [*problem.constraints, *implied_constraints(problem)]
     nodes, dense = samples(solution)
     sums = _equation_sums(solution, stated, nodes)
     tracks = list(_tracks(solution, stated, nodes, dense, sums))
@@ -94,14 +94,6 @@ def units_of(problem: Problem, term: Any, width: int) -> list[str]:
         return [unit] * width
     kinds = {joint.name: joint.kind for joint in dynamics.joints}
     return [{"revolute": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit) for name in names]
-
-
-def _implied(problem: Problem) -> Iterator[Constraint]:
-    """Bounds of additional curves and of parameters, as constraints."""
-    for name, extra in problem.extras.items():
-        yield Constraint(terms.Quantity(f"extra:{name}"), extra.lower, extra.upper, PATH, f"bounds of {name}")
-    for name, given in problem.parameters.items():
-        yield Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}")
 
 
 def _equation_sums(solution: Solution, stated: list[Constraint], nodes: Samples) -> dict[str, Array]:

@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.graph.leaves import SplineLeaf, spline_leaves
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import Problem
+from trajopt.problem.implied_constraints import implied_constraints
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.check_times import samples
 from trajopt.solution.path_equations import equation_scales
@@ -23,9 +23,8 @@ from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence
 from trajopt.solution.statements.statement_times import Interval, interval_of, sample_times
 from trajopt.solution.violation import limit_ranges
 from trajopt.solution.violation_peaks import Peaks, component_violation, narrowed
-from trajopt.splines.node_sets import END, PATH, ArcNodes, TimeWindow
+from trajopt.splines.node_sets import ArcNodes, TimeWindow
 from trajopt.splines.polynomial_bounds import UpperBound, jump_times, pieces_of, upper_bound
-from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -47,7 +46,7 @@ class ConstraintLines:
     def __init__(self, solution: Solution, tol: float, equation_tol: float) -> None:
         self.solution, self.problem = solution, solution.problem
         self.tol, self.equation_tol = tol, equation_tol
-        self.stated = [*self.problem.constraints, *_implied(self.problem)]
+        self.stated = [*self.problem.constraints, *implied_constraints(self.problem)]
         n, extras = self.problem.dynamics.n, self.problem.extra_widths
         self.leaves = spline_leaves(n, extras)
         equations = [c.term for c in self.stated if np.any(c.lower == c.upper)]
@@ -218,14 +217,6 @@ class ConstraintLines:
         for c in _bounded(constraint):
             note = "stated for arcs that the motion does not have"
             yield replace(self._line(constraint, c), note=note)
-
-
-def _implied(problem: Problem) -> Iterator[Constraint]:
-    """Bounds of additional curves and of parameters, as constraints."""
-    for name, extra in problem.extras.items():
-        yield Constraint(terms.Quantity(f"extra:{name}"), extra.lower, extra.upper, PATH, f"bounds of {name}")
-    for name, given in problem.parameters.items():
-        yield Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}")
 
 
 def _bounded(constraint: Constraint) -> Sequence[int]:
