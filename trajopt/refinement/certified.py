@@ -23,7 +23,7 @@ from trajopt.solution.certificate import Certificate
 from trajopt.solution.path_equations import path_equations
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import path_limits
-from trajopt.solvers.solver import Callback, Solver, check_positive
+from trajopt.solvers.solver import Callback, Solver, check_count, check_positive
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
 
@@ -53,6 +53,7 @@ class Certified:
     def __post_init__(self) -> None:
         check_positive("tol", self.tol)
         check_positive("time_limit", self.time_limit)
+        check_count("rounds", self.rounds, 1)
         if self.equation_tol is not None:
             check_positive("equation_tol", self.equation_tol)
         if not isinstance(self.settings, SearchSettings):
@@ -63,8 +64,6 @@ class Certified:
                 f"degree is {self.degree!r}: arcs between switches take {LOWEST_DEGREE} to "
                 f"{highest}, best 8 to 14"
             )
-        if not isinstance(self.rounds, int) or self.rounds < 1:
-            raise OptionError(f"rounds is {self.rounds!r}: give a whole number of at least 1")
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.

@@ -162,7 +162,7 @@ def solve_of(solution: Solution) -> MeshSolve:
 
 
 def summed(chosen: Solution, *solutions: Solution) -> Solution:
-    """A solution with the levels of several in sequence, and the sums of their iterations, seconds, timings."""
+    """A solution with the levels of several in sequence, and the sums of iterations, seconds and timings."""
     timings: dict[str, float] = {}
     for each in solutions:
         for name, seconds in each.timings.items():

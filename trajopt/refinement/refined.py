@@ -17,6 +17,7 @@ from trajopt.solution.records.refinement_record import RefinementRecord, Refinem
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.capabilities import StartPreset, with_max_iterations, with_start_preset
+from trajopt.solvers.solver import check_count, check_positive
 from trajopt.solvers.time_budget import SolvesStopped
 
 if TYPE_CHECKING:
@@ -49,16 +50,13 @@ class Refined:
     errors: Literal["both", "equations"] = "both"
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.tol) and self.tol > 0.0):
-            raise OptionError(f"tol is {self.tol!r}: give a positive relative error")
-        if not isinstance(self.rounds, int) or self.rounds < 1:
-            raise OptionError(f"rounds is {self.rounds!r}: give a whole number of at least 1")
+        check_positive("tol", self.tol)
+        check_count("rounds", self.rounds, 1)
+        check_count("most", self.most, 1)
         if self.spans not in ("adaptive", "uniform"):
             raise OptionError(f"spans is {self.spans!r}: use 'adaptive' or 'uniform'")
         if self.errors not in ("both", "equations"):
             raise OptionError(f"errors is {self.errors!r}: use 'both' or 'equations'")
-        if not isinstance(self.most, int) or self.most < 1:
-            raise OptionError(f"most is {self.most!r}: give a whole number of at least 1")
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """The solution with the smallest error, with the record of its refinement."""

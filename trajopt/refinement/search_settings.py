@@ -10,6 +10,15 @@ from trajopt.solvers.solver import check_count, check_positive
 
 LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint
 
+LEAST = {
+    "samples_per_span": 1,
+    "samples_per_interval": 1,
+    "samples_per_arc": 1,
+    "large_program": 1,
+    "highest_degree": LOWEST_DEGREE,
+    "free_degree": LOWEST_DEGREE,
+}
+
 PARTS = frozenset(
     {
         "search_share",
@@ -173,20 +182,11 @@ class SearchSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, int):
-                check_count(field.name, value)
+                check_count(field.name, value, LEAST.get(field.name, 0))
             else:
                 check_positive(field.name, value)
             if field.name in PARTS and value >= 1.0:
                 raise OptionError(f"{field.name} is {value!r}: give a part of the whole, between 0 and 1")
-        for name in ("samples_per_span", "samples_per_interval", "samples_per_arc", "large_program"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is {getattr(self, name)}: give at least 1")
-        for name in ("highest_degree", "free_degree"):
-            if getattr(self, name) < LOWEST_DEGREE:
-                raise OptionError(
-                    f"{name} is {getattr(self, name)}: arcs between switches need a degree of at least "
-                    f"{LOWEST_DEGREE}"
-                )
 
     @property
     def row_tolerances(self) -> RowTolerances:

@@ -215,10 +215,10 @@ def check_positive(name: str, value: Any, *, optional: bool = False) -> None:
         raise OptionError(f"{name} = {value!r}: expected a finite number above 0{' or None' * optional}")
 
 
-def check_count(name: str, value: Any) -> None:
-    """Raise OptionError unless `value` is a whole number, zero or more."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-        raise OptionError(f"{name} = {value!r}: expected a whole number, 0 or more")
+def check_count(name: str, value: Any, least: int = 0) -> None:
+    """Raise OptionError unless `value` is a whole number, `least` or more."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{name} = {value!r}: expected a whole number, {least} or more")
 
 
 def _fitted(name: str, values: np.ndarray | None, size: int, of_what: str) -> np.ndarray | None:

@@ -64,10 +64,10 @@ def test_refinement_stops_at_the_most_spans():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tol": 0.0}, "positive relative error"),
-        ({"rounds": 0}, "at least 1"),
+        ({"tol": 0.0}, "tol = 0.0: expected a finite number above 0"),
+        ({"rounds": 0}, "rounds = 0: expected a whole number, 1 or more"),
         ({"spans": "some"}, "'adaptive' or 'uniform'"),
-        ({"most": 0}, "most is 0"),
+        ({"most": 0}, "most = 0: expected a whole number, 1 or more"),
         ({"errors": "some"}, "'both' or 'equations'"),
     ],
 )

@@ -17,8 +17,8 @@ from trajopt.refinement.search_settings import DEFAULT, SearchSettings
         ({"idle": float("nan")}, "idle = nan: expected a finite number above 0"),
         ({"search_share": 1.0}, "search_share is 1.0: give a part of the whole, between 0 and 1"),
         ({"refinements": 2.5}, "refinements = 2.5: expected a whole number, 0 or more"),
-        ({"samples_per_arc": 0}, "samples_per_arc is 0: give at least 1"),
-        ({"highest_degree": 3}, "highest_degree is 3: arcs between switches need a degree of at least 4"),
+        ({"samples_per_arc": 0}, "samples_per_arc = 0: expected a whole number, 1 or more"),
+        ({"highest_degree": 3}, "highest_degree = 3: expected a whole number, 4 or more"),
     ],
 )
 def test_impossible_settings_are_refused(options, message):
