@@ -23,10 +23,10 @@ PACKAGES = ("dynamics", "trajopt", "problems")
 MAY_IMPORT: dict[str, str] = {
     "trajopt.arrays": "",
     "trajopt.errors": "",
-    "trajopt.atomic_file": "errors",
+    "trajopt.files": "errors",
     "trajopt.splines": "arrays errors",
     "trajopt.graph": "arrays errors",
-    "trajopt.solvers": "arrays errors atomic_file",
+    "trajopt.solvers": "arrays errors files",
     "trajopt.terms": "graph",
     "trajopt.library": "splines terms",
     "trajopt.problem": "splines terms solvers",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trajopt.atomic_file import whole_file
+from trajopt.files.atomic_file import whole_file
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

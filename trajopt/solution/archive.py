@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.atomic_file import unreadable, whole_file
+from trajopt.files.atomic_file import unreadable, whole_file
 from trajopt.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.atomic_file import unreadable, whole_file
+from trajopt.files.atomic_file import unreadable, whole_file
 from trajopt.errors import OptionError, SolutionFileError
 from trajopt.solvers.capabilities import with_options
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart
