@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and why one that a stranger made cannot be read."""
+"""Files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,10 +25,3 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-
-
-def unreadable(error: Exception) -> str:
-    """What is wrong with a file of arrays; NumPy's own words advise to unpickle what a stranger made."""
-    if "pickle" in str(error):
-        return "it is no .npz archive of plain arrays"
-    return f"{type(error).__name__}: {error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.files.atomic_file import unreadable, whole_file
 from trajopt.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
+from trajopt.files.array_file import ArrayFile, file_path
+from trajopt.files.atomic_file import whole_file
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
-from trajopt.solution.records.refinement_record import RefinementRecord
-from trajopt.solution.solve_table import recorded, restored_levels, restored_starts
-from trajopt.solvers.solver import Status, WarmStart
-from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.solution.records.solution_header import FORMAT, VERSION, FileKind, SolutionHeader
+from trajopt.solution.records.solution_reader import solution_of
+from trajopt.solution.solve_table import recorded
 from trajopt.transcription.row_labels import continuity_name
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-FORMAT = "trajopt solution"
-VERSION = 1
+ADVICE = "give a solution.npz written by save or by `trajopt solve`"
 POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
 SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
 REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
@@ -37,7 +35,7 @@ REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name,
 
 def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution whole or not at all; SolutionFileError where there is no such folder."""
-    target = Path(path)
+    target = file_path(path)
     arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
     for i, (basis, points) in enumerate(
         zip(solution.curve.bases, solution.curve.control_points, strict=True)
@@ -61,65 +59,29 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
     """Read what `save` wrote; see `Solution.load`."""
-    from trajopt.solution.certificate_json import restored
+    from trajopt.solution.certificate_json import CertificateRecord, restored
 
-    arrays = _arrays(path)
-    try:
-        header = json.loads(str(arrays["header"]))
-        if header["format"] != FORMAT:
-            raise SolutionFileError(f"{path} is a '{header['format']}', not a '{FORMAT}'")
-        if header["version"] > VERSION:
-            raise SolutionFileError(
-                f"{path} has version {header['version']} but this one reads up to {VERSION}: upgrade trajopt"
+    with ArrayFile(path, "solution", ADVICE) as file:
+        _check_kind(file)
+        header = file.record(SolutionHeader)
+        solution = solution_of(file, header, problem)
+        if header.certificate is not None:
+            solution = restored(
+                file.converted(header.certificate, CertificateRecord, "certificate"), solution
             )
-        loaded, certificate = _solution(header, arrays, problem), header.get("certificate")
-        if certificate is not None:
-            loaded = restored(certificate, loaded)
-    except SolutionFileError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise SolutionFileError(
-            f"{path} is not a solution that trajopt saved ({type(error).__name__}: {error}): "
-            "give a solution.npz written by save or by `trajopt solve`"
-        ) from error
     if problem is not None:
-        _check_fits(loaded, problem, path)
-    return loaded
+        _check_fits(solution, problem, path)
+    return solution
 
 
-def _solution(
-    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], problem: Problem | None
-) -> Solution:
-    """The solution of a file's header and arrays, without its certificate."""
-    from trajopt.solution.solution import Solution
-    from trajopt.solvers.kkt import KKT
-
-    bases = tuple(
-        SplineBasis.clamped(arrays[f"breakpoints_{i}"], degree, arrays[f"multiplicities_{i}"])
-        for i, degree in enumerate(header["degrees"])
-    )
-    points = tuple(arrays[f"control_points_{i}"] for i in range(len(bases)))
-    recipe, extra = header["recipe"], range(header.get("extra_points", 0))
-    refinement = header.get("refinement")
-    same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
-    return Solution(
-        **{key: header[key] for key in (*same, "timings", "detail")},
-        curve=Curve(bases, points, arrays["durations"]),
-        parameters={name: arrays[f"parameter_{i}"] for i, name in enumerate(header["parameters"])},
-        joint_names=tuple(header["joint_names"]),
-        status=Status[header["status"]],
-        multipliers={name: arrays[f"multipliers_{i}"] for i, name in enumerate(header["multipliers"])},
-        node_times=arrays["node_times"],
-        kkt=KKT(**header["kkt"]),
-        recipe=None if recipe is None else Recipe(recipe["problem"], recipe["parameters"]),
-        history=arrays["history"],
-        known_problem=problem,
-        levels=restored_levels(header),
-        starts=restored_starts(header),
-        extra_points=tuple(tuple(arrays[f"extra_points_{i}"].tolist()) for i in extra),
-        refinement=None if refinement is None else RefinementRecord.of(refinement),
-        point=WarmStart(*(arrays[f"point_{name}"] for name in POINT)) if header["has_point"] else None,
-    )
+def _check_kind(file: ArrayFile) -> None:
+    kind = file.record(FileKind)
+    if kind.format != FORMAT:
+        raise SolutionFileError(f"{file.path} is a '{kind.format}', not a '{FORMAT}'")
+    if kind.version > VERSION:
+        raise SolutionFileError(
+            f"{file.path} has version {kind.version} but this one reads up to {VERSION}: upgrade trajopt"
+        )
 
 
 def rebuilt_problem(solution: Solution) -> Problem:
@@ -161,24 +123,6 @@ def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
             raise
         raise ShadowedPackageError(
             f"{found} has the name of the package '{package}' and hides it: rename that file"
-        ) from error
-
-
-def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    try:
-        opened = np.load(path, allow_pickle=False)
-        if isinstance(opened, np.ndarray):
-            raise SolutionFileError(f"{path} holds one array: give a solution.npz written by `trajopt solve`")
-        with opened as file:
-            return {name: file[name] for name in file.files}
-    except SolutionFileError:
-        raise
-    except FileNotFoundError as error:
-        raise SolutionFileError(f"{path} does not exist: give the path of a solution.npz") from error
-    except Exception as error:  # numpy raises whatever zipfile, zlib and its own parser raise
-        raise SolutionFileError(
-            f"{path} cannot be read as a saved solution ({unreadable(error)}): "
-            "give a solution.npz written by save or by `trajopt solve`"
         ) from error
 
 

@@ -7,8 +7,7 @@ statements are not kept: a loaded certificate computes them again from the motio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from trajopt.solution.certificate import Certificate
@@ -40,24 +39,58 @@ def record(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def restored(kept: Mapping[str, Any], motion: Solution) -> Solution:
+@dataclass(frozen=True)
+class SavedStructure:
+    """Switch times in seconds and, for every arc, what is saturated: (limit, component, side)."""
+
+    times: tuple[float, ...]
+    saturated: tuple[tuple[tuple[int, int, int], ...], ...]
+
+
+@dataclass(frozen=True)
+class SavedSettings:
+    """`ArcSettings` under the keys of the file."""
+
+    regular: bool
+    settling: float
+    margins: tuple[tuple[float, ...], ...]
+    room: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class CertificateRecord:
+    """What a file holds of a certificate."""
+
+    tolerance: float
+    excesses: tuple[LimitViolation, ...]
+    method: str
+    structure: SavedStructure | None
+    rounds: int
+    reason: str
+    signs: Signs | None
+    settings: SavedSettings | None
+    slowed: float
+    equation_tolerance: float | None = None
+    failed: str = ""
+    gain: FirstOrderGain | None = None
+
+
+def restored(kept: CertificateRecord, motion: Solution) -> Solution:
     """The motion with the certificate that was recorded about it."""
-    signs, structure, settings = kept["signs"], kept["structure"], kept["settings"]
-    gain = kept.get("gain")
     certificate = Certificate(
-        tolerance=kept["tolerance"],
-        violations=tuple(LimitViolation(**violation) for violation in kept["excesses"]),
-        method=kept["method"],
-        structure=None if structure is None else _structure(structure),
-        rounds=kept["rounds"],
-        reason=kept["reason"],
-        signs=None if signs is None else Signs(**signs),
-        settings=None if settings is None else _settings(settings),
+        tolerance=kept.tolerance,
+        violations=kept.excesses,
+        method=kept.method,
+        structure=None if kept.structure is None else _structure(kept.structure),
+        rounds=kept.rounds,
+        reason=kept.reason,
+        signs=kept.signs,
+        settings=None if kept.settings is None else _settings(kept.settings),
         motion=motion,
-        slowed=kept["slowed"],
-        equation_tolerance=kept.get("equation_tolerance"),
-        failed=kept.get("failed", ""),
-        gain=None if gain is None else FirstOrderGain(**gain),
+        slowed=kept.slowed,
+        equation_tolerance=kept.equation_tolerance,
+        failed=kept.failed,
+        gain=kept.gain,
         stored=True,
     )
     return replace(motion, certificate=certificate)
@@ -68,9 +101,9 @@ def _recorded(structure: Structure) -> dict[str, Any]:
     return {"times": list(structure.times), "saturated": arcs}
 
 
-def _structure(kept: Mapping[str, Any]) -> Structure:
-    arcs = tuple(frozenset(Saturation(*each) for each in arc) for arc in kept["saturated"])
-    return Structure(tuple(kept["times"]), arcs)
+def _structure(kept: SavedStructure) -> Structure:
+    arcs = tuple(frozenset(Saturation(*each) for each in arc) for arc in kept.saturated)
+    return Structure(kept.times, arcs)
 
 
 def _recorded_settings(settings: ArcSettings) -> dict[str, Any]:
@@ -82,6 +115,5 @@ def _recorded_settings(settings: ArcSettings) -> dict[str, Any]:
     }
 
 
-def _settings(kept: Mapping[str, Any]) -> ArcSettings:
-    margins, free = (tuple(tuple(limit) for limit in kept[name]) for name in ("margins", "room"))
-    return ArcSettings(kept["regular"], kept["settling"], margins, free)
+def _settings(kept: SavedSettings) -> ArcSettings:
+    return ArcSettings(kept.regular, kept.settling, kept.margins, kept.room)

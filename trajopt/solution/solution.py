@@ -44,6 +44,7 @@ class Solution:
     levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
         of all starts
     starts : the table of all starts, where several were asked for
+    altered : what the file that this was read from tells in two ways; empty where all agrees
     """
 
     curve: Curve
@@ -71,6 +72,7 @@ class Solution:
     levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
+    altered: tuple[str, ...] = ()
 
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:

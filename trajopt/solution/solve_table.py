@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -84,22 +84,3 @@ def recorded(levels: Sequence[MeshSolve], starts: StartTable | None) -> dict[str
         "levels": [asdict(level) for level in levels],
         "starts": None if starts is None else asdict(starts),
     }
-
-
-def restored_levels(record: Mapping[str, Any]) -> tuple[MeshSolve, ...]:
-    """The table of meshes in the header of a saved solution; empty in those of former versions."""
-    return tuple(MeshSolve(**level) for level in record.get("levels", ()))
-
-
-def restored_starts(record: Mapping[str, Any]) -> StartTable | None:
-    """The table of starts in the header of a saved solution, None where it has none."""
-    table = record.get("starts")
-    if table is None:
-        return None
-    starts = [
-        StartSolves(
-            each["number"], restored_levels({"levels": each["solves"]}), each["same_as"], each["finished"]
-        )
-        for each in table["starts"]
-    ]
-    return StartTable(tuple(starts), table["chosen"])

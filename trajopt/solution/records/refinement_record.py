@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,12 +62,6 @@ class RefinementRecord:
         """The numbers that files hold."""
         rounds = [asdict(each) for each in self.rounds]
         return {"tolerance": self.tolerance, "rounds": rounds, "reason": self.reason}
-
-    @staticmethod
-    def of(summary: Mapping[str, Any]) -> RefinementRecord:
-        """The record of a summary."""
-        rounds = tuple(RefinementRound(**each) for each in summary["rounds"])
-        return RefinementRecord(summary["tolerance"], rounds, summary["reason"])
 
     def verdict(self) -> str:
         """One line: whether the tolerance was reached, the errors before and after, why it ended."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.files.atomic_file import unreadable, whole_file
 from trajopt.errors import OptionError, SolutionFileError
+from trajopt.files.array_file import ArrayFile, file_path
+from trajopt.files.atomic_file import whole_file
 from trajopt.solvers.capabilities import with_options
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
@@ -27,7 +29,16 @@ from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 __all__ = ["Checkpointed"]
 
 FORMAT = "trajopt checkpoint"
+FINGERPRINT = ("start", "bounds", "values")
 AGREEMENT = 1e-9  # relative, of bounds and values; machines differ by rounding, problems by more
+
+
+@dataclass(frozen=True)
+class CheckpointHeader:
+    """The JSON header of a checkpoint."""
+
+    format: str
+    iteration: int = 0
 
 
 @dataclass
@@ -36,7 +47,7 @@ class Checkpointed:
 
     every : seconds between two checkpoints; 0 writes one at every iteration
     resume : start from the checkpoint where the file exists; one of another problem raises SolutionFileError
-    After the solve the file stays, with the point of the result.
+    After the solve the file stays, with the point of the result. One that cannot be written warns.
     """
 
     solver: Solver
@@ -44,11 +55,12 @@ class Checkpointed:
     every: float = 5.0
     resume: bool = True
     written: int = field(default=0, init=False)
+    _failing: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.every, int | float) and np.isfinite(self.every) and self.every >= 0.0):
             raise OptionError(f"every is {self.every!r}: give seconds between two checkpoints, 0 or more")
-        if not Path(self.path).parent.is_dir():
+        if not file_path(self.path).parent.is_dir():
             raise OptionError(f"{Path(self.path).parent} is no folder: make it before the solve")
 
     @property
@@ -70,14 +82,29 @@ class Checkpointed:
         def watch(iteration: Iteration) -> object:
             nonlocal latest
             if recorder.point is not None and time.monotonic() - latest >= self.every:
-                write(self.path, content, recorder.point, iteration.iteration)
-                self.written += 1
+                self._write(content, recorder.point, iteration.iteration)
                 latest = time.monotonic()
             return callback(iteration) if callback is not None else None
 
         result = self.solver.solve(recorder, watch, start)
-        write(self.path, content, result.y, result.iterations)
+        self._write(content, result.y, result.iterations, last=True)
         return result
+
+    def _write(self, content: Mapping[str, NDArray], y: NDArray, iteration: int, last: bool = False) -> None:
+        """Write a checkpoint; one that cannot be written warns, once in a row, and the solve goes on."""
+        try:
+            write(self.path, content, y, iteration)
+        except OSError as error:
+            if not self._failing:
+                warnings.warn(
+                    f"the checkpoint {self.path} cannot be written ({error.strerror or error}): the solve "
+                    "goes on without; make room, or let its folder be written",
+                    stacklevel=2,
+                )
+            self._failing = True
+            return
+        self._failing = False
+        self.written += not last
 
 
 class _GradientRecorder(NLPWrapper):
@@ -102,22 +129,14 @@ def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArr
 
 def read(path: str | os.PathLike[str], nlp: NLP) -> NDArray:
     """The point of a checkpoint; SolutionFileError for another kind of file or another NLP's."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = {name: np.array(file[name]) for name in file.files}
-            known = json.loads(str(stored["header"]))["format"] == FORMAT
-            y, start = stored["y"], stored["start"]
-    except Exception as error:  # numpy raises whatever zipfile, zlib and its own parser raise
-        raise SolutionFileError(
-            f"{path} cannot be read as a checkpoint ({unreadable(error)}): delete it to start afresh"
-        ) from error
-    difference = _difference(stored, nlp, y, start) if known else "it is a file of another kind"
-    if difference:
-        raise SolutionFileError(
-            f"{path} is a checkpoint of another problem ({difference}): "
-            "give another path, or delete it to start afresh"
-        )
-    return y
+    with ArrayFile(path, "checkpoint", "delete it to start afresh") as file:
+        difference = _difference(file, nlp)
+        if difference:
+            raise SolutionFileError(
+                f"{path} is a checkpoint of another problem ({difference}): "
+                "give another path, or delete it to start afresh"
+            )
+        return file.numbers("y", (nlp.variable_count,))
 
 
 def fingerprint(nlp: NLP, start: NDArray) -> dict[str, NDArray]:
@@ -133,15 +152,20 @@ def fingerprint(nlp: NLP, start: NDArray) -> dict[str, NDArray]:
     }
 
 
-def _difference(stored: Mapping[str, NDArray], nlp: NLP, y: NDArray, start: NDArray) -> str:
-    """How a stored fingerprint differs from that of `nlp`; "" where it does not."""
-    count = nlp.variable_count
-    if y.shape != (count,) or start.shape != (count,) or not np.all(np.isfinite(y)):
-        return f"{y.size} unknowns instead of {count}"
+def _difference(file: ArrayFile, nlp: NLP) -> str:
+    """How the fingerprint in a file differs from that of `nlp`; "" where it does not."""
+    if file.record(CheckpointHeader).format != FORMAT:
+        return "it is a file of another kind"
+    start, bounds, values = (file.numbers(name, (None,), finite=False) for name in FINGERPRINT)
+    if start.size != nlp.variable_count or not np.all(np.isfinite(start)):
+        return f"{start.size} unknowns instead of {nlp.variable_count}"
     here = fingerprint(nlp, start)
-    for name, what in (("bounds", "other bounds"), ("values", "its functions have other values")):
-        if stored[name].shape != here[name].shape:
+    for found, name, what in (
+        (bounds, "bounds", "other bounds"),
+        (values, "values", "its functions have other values"),
+    ):
+        if found.shape != here[name].shape:
             return f"{nlp.row_count} rows instead of another number"
-        if not np.allclose(stored[name], here[name], rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
+        if not np.allclose(found, here[name], rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
             return what
     return ""

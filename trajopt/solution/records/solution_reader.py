@@ -1,0 +1,139 @@
+"""Reads a saved solution: every array in the kind and shape that its header tells, all numbers finite.
+
+What a file tells more than once must agree: a difference is kept as `Solution.altered`, and the report of
+`verify` names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.errors import ShapeError
+from trajopt.files.array_file import ArrayFile
+from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.solution.records.solution_header import SolutionHeader
+from trajopt.solvers.solver import Status, WarmStart
+from trajopt.splines.basis import SplineBasis
+from trajopt.splines.curve import Curve
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+SAMPLES = {"q": 0, "v": 1, "a": 2}  # array of samples -> order of the derivative
+TINY = float(np.finfo(float).tiny)
+AGREEMENT = 1e-9  # of the largest sample: they were computed from the control points, perhaps elsewhere
+
+
+def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Solution:
+    """The solution of an open file, without its certificate."""
+    from trajopt.solution.solution import Solution
+
+    curve, recipe = _curve(file, header), header.recipe
+    same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
+    same += ("timings", "detail", "kkt", "joint_names", "levels", "starts", "refinement")
+    return Solution(
+        **{key: getattr(header, key) for key in same},
+        curve=curve,
+        parameters={
+            name: file.numbers(f"parameter_{i}", (None,)) for i, name in enumerate(header.parameters)
+        },
+        status=_status(file, header),
+        multipliers={
+            name: file.numbers(f"multipliers_{i}", (None, None), finite=False)
+            for i, name in enumerate(header.multipliers)
+        },
+        node_times=_node_times(file, curve),
+        recipe=None if recipe is None else Recipe(recipe.problem, recipe.parameters),
+        history=file.numbers("history", (None, 3), finite=False),
+        known_problem=problem,
+        extra_points=_extra_points(file, header),
+        point=_point(file) if header.has_point else None,
+        altered=tuple(_altered_samples(file, curve, len(header.joint_names))),
+    )
+
+
+def _curve(file: ArrayFile, header: SolutionHeader) -> Curve:
+    arcs = len(header.degrees)
+    if not arcs or not header.joint_names:
+        file.refuse(f"{arcs} arcs of {len(header.joint_names)} joints")
+    parts = [_arc(file, index, degree) for index, degree in enumerate(header.degrees)]
+    widths = {points.shape[1] for _, points in parts}
+    if len(widths) > 1 or min(widths) < len(header.joint_names):
+        file.refuse(f"control points of {sorted(widths)} curves for {len(header.joint_names)} joints")
+    durations = file.numbers("durations", (arcs,))
+    if not np.all(durations > 0.0):
+        file.refuse(f"durations are {durations}, expected positive seconds")
+    return Curve(tuple(basis for basis, _ in parts), tuple(points for _, points in parts), durations)
+
+
+def _arc(file: ArrayFile, index: int, degree: int) -> tuple[SplineBasis, NDArray[np.float64]]:
+    """Basis and control points of an arc; a degree that the control points cannot have is never built."""
+    points = file.numbers(f"control_points_{index}", (None, None))
+    breakpoints = file.numbers(f"breakpoints_{index}", (None,))
+    multiplicities = file.whole_numbers(f"multiplicities_{index}", (None,))
+    if not 2 <= degree < len(points):
+        file.refuse(f"degree {degree} with {len(points)} control points")
+    try:
+        basis = SplineBasis.clamped(breakpoints, degree, multiplicities)
+    except ShapeError as error:
+        file.refuse(f"arc {index}: {error}", error)
+    if len(points) != basis.count:
+        file.refuse(f"control_points_{index} has {len(points)} rows, its knots tell {basis.count}")
+    return basis, points
+
+
+def _status(file: ArrayFile, header: SolutionHeader) -> Status:
+    if header.status not in Status.__members__:
+        file.refuse(f"status '{header.status}' is none of {', '.join(Status.__members__)}")
+    return Status[header.status]
+
+
+def _node_times(file: ArrayFile, curve: Curve) -> NDArray[np.float64]:
+    times = file.numbers("node_times", (None,))
+    slack = AGREEMENT * curve.duration
+    if (
+        not times.size
+        or times[0] < -slack
+        or times[-1] > curve.duration + slack
+        or np.any(np.diff(times) < 0)
+    ):
+        file.refuse(f"node_times do not rise within [0, {curve.duration:.6g}] s")
+    return times
+
+
+def _extra_points(file: ArrayFile, header: SolutionHeader) -> tuple[tuple[float, ...], ...]:
+    if header.extra_points not in (0, len(header.degrees)):
+        file.refuse(f"{header.extra_points} arrays of added nodes for {len(header.degrees)} arcs")
+    added = [file.numbers(f"extra_points_{i}", (None,)) for i in range(header.extra_points)]
+    if any(np.any((points < 0.0) | (points > 1.0)) for points in added):
+        file.refuse("added nodes outside of normalised time, 0 to 1")
+    return tuple(tuple(points.tolist()) for points in added)
+
+
+def _point(file: ArrayFile) -> WarmStart:
+    y = file.numbers("point_y", (None,))
+    lengths = {"row_multipliers": None, "lower_multipliers": y.size, "upper_multipliers": y.size}
+    others = (file.numbers(f"point_{name}", (n,), finite=False) for name, n in lengths.items())
+    return WarmStart(y, *others)
+
+
+def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str]:
+    """Samples for readers that know no splines, where they are not those of the control points."""
+    if not all(name in file for name in ("t", *SAMPLES)):
+        return
+    times = file.numbers("t", (None,))
+    slack = AGREEMENT * curve.duration
+    if times.size and not (times.min() >= -slack and times.max() <= curve.duration + slack):
+        yield f"its samples end at {times.max():.9g} s, its duration is {curve.duration:.9g} s"
+        return
+    at_knot = np.abs(times[:, None] - curve.knot_times[1:-1]).min(axis=1, initial=np.inf) <= slack
+    for name, order in SAMPLES.items():
+        claimed = file.numbers(name, (times.size, joints))
+        found = curve(np.clip(times, 0.0, curve.duration), order)[:, :joints]
+        miss = np.abs(claimed - found)[~at_knot]  # where it jumps, both sides are right
+        if miss.max(initial=0.0) > AGREEMENT * max(np.abs(found).max(initial=0.0), TINY):
+            yield f"its samples of {name} differ from its control points by up to {miss.max():.3g}"
