@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +20,9 @@ import numpy as np
 from benchmarks.dynamics.measurement import in_turns
 from benchmarks.papers.models import THESIS_ROTOR
 from dynamics import RigidBodyModel
+from dynamics.algorithms.aba import aba
+from dynamics.algorithms.christoffel import _christoffel_symbols
+from dynamics.algorithms.coriolis import _coriolis_matrix
 from dynamics.kernels.node_batch import batch
 from dynamics.papers.autotree import autotree
 
@@ -74,31 +76,27 @@ class Growth:
 
 def coriolis_call(model: RigidBodyModel) -> Callable[[], object]:
     packed, nodes = model.packed, random_nodes(model, "q", "v")
-    out, run = nodes.slots(3, model.n, model.n), kernel("coriolis", "_coriolis_matrix")
-    return lambda: run(packed.tree, packed.numbers, *nodes.arrays, False, NOTHING, packed.shares, out)
+    tree, numbers, adds = packed.tree, packed.numbers, packed.shares_coordinates
+    out = nodes.slots(3, model.n, model.n)
+    return lambda: _coriolis_matrix(tree, numbers, *nodes.arrays, False, NOTHING, adds, out)
 
 
 def christoffel_call(model: RigidBodyModel) -> Callable[[], object]:
     packed, nodes = model.packed, random_nodes(model, "q")
-    out, run = nodes.slots(*3 * (model.n,)), kernel("christoffel", "_christoffel_symbols")
-    return lambda: run(packed.tree, packed.numbers, *nodes.arrays, packed.shares, out)
+    tree, numbers, adds = packed.tree, packed.numbers, packed.shares_coordinates
+    out = nodes.slots(*3 * (model.n,))
+    return lambda: _christoffel_symbols(tree, numbers, *nodes.arrays, adds, out)
 
 
 def aba_call(model: RigidBodyModel) -> Callable[[], object]:
     q, v, tau = random_nodes(model, "q", "v", "tau").arrays
-    run = kernel("aba", "aba")
-    return lambda: run(model, q, v, tau)
+    return lambda: aba(model, q, v, tau)
 
 
 def random_nodes(model: RigidBodyModel, *names: str) -> Any:
     """A batch of NODES nodes."""
     values = np.random.default_rng(model.n).normal(size=(len(names), NODES, model.n))
     return batch(model.packed, **dict(zip(names, values, strict=True)))
-
-
-def kernel(module: str, name: str) -> Any:
-    """By name: the package's attribute `aba` is the function, not the module."""
-    return getattr(import_module(f"dynamics.{module}"), name)
 
 
 CURVES = {

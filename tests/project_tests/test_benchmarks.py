@@ -10,7 +10,7 @@ import dynamics
 pytest.importorskip("pinocchio")
 
 from benchmarks.dynamics.calls import inputs, our_call, takes_nodes, timed_functions
-from benchmarks.dynamics.growth import fit, order_counts
+from benchmarks.dynamics.growth import CURVES, fit, order_counts
 from benchmarks.dynamics.page import verdict
 from benchmarks.dynamics.pinocchio_peer import PEERS, peer_of
 from benchmarks.papers.models import binary, biped, serial
@@ -34,6 +34,11 @@ def test_every_exported_function_is_timed_or_excused():
     assert exported - set(timed_functions()) <= UNTIMED
     assert set(PEERS) <= set(timed_functions())
     assert not takes_nodes(dynamics.RigidBodyModel)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_every_growth_curve_can_be_called(name):
+    CURVES[name].call(serial(3))()
 
 
 def test_every_timed_function_can_be_called():
