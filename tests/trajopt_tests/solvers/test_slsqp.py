@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 
 import numpy as np
@@ -10,24 +9,20 @@ import pytest
 from small_nlps import (
     INF,
     equality_quadratic,
-    failing,
     hs071,
     infeasible,
     quadratic_with_rows,
     rosenbrock,
-    slow,
     unbounded,
 )
 
-from trajopt.errors import EvaluationError, OptionError
+from trajopt.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.linearised_constraints import linearised_violation
 from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.slsqp import _STATUSES, Slsqp
 from trajopt.solvers.solver import Status, WarmStart
-
-FUNCTIONS = ("objective", "gradient", "rows", "jacobian")
 
 
 def ranged_quadratic():
@@ -145,50 +140,6 @@ def test_the_linearised_violation_of_linear_constraints_is_known_by_hand(y, here
 def test_the_linearised_violation_of_rows_that_are_met_or_absent_is_zero():
     assert linearised_violation(hs071(), hs071().solution, 1e-6).least == pytest.approx(0.0, abs=1e-7)
     assert linearised_violation(rosenbrock(), np.zeros(2), 1e-6).least == 0.0
-
-
-def test_the_time_limit_returns_the_best_point_promptly():
-    result = Slsqp(time_limit=0.2).solve(slow(0.05))
-    assert result.status is Status.TIME_LIMIT
-    assert 0.2 <= result.seconds < 1.0
-    assert result.objective <= rosenbrock().objective(rosenbrock().start)
-
-
-@pytest.mark.parametrize("kind", FUNCTIONS)
-def test_an_exception_in_any_callback_leaves_solve_unchanged(kind):
-    def outcome():
-        raise ZeroDivisionError("in the model")
-
-    with pytest.raises(ZeroDivisionError, match="in the model"):
-        Slsqp().solve(failing(hs071(), kind, 6, outcome))
-
-
-@pytest.mark.parametrize("kind", FUNCTIONS)
-def test_nan_from_any_callback_ends_in_a_status_that_names_it(kind):
-    result = Slsqp().solve(failing(hs071(), kind, 6, lambda: np.nan))
-    assert result.status is Status.EVALUATION_ERROR
-    assert kind in result.detail
-    assert np.isfinite(result.y).all()
-    assert np.isfinite(result.objective)
-    assert np.isfinite(result.row_multipliers).all()
-
-
-def test_nan_at_the_start_is_an_error():
-    with pytest.raises(EvaluationError, match="rows entries 0, 1 are not finite at the starting point"):
-        Slsqp().solve(failing(hs071(), "rows", 0, lambda: np.nan))
-
-
-def test_ctrl_c_returns_the_best_point_and_restores_the_handler():
-    before = signal.getsignal(signal.SIGINT)
-
-    def press():
-        signal.raise_signal(signal.SIGINT)
-        return 1.0
-
-    result = Slsqp().solve(failing(rosenbrock(), "gradient", 9, press, times=1))
-    assert result.status is Status.INTERRUPTED
-    assert 0 < result.objective < rosenbrock().objective(rosenbrock().start)
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_that_arrives_as_an_exception_in_the_callers_callback_is_an_interrupt_too():
