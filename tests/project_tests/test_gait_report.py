@@ -57,12 +57,12 @@ def test_every_step_constraint_is_told_with_the_equation_it_stems_from(script):
 
 @pytest.mark.long
 def test_a_walk_is_reported_whole(script, tmp_path):
-    walk = script.solved(step_length=0.6)
-    script.report(walk, tmp_path)
+    solution = script.solved(step_length=0.6)
+    script.report(solution, tmp_path)
     assert {"solution.npz", "gait.gif", "gait_angles.png", "gait.md", "torques.sto"} <= {
         path.name for path in tmp_path.iterdir()
     }
-    assert "| unknowns | 152 | 330 |" in script.runs({0.6: walk})
-    assert script.shortfalls({"as it is": walk}).splitlines()[-1].startswith("| as it is | 0.")
-    assert "peak hip force" in script.columns({"0 kg": script.carried(walk)})
-    assert "peak vertical reaction (BW), right / left" in script.both_sides(walk)
+    assert "| unknowns | 152 | 330 |" in script.runs({0.6: solution})
+    assert script.shortfalls({"as it is": solution}).splitlines()[-1].startswith("| as it is | 0.")
+    assert "peak hip force" in script.columns({"0 kg": script.carried(solution)})
+    assert "peak vertical reaction (BW), right / left" in script.both_sides(solution)

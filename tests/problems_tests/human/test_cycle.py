@@ -24,8 +24,8 @@ WEIGHT = 75.0 * 9.81
 
 
 @pytest.fixture(scope="module")
-def walk():
-    """A planar walk, solved."""
+def solution():
+    """The planar walker, solved."""
     return trajopt.solve(planar_walker.build(), progress="silent")
 
 
@@ -68,7 +68,7 @@ def test_a_mirrored_load_pushes_from_the_mirrored_place():
     assert np.allclose(mirrored_load(load[None], 0.6)[0], image)
 
 
-@pytest.mark.parametrize("which", ["walk", "step"])
+@pytest.mark.parametrize("which", ["solution", "step"])
 def test_identities_hold_for_every_periodic_step(which, request):
     found = identities(request.getfixturevalue(which))
     assert len(found) == 8 and all(each.met for each in found), table(found)
@@ -118,8 +118,8 @@ def test_joints_held_rigidly_carry_load(step):
     assert body.force("hip_r_flex").max() > 0.5
 
 
-def test_the_foot_is_pushed_where_its_reaction_says(walk):
-    body = whole_body(gait_cycle(walk, 21))
+def test_the_foot_is_pushed_where_its_reaction_says(solution):
+    body = whole_body(gait_cycle(solution, 21))
     place = centre_of_pressure(body.cycle, "r")
     single = (body.cycle.percent > 13.0) & (body.cycle.percent < 49.0)
     back, front = sole(body, "r")
@@ -127,41 +127,41 @@ def test_the_foot_is_pushed_where_its_reaction_says(walk):
     assert np.isnan(place[body.cycle.percent > 70.0]).all()
 
 
-def test_the_thigh_inclines_by_hip_minus_pelvis_in_the_sagittal_plane(walk):
-    cycle = gait_cycle(walk, 11)
+def test_the_thigh_inclines_by_hip_minus_pelvis_in_the_sagittal_plane(solution):
+    cycle = gait_cycle(solution, 11)
     expected = cycle.angle("hip_r_flex") - cycle.angle("global_tilt")
     assert np.allclose(thigh_inclination(whole_body(cycle)), expected, atol=1e-9)
 
 
-def test_criteria_say_what_is_met(walk):
-    found = {each.name: each for each in credibility(walk)}
+def test_criteria_say_what_is_met(solution):
+    found = {each.name: each for each in credibility(solution)}
     assert len(found) == 15
     assert found["knee, peak in swing"].met and 55.0 < found["knee, peak in swing"].value < 75.0
     text = table([replace(found["knee, peak in swing"], value=80.0)])
     assert "| 80 deg | 45 .. 75 deg | **no** |" in text
 
 
-def test_a_motion_that_repeats_itself_without_a_mirror_is_the_cycle_already(walk):
-    points = walk.curve.control_points[0].copy()
+def test_a_motion_that_repeats_itself_without_a_mirror_is_the_cycle_already(solution):
+    points = solution.curve.control_points[0].copy()
     points[-1] = points[0]
-    points[-1, walk.joint_names.index("global_tx")] += 1.2
-    stride = replace(walk, curve=replace(walk.curve, control_points=(points,)))
+    points[-1, solution.joint_names.index("global_tx")] += 1.2
+    stride = replace(solution, curve=replace(solution.curve, control_points=(points,)))
     cycle = gait_cycle(stride, 11)
-    assert cycle.time.size == 11 and cycle.duration == walk.duration
+    assert cycle.time.size == 11 and cycle.duration == solution.duration
     assert cycle.step_length == pytest.approx(0.6) and np.allclose(cycle.q, stride.q(cycle.time))
 
 
-def test_motions_that_do_not_repeat_themselves_have_no_cycle(walk):
-    points = walk.curve.control_points[0].copy()
-    points[-1, walk.joint_names.index("knee_r_flex")] += 0.1
-    broken = replace(walk, curve=replace(walk.curve, control_points=(points,)))
+def test_motions_that_do_not_repeat_themselves_have_no_cycle(solution):
+    points = solution.curve.control_points[0].copy()
+    points[-1, solution.joint_names.index("knee_r_flex")] += 0.1
+    broken = replace(solution, curve=replace(solution.curve, control_points=(points,)))
     with pytest.raises(ProblemError, match=r"ends 0\.\d+ from where '.*' began, and is not its mirror"):
         gait_cycle(broken)
 
 
-def test_motions_of_others_have_no_cycle(walk):
+def test_motions_of_others_have_no_cycle(solution):
     with pytest.raises(UnknownNameError, match=r"no joint 'knee_flex' \(did you mean 'knee_"):
-        gait_cycle(walk, 3).angle("knee_flex")
+        gait_cycle(solution, 3).angle("knee_flex")
     with pytest.raises(UnknownNameError, match="the motion has no joint 'global_tx'"):
         gait_cycle(trajopt.solve(two_link_rr.build(intervals=4), progress="silent"))
 

@@ -15,14 +15,14 @@ from trajopt.errors import ProblemError
 
 
 @pytest.fixture(scope="module")
-def walk():
+def solution():
     return trajopt.solve(planar_walker.build(), progress="silent")
 
 
 @pytest.fixture(scope="module")
-def folder(walk, tmp_path_factory):
+def folder(solution, tmp_path_factory):
     place = tmp_path_factory.mktemp("exports")
-    names = exports.export(walk, place, 11)
+    names = exports.export(solution, place, 11)
     assert sorted(names) == sorted(path.name for path in place.iterdir())
     return place
 
@@ -33,27 +33,27 @@ def test_headers_say_what_follows(folder):
     assert lines[6].split("\t")[:3] == ["time", "global_tx", "global_ty"] and len(lines) == 7 + 21
 
 
-def test_coordinates_come_back_in_degrees_and_metres(folder, walk):
+def test_coordinates_come_back_in_degrees_and_metres(folder, solution):
     table = exports.read_storage(folder / "coordinates.mot")
     t = table.time[:11]
     assert table.in_degrees and np.all(np.diff(table.time) > 0.0)
-    names = walk.joint_names
+    names = solution.joint_names
     for name, factor in (("global_ty", 1.0), ("knee_r_flex", 180.0 / np.pi)):
-        assert np.allclose(table.columns[name][:11], factor * walk.q(t)[:, names.index(name)], rtol=1e-10)
+        assert np.allclose(table.columns[name][:11], factor * solution.q(t)[:, names.index(name)], rtol=1e-10)
     assert np.all(table.columns["wrist_l_dev"] == 0.0)
 
 
 @pytest.mark.parametrize("name", ["ground_reactions.mot", "torques.sto", "joint_forces.sto"])
-def test_what_is_written_is_read_again(name, folder, walk):
+def test_what_is_written_is_read_again(name, folder, solution):
     read = exports.read_storage(folder / name)
-    body = whole_body(gait_cycle(walk, 11))
+    body = whole_body(gait_cycle(solution, 11))
     made = getattr(exports, name.partition(".")[0])(body)
     assert (read.name, list(read.columns)) == (made.name, list(made.columns)) and not read.in_degrees
     assert np.allclose(list(read.columns.values()), list(made.columns.values()), rtol=1e-10, atol=1e-12)
 
 
-def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads(walk):
-    body = whole_body(gait_cycle(walk, 11))
+def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads(solution):
+    body = whole_body(gait_cycle(solution, 11))
     table, once = exports.ground_reactions(body), exports.once_each(body)
     for side in "rl":
         force, place, free = (
@@ -65,21 +65,21 @@ def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads(walk):
         assert np.allclose(moment[loaded], body.cycle.reaction(side)[once][loaded, :3], atol=1e-8)
 
 
-def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(folder, walk):
+def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(folder, solution):
     table = exports.read_storage(folder / "torques.sto")
     t = table.time[:11]
-    expected = walk.tau(t)[:, walk.joint_names.index("knee_r_flex")]
+    expected = solution.tau(t)[:, solution.joint_names.index("knee_r_flex")]
     assert np.allclose(table.columns["knee_r_flex_moment"][:11], expected, atol=1e-8)
-    body = whole_body(gait_cycle(walk, 11))
+    body = whole_body(gait_cycle(solution, 11))
     neck = dynamics.rnea(body.model, body.q[0], body.v[0], body.a[0], body.loads[0])
     index = body.model.joint_names.index("neck1_flex")
     assert table.columns["neck1_flex_moment"][0] == pytest.approx(neck[index])
 
 
-def test_the_command_line_writes_everything_of_a_walk(walk, tmp_path):
+def test_the_command_line_writes_everything_of_a_walk(solution, tmp_path):
     from problems.cli.figures import draw
 
-    names = draw(walk, tmp_path, "png")
+    names = draw(solution, tmp_path, "png")
     assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())
     assert {"motion.png", "gait_angles.png", "gait.gif", "gait.md", "torques.sto"} <= set(names)
     assert "| knee, peak in swing |" in (tmp_path / "gait.md").read_text()

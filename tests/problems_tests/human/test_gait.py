@@ -116,22 +116,22 @@ def test_springs_help_the_muscles_of_every_joint_that_has_any():
 @pytest.mark.long
 @pytest.mark.parametrize("start", ["standing", "measured"])
 def test_a_walk_is_predicted_that_balances_and_repeats_itself_mirrored(start):
-    walk = trajopt.solve(gait.build(start=start), progress="silent")
-    t = np.linspace(0.0, walk.duration, 201)
-    force = walk.value(trajopt.base_wrench, t)[:, 3:] / WEIGHT
-    tau, names = walk.tau(t), list(walk.joint_names)
-    assert walk.converged and walk.verify().max_violation_nodes < 1e-6
+    solution = trajopt.solve(gait.build(start=start), progress="silent")
+    t = np.linspace(0.0, solution.duration, 201)
+    force = solution.value(trajopt.base_wrench, t)[:, 3:] / WEIGHT
+    tau, names = solution.tau(t), list(solution.joint_names)
+    assert solution.converged and solution.verify().max_violation_nodes < 1e-6
     assert np.allclose(force[-1], force[0] * [1, 1, -1], atol=1e-6)
     signs, order, offset = step_symmetry(tuple(names), 0.6)
-    assert np.allclose(walk.q(walk.duration), signs * walk.q(0.0)[order] + offset, atol=1e-9)
+    assert np.allclose(solution.q(solution.duration), signs * solution.q(0.0)[order] + offset, atol=1e-9)
     assert np.abs(tau[:, [names.index(name) for name in GLOBAL]]).max() < 1e-9
     assert force[:, 1].mean() == pytest.approx(1.0, abs=0.01)
     assert force[:, 1].min() > 0.4 and force[:, 1].max() < 1.5
-    assert 45.0 < np.rad2deg(walk.q(t)[:, names.index("knee_l_flex")]).max() < 75.0
-    limits = walk.problem.dynamics.limits
+    assert 45.0 < np.rad2deg(solution.q(t)[:, names.index("knee_l_flex")]).max() < 75.0
+    limits = solution.problem.dynamics.limits
     strength = np.maximum(-limits.torque_lower, limits.torque_upper)
     upper_body = [i for i, name in enumerate(names) if name.startswith(("spine", "shoulder", "elbow"))]
     assert np.abs(tau[:, upper_body] / strength[upper_body]).max() < 0.8
     for point, until in (("heel_r", 0.65), ("ball_l", 0.24)):
-        places = walk.value(trajopt.position(point), t[t <= until * walk.duration])
+        places = solution.value(trajopt.position(point), t[t <= until * solution.duration])
         assert np.ptp(places, axis=0).max() < 0.01  # held at a few times, near its place in between

@@ -20,14 +20,14 @@ def nlp():
     return trajopt.transcribe(gait_stride.build())
 
 
-def mirrored_twice(walk):
+def mirrored_twice(solution):
     """The stride that a mirrored step makes, as a curve over its normalised time."""
-    signs, order, offset = step_symmetry(tuple(walk.joint_names), STEP.length)
+    signs, order, offset = step_symmetry(tuple(solution.joint_names), STEP.length)
 
     def curve(s):
         along = 2.0 * np.asarray(s, dtype=float)
         second = (along > 1.0)[:, None]
-        q = walk.q((along - second[:, 0]) * walk.duration)
+        q = solution.q((along - second[:, 0]) * solution.duration)
         return np.where(second, signs * q[:, order] + offset, q)
 
     return curve
@@ -106,14 +106,14 @@ def test_a_weaker_joint_has_smaller_limits_and_a_load_hangs_in_the_right_hand():
 
 @pytest.mark.long
 def test_equal_sides_walk_as_the_mirrored_step_does():
-    walk = trajopt.solve(gait.build(), progress="silent")
+    solution = trajopt.solve(gait.build(), progress="silent")
     problem = gait_stride.build()
-    problem.guess(q=mirrored_twice(walk), duration=2.0 * walk.duration)
+    problem.guess(q=mirrored_twice(solution), duration=2.0 * solution.duration)
     stride = trajopt.solve(problem, progress="silent")
-    assert walk.converged and stride.converged
-    assert stride.objective == pytest.approx(2.0 * walk.objective, rel=5e-3)
+    assert solution.converged and stride.converged
+    assert stride.objective == pytest.approx(2.0 * solution.objective, rel=5e-3)
     alone = trajopt.solve(gait_stride.build(start="standing"), progress="silent")
-    assert alone.converged and alone.objective == pytest.approx(2.0 * walk.objective, rel=2e-2)
+    assert alone.converged and alone.objective == pytest.approx(2.0 * solution.objective, rel=2e-2)
 
 
 @pytest.mark.long

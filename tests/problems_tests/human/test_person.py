@@ -87,12 +87,12 @@ def test_people_and_steps_that_cannot_be_are_refused(parameters, kind, message):
 @pytest.mark.parametrize("parameters", [{"step_length": 2.0}, {"speed": 6.0}])
 def test_a_step_that_nobody_can_take_ends_and_says_where_it_fails(parameters):
     """IPOPT ends where the violation is least or creeps along a flat valley of it: rounding decides which."""
-    walk = trajopt.solve(gait.build(**parameters), progress="silent")
-    assert walk.status in (trajopt.Status.INFEASIBLE, trajopt.Status.ITERATION_LIMIT)
-    report = walk.verify()
+    solution = trajopt.solve(gait.build(**parameters), progress="silent")
+    assert solution.status in (trajopt.Status.INFEASIBLE, trajopt.Status.ITERATION_LIMIT)
+    report = solution.verify()
     torques = [each for each in report.violations if each.name == "torque limits"]
     worst = max(torques, key=lambda each: max(each.node_violation, each.dense_violation))
-    assert worst.component in walk.joint_names and 0.0 <= worst.dense_time <= walk.duration
+    assert worst.component in solution.joint_names and 0.0 <= worst.dense_time <= solution.duration
     assert worst.dense_violation > 15.0 and worst.component in str(report)  # N m
     stances = [each for each in report.violations if " stands at " in each.name]
     assert max(each.node_violation for each in stances) > 1e-3  # m

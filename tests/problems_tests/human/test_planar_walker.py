@@ -18,12 +18,12 @@ WEIGHT = 75.0 * 9.81
 
 
 @pytest.fixture(scope="module")
-def walk():
+def solution():
     return trajopt.solve(planar_walker.build(), trajopt.Ipopt(tol=1e-6), progress="silent")
 
 
-def reactions(walk, t):
-    return walk.value(trajopt.base_wrench, t)
+def reactions(solution, t):
+    return solution.value(trajopt.base_wrench, t)
 
 
 def step_integral(curve, duration, breaks):
@@ -33,74 +33,76 @@ def step_integral(curve, duration, breaks):
     return sum(0.5 * (b - a) * weights @ curve(0.5 * (a + b) + 0.5 * (b - a) * points) for a, b in spans)
 
 
-def test_the_walker_converges_to_a_step_that_repeats_itself(walk):
-    assert walk.converged and walk.kkt.error < 1e-5
-    signs, order, offset = step_symmetry(walk.joint_names, 0.6)
-    for curve, moved in ((walk.q, offset), (walk.v, 0.0)):
-        assert np.allclose(curve(walk.duration), signs * curve(0.0)[order] + moved, rtol=0, atol=1e-9)
+def test_the_walker_converges_to_a_step_that_repeats_itself(solution):
+    assert solution.converged and solution.kkt.error < 1e-5
+    signs, order, offset = step_symmetry(solution.joint_names, 0.6)
+    for curve, moved in ((solution.q, offset), (solution.v, 0.0)):
+        assert np.allclose(curve(solution.duration), signs * curve(0.0)[order] + moved, rtol=0, atol=1e-9)
 
 
-def test_nothing_pulls_on_the_pelvis(walk):
+def test_nothing_pulls_on_the_pelvis(solution):
     """The six global forces vanish because the ground supplies exactly the base wrench."""
-    tau = walk.tau(np.linspace(0.0, walk.duration, 23))
+    tau = solution.tau(np.linspace(0.0, solution.duration, 23))
     assert np.abs(tau[:, :3]).max() < 1e-10 and np.abs(tau[:, 3:]).max() > 30.0
 
 
-def test_the_ground_carries_the_weight_and_pushes_no_net_impulse(walk):
+def test_the_ground_carries_the_weight_and_pushes_no_net_impulse(solution):
     def force(t):
-        return reactions(walk, t)[:, 3:]
+        return reactions(solution, t)[:, 3:]
 
-    mean = step_integral(force, walk.duration, np.unique(walk.knot_times)) / walk.duration
+    mean = step_integral(force, solution.duration, np.unique(solution.knot_times)) / solution.duration
     assert mean[1] == pytest.approx(WEIGHT, rel=1e-8)
     assert mean[0] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_shares_of_the_feet_add_up_and_begin_and_end_at_zero(walk):
-    leading, trailing = walk.problem.loads["hindfoot_r"], walk.problem.loads["hindfoot_l"]
-    t = np.linspace(0.0, walk.duration, 23)
-    assert np.allclose(walk.value(leading, t) + walk.value(trailing, t), reactions(walk, t), atol=1e-9)
-    assert np.allclose(walk.value(leading, 0.0), 0.0) and np.allclose(walk.value(trailing, 0.13), 0.0)
+def test_shares_of_the_feet_add_up_and_begin_and_end_at_zero(solution):
+    leading, trailing = solution.problem.loads["hindfoot_r"], solution.problem.loads["hindfoot_l"]
+    t = np.linspace(0.0, solution.duration, 23)
+    assert np.allclose(
+        solution.value(leading, t) + solution.value(trailing, t), reactions(solution, t), atol=1e-9
+    )
+    assert np.allclose(solution.value(leading, 0.0), 0.0) and np.allclose(solution.value(trailing, 0.13), 0.0)
 
 
-def test_the_swinging_leg_balances_by_itself(walk):
+def test_the_swinging_leg_balances_by_itself(solution):
     """Hip torque of the free leg: moments about the hip of what its bodies need beyond their weight.
 
     Computed from poses of bodies alone, by differences in time.
     """
-    model, t, h = walk.problem.dynamics, 0.27, 1e-5
+    model, t, h = solution.problem.dynamics, 0.27, 1e-5
     links = ["thigh_l", "shank_l", "hindfoot_l"]
     bodies = [body for body in model.bodies if body.name in links]
 
     def centres(time):
-        poses = dynamics.forward_kinematics(model, walk.q(time), links)
+        poses = dynamics.forward_kinematics(model, solution.q(time), links)
         return poses.position + np.einsum("bij,bj->bi", poses.rotation, [b.centre_of_mass for b in bodies])
 
-    hip = dynamics.forward_kinematics(model, walk.q(t), links).position[0]
+    hip = dynamics.forward_kinematics(model, solution.q(t), links).position[0]
     acceleration = (centres(t + h) - 2 * centres(t) + centres(t - h)) / h**2
     levers = centres(t) - hip
     needed = np.cross(levers, [[b.mass] for b in bodies] * (acceleration - model.gravity))[:, 2].sum()
-    names = list(walk.joint_names)
+    names = list(solution.joint_names)
     tilt, bends = names.index("global_tilt"), [names.index(f"{joint}_l_{way}") for joint, way in (
         ("hip", "flex"), ("knee", "flex"), ("ankle", "dorsi"))]  # fmt: skip
-    turning = -walk.a(t)[tilt] + np.cumsum(walk.a(t)[bends] * [1, -1, 1])
+    turning = -solution.a(t)[tilt] + np.cumsum(solution.a(t)[bends] * [1, -1, 1])
     needed += sum(b.inertia[2, 2] * alpha for b, alpha in zip(bodies, turning, strict=True))
-    assert walk.tau(t)[bends[0]] == pytest.approx(needed, rel=1e-4, abs=1e-3)
+    assert solution.tau(t)[bends[0]] == pytest.approx(needed, rel=1e-4, abs=1e-3)
 
 
-def test_the_walk_is_plausible(walk):
-    t = np.linspace(0.0, walk.duration, 101)
-    vertical = reactions(walk, t)[:, 4] / WEIGHT
-    knee = np.rad2deg(walk.q(t)[:, list(walk.joint_names).index("knee_l_flex")])
-    point = ground_reaction.zero_moment_point(reactions(walk, t))[:, 0]
-    single = t >= 0.24 * walk.duration
+def test_the_walk_is_plausible(solution):
+    t = np.linspace(0.0, solution.duration, 101)
+    vertical = reactions(solution, t)[:, 4] / WEIGHT
+    knee = np.rad2deg(solution.q(t)[:, list(solution.joint_names).index("knee_l_flex")])
+    point = ground_reaction.zero_moment_point(reactions(solution, t))[:, 0]
+    single = t >= 0.24 * solution.duration
     assert vertical.min() > 0.1 and vertical.max() < 2.0
     assert 45.0 < knee.max() < 75.0
     assert np.all((point[single] > -0.01) & (point[single] < 0.28))
-    assert walk.seconds < 30.0  # half a second where nothing else runs
+    assert solution.seconds < 30.0  # half a second where nothing else runs
 
 
-def test_a_long_report_names_the_worst_component_of_each_constraint(walk):
-    report = walk.verify()
+def test_a_long_report_names_the_worst_component_of_each_constraint(solution):
+    report = solution.verify()
     lines = str(report).split("\n\n")[1].splitlines()[1:]
     assert len(lines) == len({violation.name for violation in report.violations}) < len(report.violations)
     worst = max(report.violations, key=lambda violation: violation.dense_violation)

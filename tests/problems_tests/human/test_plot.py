@@ -22,40 +22,40 @@ CURVES = ("angles", "torques", "reactions", "forces")
 
 
 @pytest.fixture(scope="module")
-def walk():
+def solution():
     return trajopt.solve(planar_walker.build(), progress="silent")
 
 
 @pytest.mark.parametrize("name", [*CURVES, "snapshots"])
-def test_every_figure_is_drawn_without_a_warning(name, walk, tmp_path):
+def test_every_figure_is_drawn_without_a_warning(name, solution, tmp_path):
     before = dict(matplotlib.rcParams)
-    figure = getattr(plot, name)(walk)
+    figure = getattr(plot, name)(solution)
     figure.savefig(tmp_path / "figure.png")
     assert isinstance(figure, Figure) and (tmp_path / "figure.png").stat().st_size > 20_000
     assert dict(matplotlib.rcParams) == before
 
 
 @pytest.mark.parametrize("name", CURVES)
-def test_curves_run_over_one_cycle_in_four_panels(name, walk):
-    axes = getattr(plot, name)(walk).axes
+def test_curves_run_over_one_cycle_in_four_panels(name, solution):
+    axes = getattr(plot, name)(solution).axes
     assert len(axes) == 4 and all(axis.get_xlim() == (0.0, 100.0) for axis in axes)
     assert [axis.get_xlabel() for axis in axes] == ["", "", "gait cycle (%)", "gait cycle (%)"]
 
 
-def test_predicted_angles_lie_over_measured_ones(walk):
-    knee = plot.angles(walk).axes[2]
+def test_predicted_angles_lie_over_measured_ones(solution):
+    knee = plot.angles(solution).axes[2]
     predicted = max(knee.lines, key=lambda line: line.get_zorder())
-    assert np.allclose(predicted.get_ydata(), gait_cycle(walk).angle("knee_r_flex"))
+    assert np.allclose(predicted.get_ydata(), gait_cycle(solution).angle("knee_r_flex"))
     winter = measured("knee angle")[0]
     assert any(np.array_equal(line.get_ydata(), winter.mean) for line in knee.lines)
     assert len(knee.collections) == 1  # the band of Winter's deviation
 
 
-def test_torques_of_the_plot_are_extensors_per_mass(walk):
-    ankle = plot.torques(walk).axes[3]
+def test_torques_of_the_plot_are_extensors_per_mass(solution):
+    ankle = plot.torques(solution).axes[3]
     predicted = max(ankle.lines, key=lambda line: line.get_zorder())
-    t = np.linspace(0.0, walk.duration, 201)
-    expected = -walk.tau(t)[:, walk.joint_names.index("ankle_r_dorsi")] / 75.0
+    t = np.linspace(0.0, solution.duration, 201)
+    expected = -solution.tau(t)[:, solution.joint_names.index("ankle_r_dorsi")] / 75.0
     assert np.allclose(predicted.get_ydata()[:201], expected, atol=1e-9)
 
 
@@ -64,16 +64,16 @@ def test_the_sagittal_plane_keeps_its_shape_on_the_page():
     assert np.allclose(np.linalg.norm(np.diff(project(square)[:, :2], axis=0), axis=1), 1.0)
 
 
-def test_the_mannequin_is_as_tall_as_the_person(walk):
-    body = whole_body(gait_cycle(walk, 3))
+def test_the_mannequin_is_as_tall_as_the_person(solution):
+    body = whole_body(gait_cycle(solution, 3))
     points = places(body, 1, np.zeros(3))
     assert 1.5 < points["face"][1] < 1.75 and points["fingers_r"][1] < points["hand_r"][1]
     assert points["hindfoot_r"][2] > points["hindfoot_l"][2]
 
 
-def test_a_pack_hangs_behind_the_upper_thorax(walk):
+def test_a_pack_hangs_behind_the_upper_thorax(solution):
     """An upright walker's pack is as deep and high as its box, behind the back and below the neck."""
-    body = whole_body(gait_cycle(walk, 3))
+    body = whole_body(gait_cycle(solution, 3))
     corners, points = pack_corners(body, 0, np.zeros(3)), places(body, 0, np.zeros(3))
     sides = np.linalg.norm(np.diff(corners, axis=0), axis=1)
     assert sides == pytest.approx([0.20, 0.45, 0.20, 0.45]) and np.array_equal(corners[0], corners[-1])
@@ -87,16 +87,16 @@ def test_a_pack_hangs_behind_the_upper_thorax(walk):
     assert counts[1] == counts[0] + 1  # its filled outline
 
 
-def test_the_animation_repeats_and_runs_at_natural_speed(walk, tmp_path):
-    path = tmp_path / "walk.gif"
-    plot.animate(walk, path, rate=10, dpi=40)
+def test_the_animation_repeats_and_runs_at_natural_speed(solution, tmp_path):
+    path = tmp_path / "solution.gif"
+    plot.animate(solution, path, rate=10, dpi=40)
     with Image.open(path) as film:
         assert film.n_frames == 10 and film.info["duration"] == 100 and film.info["loop"] == 0
         assert film.size == (144, 172)
 
 
-def test_too_few_pictures_are_refused(walk, tmp_path):
+def test_too_few_pictures_are_refused(solution, tmp_path):
     with pytest.raises(OptionError, match="1 pictures per second are 1 in this cycle"):
-        plot.animate(walk, tmp_path / "walk.gif", rate=1)
+        plot.animate(solution, tmp_path / "solution.gif", rate=1)
     with pytest.raises(OptionError, match="count is 1: give at least 2"):
-        plot.snapshots(walk, count=1)
+        plot.snapshots(solution, count=1)
