@@ -1,5 +1,6 @@
 """Scripts do what their first lines say."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -15,3 +16,14 @@ def test_a_problem_is_solved_kept_and_drawn(tmp_path, capsys):
     assert trajopt.Solution.load(tmp_path / "solution.npz").objective == solution.objective
     drawn = {path.name for path in tmp_path.glob("*.png")}
     assert drawn == {"torques.png", "joint_forces.png", "joints.png", "motion.png"}
+
+
+def test_the_files_of_a_term_are_those_that_the_map_names(capsys):
+    """Steps 5, 6 and 9 build the program, which the script does not count."""
+    runpy.run_path(str(SCRIPTS / "files_of_a_term.py"), run_name="__main__")
+    listed = capsys.readouterr().out
+    page = (SCRIPTS.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    steps = page.partition("the way of a user's term.**")[2].partition("`python scripts")[0].splitlines()
+    for step in steps:
+        if step[:2] in ("1.", "2.", "3.", "4.", "7.", "8.", "10"):
+            assert re.findall(r"`(\S+\.py)`", step)[0] in listed, step
