@@ -2,7 +2,7 @@
 
 Problems of the library, variants and small ones are solved on several meshes from several starts, random
 moves of two arms from the default start. An answer is judged against the best known one on the same mesh,
-over all answers that pass: converged, and every constraint met at its nodes to 1e-6 by means of its own.
+over all answers that pass: converged, and every row of the program met to 1e-6 of its scale.
 `default` is `trajopt.solve(problem)`, `perturbed` the same from the guesses of `trajopt.multistart`,
 `starts=8` is `trajopt.solve(problem, starts=8)`. Seconds are wall seconds of the call.
 

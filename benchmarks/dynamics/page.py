@@ -162,7 +162,7 @@ def page(
         ),
         section(
             "More and fewer nodes",
-            "One node pays for a whole call and for eight lanes of which it uses one.",
+            "One node alone pays for a whole call, and for a vector of eight nodes of which it fills one.",
             *(f"{robot}:\n\n{nodes_table(cells, robot)}" for robot in ("serial 7", CHAIN, "binary tree 55")),
         ),
         section("Beside the published times", published_table(cells)),
