@@ -93,6 +93,8 @@ class SearchSettings:
             rows are scaled by large slopes: at the solver's default, velocities jumped by 1e-6 between arcs
         acceptable_tolerance : of rows, complementarity and KKT error, for the solver's acceptable point
         acceptable_iterations : iterations at that tolerance after which the solver stops
+        least_barrier : of the solver. At IPOPT's own floor of 1e-11 the limits of a free joint, far away, bent
+            its motion by 1e-6 against a light effort, from mode to mode, and torques beside it with it
         optimal : recomputed KKT error below which an acceptable point counts as converged
         effort_weight : of the objective; first weight of the effort of free joints
         effort_weight_factor : by which that weight falls while it stands against confirmation
@@ -160,6 +162,7 @@ class SearchSettings:
     continuity_tolerance: float = 1e-11
     acceptable_tolerance: float = 1e-9
     acceptable_iterations: int = 3
+    least_barrier: float = 1e-15
     optimal: float = 1e-9
     effort_weight: float = 1e-2
     effort_weight_factor: float = 0.1
@@ -191,7 +194,12 @@ class SearchSettings:
     @property
     def row_tolerances(self) -> RowTolerances:
         """How exactly rows hold in a solve on arcs."""
-        return RowTolerances(self.continuity_tolerance, self.acceptable_tolerance, self.acceptable_iterations)
+        return RowTolerances(
+            self.continuity_tolerance,
+            self.acceptable_tolerance,
+            self.acceptable_iterations,
+            self.least_barrier,
+        )
 
 
 DEFAULT = SearchSettings()

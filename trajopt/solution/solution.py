@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Result, Status, WarmStart
-from trajopt.splines.basis import HIGHEST_DERIVATIVE
 from trajopt.splines.curve import Curve
 from trajopt.terms import term as terms
 
@@ -160,7 +159,8 @@ class Solution:
         """Several terms at once: quantity -> (..., width)."""
         time = np.asarray(t, dtype=float)
         graph = self._graph(several)
-        flat = graph.values(self.leaves(time.ravel()))
+        needed = {term.quantity for term in several}.union(*(block.inputs for block in graph.blocks))
+        flat = graph.values(self.leaves(time.ravel(), needed))
         return {term.quantity: flat[term.quantity].reshape(*time.shape, -1) for term in several}
 
     # -- checks and files ---------------------------------------------------------------------------------
@@ -222,14 +222,14 @@ class Solution:
             known[key] = graph_of(self.problem, several)
         return known[key]
 
-    def leaves(self, time: NDArray) -> Values:
-        """The leaves of every graph at times (K,): quantity -> (K, width)."""
+    def leaves(self, time: NDArray, needed: Container[str] | None = None) -> Values:
+        """The leaves of every graph at times (K,): quantity -> (K, width); of the spline's, those needed."""
         extras = {name: extra.lower.size for name, extra in self.problem.extras.items()}
-        derivatives = [self.curve(time, order) for order in range(HIGHEST_DERIVATIVE + 1)]
-        leaves: Values = {
-            name: derivatives[leaf.order][:, leaf.curves]
-            for name, leaf in spline_leaves(self._n, extras).items()
-        }
+        of_curves = spline_leaves(self._n, extras)
+        if needed is not None:
+            of_curves = {name: leaf for name, leaf in of_curves.items() if name in needed}
+        derivatives = {order: self.curve(time, order) for order in {leaf.order for leaf in of_curves.values()}}
+        leaves: Values = {name: derivatives[leaf.order][:, leaf.curves] for name, leaf in of_curves.items()}
         column = np.ones((time.size, 1))
         seconds = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])
         leaves.update(zip(TIME_LEAVES, seconds, strict=True))

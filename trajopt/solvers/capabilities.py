@@ -33,11 +33,14 @@ class RowTolerances:
     rows : largest violation of a row at convergence
     acceptable : largest violation and KKT error of a point that counts as acceptable
     acceptable_iterations : iterations within `acceptable` after which the solve ends there
+    least_barrier : down to which an interior-point solver may lower its barrier parameter. A barrier pushes
+        unknowns off limits that do not bind, by barrier over distance and weight
     """
 
     rows: float
     acceptable: float
     acceptable_iterations: int
+    least_barrier: float = 1e-11
 
 
 @runtime_checkable

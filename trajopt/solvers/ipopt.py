@@ -161,6 +161,7 @@ class Ipopt:
             "acceptable_constr_viol_tol": tolerances.acceptable,
             "acceptable_compl_inf_tol": tolerances.acceptable,
             "acceptable_iter": tolerances.acceptable_iterations,
+            "mu_min": tolerances.least_barrier,
         }
         return replace(self, options={**chosen, **self.options})
 

@@ -77,17 +77,26 @@ class UpperBound:
 
 def pieces_of(curve: Curve, column: int, order: int) -> Pieces:
     """The order-th derivative by time of one coordinate, as one piece per span."""
+    known = curve.__dict__.setdefault("_pieces", {})  # a certificate asks for every coordinate in turn
+    if order not in known:
+        known[order] = _all_columns(curve, order)
+    start, end, coefficients = known[order]
+    return Pieces(start, end, coefficients[..., column])
+
+
+def _all_columns(curve: Curve, order: int) -> tuple[Array, Array, Array]:
+    """Start and end of every piece, (pieces,), and coefficients (pieces, degree + 1, coordinates)."""
     parts = [
-        _of_basis(basis, points[:, column], order, float(start), float(duration))
+        _of_basis(basis, points, order, float(start), float(duration))
         for basis, points, start, duration in zip(
             curve.bases, curve.control_points, curve.starts[:-1], curve.durations, strict=True
         )
     ]
-    degree = max(part.coefficients.shape[1] for part in parts)
-    return Pieces(
-        np.concatenate([part.start for part in parts]),
-        np.concatenate([part.end for part in parts]),
-        np.concatenate([_elevated(part.coefficients, degree) for part in parts]),
+    degree = max(coefficients.shape[1] for _, _, coefficients in parts)
+    return (
+        np.concatenate([start for start, _, _ in parts]),
+        np.concatenate([end for _, end, _ in parts]),
+        np.concatenate([_elevated(coefficients, degree) for _, _, coefficients in parts]),
     )
 
 
@@ -129,22 +138,28 @@ def jump_times(curve: Curve, column: int, order: int, relative: float) -> Array:
     return pieces.start[1:][jumps > relative * largest]
 
 
-def _of_basis(basis: SplineBasis, points: Array, order: int, start: float, duration: float) -> Pieces:
+def _of_basis(
+    basis: SplineBasis, points: Array, order: int, start: float, duration: float
+) -> tuple[Array, Array, Array]:
+    """Start, end and coefficients of the pieces of one arc from its control points (count, coordinates)."""
     knots, degree = basis.knots, basis.degree
     for _ in range(order):
         if degree == 0:
             points = np.zeros_like(points)
             break
         width = knots[degree + 1 : -1] - knots[1 : -degree - 1]
-        slope = degree * np.diff(points) / np.where(width > 0.0, width, np.inf) / duration
-        knots, points, degree = knots[1:-1], slope, degree - 1
+        rate = degree / np.where(width > 0.0, width, np.inf) / duration
+        knots, points, degree = knots[1:-1], rate[:, None] * np.diff(points, axis=0), degree - 1
     breaks = basis.breakpoints
-    coefficients = _bernstein_coefficients(knots, points, degree, breaks[:-1], breaks[1:])
-    return Pieces(start + duration * breaks[:-1], start + duration * breaks[1:], coefficients)
+    if basis.span_count == 1:  # on one span B-splines are Bernstein polynomials
+        coefficients = points[None]
+    else:
+        coefficients = _bernstein_coefficients(knots, points, degree, breaks[:-1], breaks[1:])
+    return start + duration * breaks[:-1], start + duration * breaks[1:], coefficients
 
 
 def _bernstein_coefficients(knots: Array, points: Array, degree: int, left: Array, right: Array) -> Array:
-    """The Bernstein coefficients of every span, (spans, degree + 1).
+    """The Bernstein coefficients of every span, (spans, degree + 1, coordinates).
 
     The k-th is the blossom at (left, ..., left, right, ..., right): the recursion of de Boor with k arguments
     at the right end of the span and the others at the left one; all weights are between zero and one.
@@ -157,16 +172,16 @@ def _bernstein_coefficients(knots: Array, points: Array, degree: int, left: Arra
         argument = np.where(k >= level, right, left)
         index = last[:, None] - degree + np.arange(level, degree + 1)
         low, high = knots[index], knots[index + degree + 1 - level]
-        weight = (argument[..., None] - low) / (high - low)
-        row = (1.0 - weight) * row[..., :-1] + weight * row[..., 1:]
-    return row[..., 0].T
+        weight = ((argument[..., None] - low) / (high - low))[..., None]
+        row = (1.0 - weight) * row[..., :-1, :] + weight * row[..., 1:, :]
+    return np.moveaxis(row[..., 0, :], 0, 1)
 
 
 def _elevated(coefficients: Array, width: int) -> Array:
-    """The same polynomials with `width` coefficients."""
+    """The same polynomials with `width` coefficients along the second axis."""
     while coefficients.shape[1] < width:
         d = coefficients.shape[1]
-        share = np.arange(1, d) / d
+        share = (np.arange(1, d) / d)[:, None]
         inner = share * coefficients[:, :-1] + (1.0 - share) * coefficients[:, 1:]
         coefficients = np.concatenate([coefficients[:, :1], inner, coefficients[:, -1:]], axis=1)
     return coefficients
