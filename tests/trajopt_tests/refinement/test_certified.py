@@ -249,7 +249,7 @@ def test_a_collapsed_arc_is_dropped_and_equal_neighbours_merge():
     [
         ({"tol": 0.0}, "tol = 0.0: expected a finite number above 0"),
         ({"degree": 30}, "4 to 18"),
-        ({"rounds": 0}, "at least 1"),
+        ({"rounds": 0}, "rounds = 0: expected a whole number, 1 or more"),
     ],
 )
 def test_impossible_refinements_are_refused(options, message):
