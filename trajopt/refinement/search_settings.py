@@ -93,8 +93,8 @@ class SearchSettings:
             rows are scaled by large slopes: at the solver's default, velocities jumped by 1e-6 between arcs
         acceptable_tolerance : of rows, complementarity and KKT error, for the solver's acceptable point
         acceptable_iterations : iterations at that tolerance after which the solver stops
-        least_barrier : of the solver. At IPOPT's own floor of 1e-11 the limits of a free joint, far away, bent
-            its motion by 1e-6 against a light effort, from mode to mode, and torques beside it with it
+        least_barrier : of an interior-point solver. At IPOPT's own floor of 1e-11 distant limits of a free
+            joint changed its accelerations by 1e-6, as its effort has little weight
         optimal : recomputed KKT error below which an acceptable point counts as converged
         effort_weight : of the objective; first weight of the effort of free joints
         effort_weight_factor : by which that weight falls while it stands against confirmation

@@ -228,7 +228,8 @@ class Solution:
         of_curves = spline_leaves(self._n, extras)
         if needed is not None:
             of_curves = {name: leaf for name, leaf in of_curves.items() if name in needed}
-        derivatives = {order: self.curve(time, order) for order in {leaf.order for leaf in of_curves.values()}}
+        orders = {leaf.order for leaf in of_curves.values()}
+        derivatives = {order: self.curve(time, order) for order in orders}
         leaves: Values = {name: derivatives[leaf.order][:, leaf.curves] for name, leaf in of_curves.items()}
         column = np.ones((time.size, 1))
         seconds = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])
