@@ -7,7 +7,8 @@ nogil: blocks of nodes may run in several threads;
 error_model="numpy": division by zero gives infinity, not a branch to an exception in an inner loop.
 
 The cache folder's name carries a digest of every source of `dynamics`: numba notices an edit of the file
-that holds a kernel, not an edit of the functions that were inlined into it.
+that holds a kernel, not an edit of the functions that were inlined into it. What lies in the folder is
+executed: `code_cache` says which files are trusted.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any
 import numba
 import platformdirs
 from numba.core import config
+
+from dynamics.kernels.code_cache import KernelCache, is_own, made_own
 
 _OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "nogil": True, "error_model": "numpy"}
 _CONFIG: Any = config
@@ -48,7 +51,10 @@ def kernel(function: Callable) -> Any:
         found = _CONFIG.CACHE_DIR
         _CONFIG.CACHE_DIR = str(folder)
         try:
-            return numba.njit(function, cache=True, **_OPTIONS)
+            compiled = numba.njit(function, **_OPTIONS)
+            if not _CONFIG.DISABLE_JIT:
+                compiled._cache = KernelCache(function)  # what `cache=True` makes, on checked files
+            return compiled
         finally:
             _CONFIG.CACHE_DIR = found
 
@@ -71,12 +77,11 @@ def temporary_folder() -> Path | None:
     own = Path(tempfile.gettempdir()) / f"trajopt-{user}"
     try:
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = own.stat()
+        trusted = is_own(own.lstat())
     except OSError:
         return None
-    foreign = hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o002)
     folder = own / f"kernels-{source_digest()}"
-    return folder if not foreign and is_writable(folder) else None
+    return folder if trusted and is_writable(folder) else None
 
 
 def source_digest(package: Path = Path(__file__).parents[1]) -> str:
@@ -89,9 +94,10 @@ def source_digest(package: Path = Path(__file__).parents[1]) -> str:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether a file can be made in `folder`, which is created when it can be."""
+    """Whether this user, and nobody else, can make a file in `folder`, which is created when it can be."""
+    if not made_own(folder):
+        return False
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:

@@ -1,14 +1,18 @@
 """Where compiled code is kept, and that numba of other packages is not disturbed."""
 
+import os
+import pickle
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from numba.core import config
 
 from dynamics.kernels import compile as kernel
+from dynamics.kernels.code_cache import is_own, made_own, trusted_content
 from dynamics.kernels.sincos import sincos
 
 
@@ -94,6 +98,79 @@ def test_a_temporary_folder_that_others_may_write_is_not_trusted(monkeypatch, tm
     (tmp_path / "trajopt-nobody").write_text("no folder")
     monkeypatch.setenv("USER", "nobody")
     assert kernel.temporary_folder() is None
+
+
+def test_damaged_kernels_are_compiled_anew_and_replaced(search_path, tmp_path):
+    """Cut, emptied, changed in one bit, or replaced by a pickle: never "Ran out of input", never executed."""
+    here = dict(HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"), **search_path)
+    fresh(**here)
+    folder = next(tmp_path.rglob("*.nbi")).parent
+    sound = {path: path.read_bytes() for path in sorted(folder.iterdir())}
+    assert len(sound) == 2, "index and machine code"
+    damages = (
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:200] + bytes([content[200] ^ 4]) + content[201:],
+        lambda content: pickle.dumps(Planted(str(tmp_path / "executed"))),
+    )
+    for damage in damages:
+        for path, content in sound.items():
+            path.write_bytes(damage(content))
+        assert fresh(**here)[0] == "2.0"
+        healed = {path: path.read_bytes() for path in sorted(folder.iterdir())}
+        assert healed.keys() == sound.keys() and all(len(healed[path]) > 100 for path in sound)
+    assert not (tmp_path / "executed").exists()
+
+
+class Planted:
+    """Unpickling it makes a file: the code that a stranger would want to have executed."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+@pytest.mark.skipif(not hasattr(os, "fchmod"), reason="Windows keeps caches in the user's own profile")
+def test_kernels_that_others_may_write_are_not_executed(tmp_path):
+    kept = tmp_path / "kernel.nbc"
+    kept.write_bytes(b"code")
+    kept.chmod(0o600)
+    assert trusted_content(str(kept)) == b"code"
+    kept.chmod(0o620)
+    assert trusted_content(str(kept)) == b""
+    assert trusted_content(str(tmp_path / "missing")) == b""
+    foreign = SimpleNamespace(st_uid=os.getuid() + 1, st_mode=0o600)
+    assert not is_own(foreign) and is_own(SimpleNamespace(st_uid=0, st_mode=0o644))
+
+
+@pytest.mark.skipif(not hasattr(os, "fchmod"), reason="Windows keeps caches in the user's own profile")
+def test_a_kernel_folder_that_others_may_write_is_emptied_and_closed(tmp_path):
+    folder = tmp_path / "kernels-1"
+    folder.mkdir()
+    folder.chmod(0o775)
+    (folder / "planted.nbi").write_bytes(pickle.dumps(Planted(str(tmp_path / "executed"))))
+    assert made_own(folder)
+    assert not list(folder.iterdir()) and folder.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(folder)
+    assert not made_own(tmp_path / "link")
+
+
+def test_a_cache_that_cannot_be_written_does_not_stop_a_kernel(monkeypatch, tmp_path):
+    """A disk that fills up while kernels are kept."""
+    monkeypatch.setattr(kernel, "cache_folder", lambda: tmp_path)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert kernel.kernel(_successor)(2.0) == 3.0
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+def _successor(x):
+    return x + 1.0
 
 
 def test_sincos_of_a_complex_number_is_that_of_the_library():
