@@ -52,7 +52,7 @@ class CheckedFiles(IndexDataCacheFile):
 
 
 class KernelCache(FunctionCache):
-    """numba's cache of one function, on checked files; no failure of it stops a kernel from being compiled."""
+    """The cache of one function, on checked files; no failure of it stops a kernel from being compiled."""
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)

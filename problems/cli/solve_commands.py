@@ -141,23 +141,29 @@ def sweep(
     cold: bool,
 ) -> None:
     """Solve a problem for all combinations of parameters and write table.csv and one solution for each."""
-    from problems.cli import sweep as grid
     from problems.cli.literal import assignment
     from problems.cli.problem_file import build_named
+    from problems.cli.sweeps import sweep as sweeps
+    from problems.cli.sweeps.grid import axes_of, grid
 
-    axes = grid.axes_of(assignments)
+    axes = axes_of(assignments)
     settings = dict(assignment(text) for text in options)
     method = None  # what every point recommends
     if solver or settings:
-        method = chosen_solver(solver, settings, build_named(problem, grid.grid(axes)[0]))
+        method = chosen_solver(solver, settings, build_named(problem, grid(axes)[0]))
     folder = out or Path("results") / f"{Path(problem).stem}_sweep"
-    points = []
-    for point in grid.sweep(problem, axes, folder, method, processes, warm=not cold):
-        points.append(point)
-        click.echo(str(point))
+    points, count = [], len(grid(axes))
+    try:
+        for point in sweeps.sweep(problem, axes, folder, method, processes, warm=not cold):
+            points.append(point)
+            click.echo(str(point))
+    except KeyboardInterrupt:
+        pass  # what was done is written
     converged = sum(point.converged for point in points)
-    click.echo(f"\n{converged} of {len(points)} converged; written to {folder}: table.csv and the solutions")
-    sys.exit(CONVERGED if converged == len(points) else NOT_CONVERGED)
+    click.echo(f"\n{converged} of {count} converged; written to {folder}: table.csv and the solutions")
+    if len(points) < count or any(point.interrupted for point in points):
+        click.echo(f"interrupted: {len(points)} of {count} points are in the table", err=True)
+    sys.exit(CONVERGED if converged == count else NOT_CONVERGED)
 
 
 def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:

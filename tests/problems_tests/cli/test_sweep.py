@@ -1,6 +1,12 @@
 """A grid of parameters, its table, and neighbours that start from each other."""
 
 import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,7 +14,8 @@ from click.testing import CliRunner
 
 import trajopt
 from problems.cli.command_line import main
-from problems.cli.sweep import axes_of, grid, sweep, values_of
+from problems.cli.sweeps.grid import axes_of, grid, values_of
+from problems.cli.sweeps.sweep import sweep
 from trajopt.errors import OptionError, UnknownNameError
 
 
@@ -19,6 +26,10 @@ def run(*arguments):
 def rows(folder):
     with open(folder / "table.csv", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def in_order(points):
+    return sorted(points, key=lambda point: point.number)
 
 
 def test_neighbours_in_a_grid_differ_in_one_step_of_one_parameter():
@@ -76,7 +87,7 @@ def test_failures_stand_in_the_table(tmp_path):
 def test_processes_take_parts_of_the_grid_and_find_the_same(tmp_path):
     axes = {"mass": [1.0, 2.0, 3.0, 4.0]}
     alone = list(sweep("sliding_mass", axes, tmp_path / "one"))
-    shared = list(sweep("sliding_mass", axes, tmp_path / "two", processes=2))
+    shared = in_order(sweep("sliding_mass", axes, tmp_path / "two", processes=2))
     for one, two in zip(alone, shared, strict=True):
         assert one.results["objective"] == pytest.approx(two.results["objective"], rel=1e-7)
     assert [point.start for point in shared] == ["its own guess", "point 0", "its own guess", "point 2"]
@@ -102,3 +113,77 @@ def test_an_interrupted_point_ends_the_sweep(tmp_path, monkeypatch):
     monkeypatch.setattr(trajopt, "solve", interrupted)
     points = list(sweep("minimum_acceleration", {"distance": [1.0, 2.0]}, tmp_path))
     assert [point.results["status"] for point in points] == ["interrupted"]
+
+
+def test_any_executor_makes_the_calls_and_stays_open(tmp_path):
+    with ThreadPoolExecutor(2) as executor:
+        points = in_order(sweep("double_integrator", {"mass": [1.0, 4.0]}, tmp_path, executor=executor))
+        assert executor.submit(int, "3").result() == 3
+    assert [point.results["duration"] for point in points] == pytest.approx([2.0, 4.0], rel=1e-6)
+
+
+DYING = """
+import os, pathlib, signal
+import problems
+
+def build(mass=1.0, deaths=0, place="."):
+    tried = pathlib.Path(place) / f"tried-{mass}"
+    before = len(tried.read_text()) if tried.exists() else 0
+    tried.write_text("x" * (before + 1))
+    if before < deaths and mass == 3.0 and os.getpid() != int(os.environ["PARENT"]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return problems.double_integrator.build(mass=mass)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize(("deaths", "converged"), [(1, 4), (9, 3)])
+def test_a_process_that_dies_costs_its_own_point_which_is_tried_again(
+    tmp_path, monkeypatch, deaths, converged
+):
+    """As when the machine runs out of memory: the system kills the process, none of its code runs."""
+    file, place = tmp_path / "dying.py", str(tmp_path)
+    file.write_text(DYING)
+    monkeypatch.setenv("PARENT", str(os.getpid()))
+    axes = {"deaths": [deaths], "place": [place], "mass": [1.0, 2.0, 3.0, 4.0]}
+    points = in_order(sweep(str(file), axes, tmp_path, processes=2, warm=False))
+    assert [point.number for point in points] == [0, 1, 2, 3]
+    assert sum(point.converged for point in points) == converged
+    assert len((tmp_path / "tried-3.0").read_text()) == 2, "tried twice, whatever came out"
+    told = [point.error for point in points if point.error]
+    assert told == [] if deaths == 1 else "died 2 times: killed, or out of memory" in told[0]
+    assert [row["number"] for row in rows(tmp_path)] == ["0", "1", "2", "3"]
+
+
+SLOW = """
+import time
+import problems
+
+def build(mass=1.0):
+    time.sleep(60.0 * (mass > 2.0))
+    return problems.double_integrator.build(mass=mass)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+@pytest.mark.parametrize("processes", [1, 2])
+def test_ctrl_c_ends_a_sweep_at_once_and_keeps_what_is_done(tmp_path, processes):
+    """The points of 3 and 4 kg would take minutes."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = [sys.executable, "-m", "problems.cli.command_line", "sweep", "slow.py", "--out", "out"]
+    command += ["--set", "mass=1,2,3,4" if processes == 1 else "mass=1,3,2,4", "--processes", str(processes)]
+    path = os.pathsep.join(filter(None, sys.path))
+    run = subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, stderr=subprocess.PIPE, text=True
+    )
+    wanted = 2
+    table = tmp_path / "out" / "table.csv"
+    deadline = time.monotonic() + 120.0
+    while time.monotonic() < deadline and not (table.exists() and len(rows(table.parent)) == wanted):
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    assert run.wait(timeout=30.0) == 1
+    assert "interrupted: 2 of 4 points are in the table" in run.stderr.read()
+    run.stderr.close()
+    assert {row["status"] for row in rows(table.parent)} == {"converged"}
+    assert len(list(table.parent.iterdir())) == 3, "the table and two solutions, no parts of files"

@@ -1,0 +1,113 @@
+"""Processes of which one that dies costs its own call only.
+
+The pool of `concurrent.futures` is broken as a whole once one of its processes dies (out of memory, killed),
+and takes along what others have not begun. Here every process is a pool of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from queue import SimpleQueue
+from typing import Any
+
+TRIES = 2  # of a call whose process dies
+
+
+class WorkerProcesses(Executor):
+    """An executor of `count` processes that are started when they are needed, and anew when they die.
+
+    A call whose process dies is tried once more; then BrokenExecutor is raised for that call alone.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._workers = [_Worker() for _ in range(count)]
+        self._free: SimpleQueue[_Worker] = SimpleQueue()
+        for worker in self._workers:
+            self._free.put(worker)
+        self._threads = ThreadPoolExecutor(count)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        return self._threads.submit(self._call, fn, *args, **kwargs)
+
+    def stop(self) -> None:
+        """End all processes at once; calls that run raise BrokenExecutor, those that wait are cancelled."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.stop()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        for worker in self._workers:
+            worker.shutdown(wait)
+
+    def _call(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+        worker = self._free.get()
+        try:
+            return worker.call(function, *arguments, **named)
+        finally:
+            self._free.put(worker)
+
+
+class _Worker:
+    """One process; it is used by one thread at a time, and stopped from any."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._pid, self._stopped = 0, False
+
+    def call(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+        for _ in range(TRIES):
+            if self._stopped:
+                break
+            try:
+                return self._started().submit(function, *arguments, **named).result()
+            except BrokenExecutor:
+                self.shutdown(wait=True)
+        raise BrokenExecutor(
+            "the process that worked on it was stopped"
+            if self._stopped
+            else f"the process that worked on it died {TRIES} times: killed, or out of memory"
+        )
+
+    def stop(self) -> None:
+        self._stopped = True
+        if self._pool is not None and self._pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGTERM)
+
+    def shutdown(self, wait: bool) -> None:
+        pool, self._pool, self._pid = self._pool, None, 0
+        if pool is not None:
+            pool.shutdown(wait)
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                1, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent
+            )
+            self._pid = self._pool.submit(os.getpid).result()
+            if self._stopped:  # while it was being started
+                self.stop()
+        return self._pool
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches all processes of a terminal; the parent decides, and ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class ThisProcess(Executor):
+    """An executor that makes a call at once, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        future: Future = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
