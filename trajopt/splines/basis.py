@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.errors import ShapeError
 
 HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
+INSIDE = 1e-9  # of a span: how far from a jump values beside it are taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,28 +35,29 @@ class SplineBasis:
     @staticmethod
     def clamped(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None) -> SplineBasis:
         """Check and build; breakpoints (l + 1,) rise from 0 to 1, multiplicities (l - 1,) default to one."""
-        points = np.array(breakpoints, dtype=float)
         if not isinstance(degree, (int, np.integer)) or degree < 2:
             raise ShapeError(
                 f"degree is {degree!r} but torques need the second derivative: use an integer from 2 up"
             )
-        rises = points.ndim == 1 and points.size >= 2 and bool(np.all(np.diff(points) > 0))
-        if not rises or points[0] != 0.0 or points[-1] != 1.0:
-            raise ShapeError(
-                f"breakpoints are {points} but must rise strictly from 0 to 1: "
-                "give normalised time, the duration is a separate variable"
-            )
-        repeats = np.ones(points.size - 2, dtype=np.int64)
-        if multiplicities is not None:
-            repeats = np.array(multiplicities, dtype=np.int64)
-        if repeats.shape != (points.size - 2,) or np.any(repeats < 1) or np.any(repeats > degree):
-            raise ShapeError(
-                f"multiplicities are {repeats.tolist()} but each of the {points.size - 2} interior "
-                f"breakpoints needs one between 1 and the degree {degree}"
-            )
-        points.setflags(write=False)
-        repeats.setflags(write=False)
-        return SplineBasis(points, int(degree), repeats)
+        return _checked(breakpoints, degree, multiplicities, most=degree)
+
+    @staticmethod
+    def of_any_degree(
+        breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None
+    ) -> SplineBasis:
+        """As `clamped`, from degree 0 up: for curves of which nobody asks the second derivative.
+
+        Where the multiplicity is degree + 1 the curve itself may jump.
+        """
+        if not isinstance(degree, (int, np.integer)) or degree < 0:
+            raise ShapeError(f"degree is {degree!r}: use a whole number from 0 up")
+        return _checked(breakpoints, degree, multiplicities, most=degree + 1)
+
+    @staticmethod
+    def with_continuity(breakpoints: ArrayLike, degree: int, continuity: int) -> SplineBasis:
+        """Piecewise polynomials with `continuity` continuous derivatives; -1 lets the curve jump."""
+        count = np.size(breakpoints) - 2
+        return SplineBasis.of_any_degree(breakpoints, degree, np.full(count, degree - continuity))
 
     @staticmethod
     def uniform(intervals: int, degree: int = 3) -> SplineBasis:
@@ -87,9 +89,19 @@ class SplineBasis:
 
     @cached_property
     def greville(self) -> NDArray[np.float64]:
-        """Averages of degree consecutive knots: where control point i has most influence, (count,)."""
+        """Averages of degree consecutive knots: where control point i has most influence, (count,).
+
+        A control point that shapes one span alone, at a knot where the curve may jump, has it just inside.
+        """
+        if self.degree == 0:
+            return 0.5 * (self.breakpoints[:-1] + self.breakpoints[1:])
         window = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
-        return window.mean(axis=1)
+        places = window.mean(axis=1)
+        for span in np.flatnonzero(self.multiplicities > self.degree) + 1:
+            first, side = self.first_control_point[span], INSIDE * np.diff(self.breakpoints)
+            places[first - 1] -= side[span - 1]
+            places[first] += side[span]
+        return places
 
     def local_values(self, span: int, s: ArrayLike) -> NDArray[np.float64]:
         """d^l B / ds^l of the degree + 1 functions that are not zero on one span, (4, points, degree + 1).
@@ -122,3 +134,25 @@ class SplineBasis:
         collocation = BSpline.design_matrix(self.greville, self.knots, self.degree)
         solution = spsolve(collocation.tocsc(), values)
         return np.asarray(solution).reshape(np.shape(values))
+
+
+def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None, most: int) -> SplineBasis:
+    """A basis, or ShapeError; most : the largest multiplicity."""
+    points = np.array(breakpoints, dtype=float)
+    rises = points.ndim == 1 and points.size >= 2 and bool(np.all(np.diff(points) > 0))
+    if not rises or points[0] != 0.0 or points[-1] != 1.0:
+        raise ShapeError(
+            f"breakpoints are {points} but must rise strictly from 0 to 1: "
+            "give normalised time, the duration is a separate variable"
+        )
+    repeats = np.ones(points.size - 2, dtype=np.int64)
+    if multiplicities is not None:
+        repeats = np.array(multiplicities, dtype=np.int64)
+    if repeats.shape != (points.size - 2,) or np.any(repeats < 1) or np.any(repeats > most):
+        raise ShapeError(
+            f"multiplicities are {repeats.tolist()} but each of the {points.size - 2} interior "
+            f"breakpoints needs one between 1 and {'the degree ' * (most == degree)}{most}"
+        )
+    points.setflags(write=False)
+    repeats.setflags(write=False)
+    return SplineBasis(points, int(degree), repeats)

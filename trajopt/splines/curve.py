@@ -15,19 +15,50 @@ OUTSIDE_TOLERANCE = 1e-9  # of the duration: times this far outside are evaluate
 
 
 @dataclass(frozen=True, eq=False)
+class CurvesApart:
+    """Curves with a basis of their own, on the breakpoints of the others: controls, for instance.
+
+    control_points : (count, m) per arc
+    """
+
+    bases: tuple[SplineBasis, ...]
+    control_points: tuple[NDArray[np.float64], ...]
+
+    @property
+    def n(self) -> int:
+        return self.control_points[0].shape[1]
+
+
+@dataclass(frozen=True, eq=False)
 class Curve:
     """q(t) = B((t - t_a) / T_a) P_a on arc a, with start time t_a and duration T_a in seconds.
 
     control_points : P_a (count, n) per arc, n the number of coordinates
+    apart : further curves, columns behind those of P_a, each group with bases of its own
     """
 
     bases: tuple[SplineBasis, ...]
     control_points: tuple[NDArray[np.float64], ...]
     durations: NDArray[np.float64]
+    apart: tuple[CurvesApart, ...] = ()
 
     @property
     def n(self) -> int:
-        return self.control_points[0].shape[1]
+        """How many coordinates there are, further curves among them."""
+        return sum(group.n for group in self.groups)
+
+    @property
+    def groups(self) -> tuple[CurvesApart, ...]:
+        """All curves as groups with common bases, in the order of their columns."""
+        return (CurvesApart(self.bases, self.control_points), *self.apart)
+
+    def group_of(self, column: int) -> tuple[CurvesApart, int]:
+        """The group of a column, and the place of the curve in it."""
+        for group in self.groups:
+            if column < group.n:
+                return group, column
+            column -= group.n
+        raise ShapeError(f"there are {self.n} curves: no column {column + self.n}")
 
     @cached_property
     def starts(self) -> NDArray[np.float64]:
@@ -62,8 +93,12 @@ class Curve:
         for index in np.unique(arc):
             here = arc == index
             s = np.clip((time[here] - self.starts[index]) / self.durations[index], 0.0, 1.0)
-            values = self.bases[index].evaluate(self.control_points[index], s, derivative)
-            result[here] = values / self.durations[index] ** derivative
+            values = [
+                group.bases[index].evaluate(group.control_points[index], s, derivative)
+                for group in self.groups
+            ]
+            joined = np.concatenate(values, axis=-1) if self.apart else values[0]
+            result[here] = joined / self.durations[index] ** derivative
         return result
 
     def arc_duration(self, t: ArrayLike) -> NDArray[np.float64]:

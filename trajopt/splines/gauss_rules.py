@@ -1,4 +1,4 @@
-"""Gauss and Gauss-Lobatto quadrature on [0, 1]: integral of f = sum_k weights_k f(points_k)."""
+"""Gauss, Gauss-Radau and Gauss-Lobatto quadrature on [0, 1]: integral of f = sum_k weights_k f(points_k)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.polynomial.legendre import Legendre, leggauss
 from numpy.typing import NDArray
 
 Rule = tuple[NDArray[np.float64], NDArray[np.float64]]
-RuleName = Literal["lobatto", "gauss"]
+RuleName = Literal["lobatto", "gauss", "radau"]
 
 
 def gauss(count: int) -> Rule:
@@ -35,6 +35,25 @@ def gauss_lobatto(count: int) -> Rule:
     return (points + 1.0) / 2.0, weights / 2.0
 
 
+def gauss_radau(count: int) -> Rule:
+    """Points and weights (count,), the right end among them: exact for polynomials up to degree 2 count - 2.
+
+    On [-1, 1] the points are the roots of P_(count-1) - P_count, which has the root 1; the weights are
+    (1 + x) / (count P_(count-1))^2 (Abramowitz and Stegun 25.4.31 for the left end, mirrored).
+    """
+    lower = Legendre.basis(count - 1)
+    roots = np.sort((lower - Legendre.basis(count)).roots().real)
+    points = np.concatenate([roots[:-1], [1.0]])
+    weights = (1.0 + points) / (count * lower(points)) ** 2
+    return (points + 1.0) / 2.0, weights / 2.0
+
+
+def radau_after_start(count: int) -> Rule:
+    """The Radau rule and, without weight, the left end: (count + 1,)."""
+    points, weights = gauss_radau(count)
+    return np.concatenate([[0.0], points]), np.concatenate([[0.0], weights])
+
+
 def gauss_between_ends(count: int) -> Rule:
     """The Gauss rule and, without weight, the two ends: (count + 2,)."""
     points, weights = gauss(count)
@@ -43,5 +62,5 @@ def gauss_between_ends(count: int) -> Rule:
 
 # How the nodes of a span lie: rules with both ends among their points, which neighbouring spans share.
 SPAN_RULES: Mapping[RuleName, Callable[[int], Rule]] = MappingProxyType(
-    {"lobatto": gauss_lobatto, "gauss": gauss_between_ends}
+    {"lobatto": gauss_lobatto, "gauss": gauss_between_ends, "radau": radau_after_start}
 )

@@ -82,15 +82,17 @@ class NodeSet(ABC):
         """Which of the `nodes` carry equations, too, not only limits.
 
         Where a set covers a part of the motion these are its collocation nodes, those with a weight, and the
-        ends of arcs. Equations at nodes that are added for limits would outnumber the unknowns. A window in
-        which all nodes are added ones, at the times when a foot stands for instance, means just these.
+        ends of arcs, but for those of `Trajectory.collocation`. Equations at nodes that are added for limits
+        would outnumber the unknowns. A window in which all nodes are added ones, at the times when a foot
+        stands for instance, means just these.
         """
         chosen = self.nodes(trajectory)
         if not (self.integrates and self.has_cost):
             return np.ones(chosen.size, dtype=bool)
         nodes = trajectory.nodes
         border = np.diff(nodes.arc, prepend=-1, append=len(trajectory.arcs)) != 0
-        carrying = (nodes.weight[chosen] > 0.0) | border[:-1][chosen] | border[1:][chosen]
+        border = (border[:-1] | border[1:]) & ~_collocated(trajectory)[nodes.arc]
+        carrying = (nodes.weight[chosen] > 0.0) | border[chosen]
         return carrying if carrying.any() else np.ones(chosen.size, dtype=bool)
 
     def selection(self, trajectory: Trajectory) -> sparse.csr_array:
@@ -312,6 +314,11 @@ def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> s
     values = np.concatenate([np.ones(later.size), np.full(earlier.size, -factor)])
     places = np.tile(np.arange(later.size), 2), np.concatenate([later, earlier])
     return sparse.csr_array((values, places), shape=(later.size, nodes.count))
+
+
+def _collocated(trajectory: Trajectory) -> Array:
+    """Which arcs hold equations at the points of their rule alone, (arcs,)."""
+    return np.array([arc.collocated for arc in trajectory.arcs])
 
 
 def _only(count: int, place: int) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.curve import Curve, CurvesApart
 
 GAP = 1e-13  # of the largest coefficient: how near the bound comes to a value that is attained
 ROUNDING = 4.0 * np.finfo(float).eps  # of the largest coefficient, for each coefficient of a piece
@@ -78,18 +78,20 @@ class UpperBound:
 def pieces_of(curve: Curve, column: int, order: int) -> Pieces:
     """The order-th derivative by time of one coordinate, as one piece per span."""
     known = curve.__dict__.setdefault("_pieces", {})  # a certificate asks for every coordinate in turn
-    if order not in known:
-        known[order] = _all_columns(curve, order)
-    start, end, coefficients = known[order]
-    return Pieces(start, end, coefficients[..., column])
+    group, place = curve.group_of(column)
+    key = column - place, order
+    if key not in known:
+        known[key] = _all_columns(curve, group, order)
+    start, end, coefficients = known[key]
+    return Pieces(start, end, coefficients[..., place])
 
 
-def _all_columns(curve: Curve, order: int) -> tuple[Array, Array, Array]:
+def _all_columns(curve: Curve, group: CurvesApart, order: int) -> tuple[Array, Array, Array]:
     """Start and end of every piece, (pieces,), and coefficients (pieces, degree + 1, coordinates)."""
     parts = [
         _of_basis(basis, points, order, float(start), float(duration))
         for basis, points, start, duration in zip(
-            curve.bases, curve.control_points, curve.starts[:-1], curve.durations, strict=True
+            group.bases, group.control_points, curve.starts[:-1], curve.durations, strict=True
         )
     ]
     degree = max(coefficients.shape[1] for _, _, coefficients in parts)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
+from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName
 
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
@@ -21,13 +23,17 @@ class Arc:
 
     duration is a number of seconds (fixed) or (shortest, longest) for a free one. Every span carries the
     points of a quadrature `rule`: `nodes_per_span` Gauss-Lobatto points, both ends among them, or
-    `nodes_per_span` Gauss points and, without weight, the two ends.
+    `nodes_per_span` Gauss points and, without weight, the two ends; or as many Radau points, the right end
+    among them, and the left one without weight.
+
+    collocated : whether equations hold at the points of the rule alone, not at ends without weight
     """
 
     basis: SplineBasis
     duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf)
     nodes_per_span: int = 4
     rule: RuleName = "lobatto"
+    collocated: bool = False
 
     def __post_init__(self) -> None:
         shortest, longest = self.duration_bounds
@@ -35,7 +41,7 @@ class Arc:
             raise ShapeError(
                 f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
             )
-        if self.nodes_per_span < 2:
+        if self.nodes_per_span < (1 if self.collocated else 2):
             raise ShapeError(f"nodes_per_span is {self.nodes_per_span}: both rules start at 2 points")
         if self.rule not in SPAN_RULES:
             raise ShapeError(f"rule is {self.rule!r}: use {' or '.join(map(repr, SPAN_RULES))}")
@@ -90,11 +96,13 @@ class Trajectory:
 
     extra_points : per arc, the normalised times of nodes that are added to those of its quadrature rule,
         without weight: constraints hold there too, integrals stay the same
+    scheme : how `collocation` was asked for it; None for other trajectories
     """
 
     arcs: tuple[Arc, ...]
     continuity: int = 1
     extra_points: tuple[tuple[float, ...], ...] = ()
+    scheme: Collocation | None = None
 
     def __post_init__(self) -> None:
         if not self.arcs:
@@ -117,6 +125,35 @@ class Trajectory:
     ) -> Trajectory:
         """One arc on evenly spaced knots."""
         return Trajectory((Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span),))
+
+    @staticmethod
+    def collocation(
+        intervals: Any = 20,
+        order: int = 3,
+        points: RuleName = "radau",
+        duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf),
+    ) -> Trajectory:
+        """One arc whose curves meet the equations of motion at `order` points of every interval.
+
+        intervals : how many, all alike, or their breakpoints from 0 to 1
+        order : points per interval; states of x' = f are polynomials of this degree, continuous
+        points : "radau", "gauss" or "lobatto"; see `splines/collocation.py` for their accuracy
+        duration : seconds, or (shortest, longest) for a free one
+        Degree, multiplicity and nodes match by themselves: those of x' = f here, those of a robot (second
+        derivatives) where a `Problem` gets one.
+        """
+        breakpoints = intervals if np.ndim(intervals) else SplineBasis.uniform(intervals).breakpoints
+        scheme = Collocation(order, points)
+        basis = scheme.basis(np.asarray(breakpoints, dtype=float), 1)
+        arc = Arc(basis, duration, order, points, collocated=True)
+        return Trajectory((arc,), continuity=0, scheme=scheme)
+
+    def for_equations_of_order(self, m: int) -> Trajectory:
+        """The collocation mesh for derivatives of order m, 1 or 2; another trajectory as it is."""
+        if self.scheme is None:
+            return self
+        arcs = tuple(replace(arc, basis=self.scheme.basis(arc.basis.breakpoints, m)) for arc in self.arcs)
+        return replace(self, arcs=arcs, continuity=m - 1)
 
     def __str__(self) -> str:
         """Degree, knots, spans and nodes of its arcs: they decide how many equations it can meet."""
