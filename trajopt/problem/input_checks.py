@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,14 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
         raise ShapeError(f"{what} is {value!r}: give a number or an array of numbers") from error
+
+
+def finite_number(value: Any, what: str) -> float:
+    """`value` as a float; NotFiniteError where it is no finite number."""
+    factor = numbers(value, what)
+    if factor.ndim or not np.isfinite(factor):
+        raise NotFiniteError(f"{what} is {value}: give a finite number")
+    return float(factor)
 
 
 NO_BOUND = 1e20  # a bound of this size or more is none, as in other programs
@@ -65,6 +73,32 @@ def equal_to(value: ArrayLike, width: int, label: str, names: Sequence[str] = ()
             "lower = -inf and upper = inf"
         )
     return bound_of(value, 0.0, width, label, names)
+
+
+def bounds_or_value(
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
+    equals: ArrayLike | None,
+    width: int,
+    label: str,
+    names: Sequence[str],
+) -> tuple[NDArray, NDArray]:
+    """Lower and upper bounds (width,) of a constraint from what users give; see `Problem.subject_to`."""
+    if equals is not None and (lower is not None or upper is not None):
+        raise OptionError(f"'{label}' has both equals and bounds: give one of them")
+    if equals is not None:
+        value = equal_to(equals, width, label, names)
+        return value, value
+    low = bound_of(lower, -np.inf, width, label, names)
+    high = bound_of(upper, np.inf, width, label, names)
+    if np.any(low > high):
+        worst = int(np.argmax(low > high))
+        where = f" in component {names[worst]}" * bool(names[worst])
+        raise InfeasibleBoundsError(
+            f"'{label}' has lower bound {low[worst]} above upper bound {high[worst]}{where}: "
+            "swap or widen them"
+        )
+    return low, high
 
 
 def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
@@ -127,3 +161,14 @@ def refuse_zeros(limits: Any, name: str, position: bool, velocity: bool, torque:
                 f"all {kind} limits of the robot of '{name}' are zero{effort}, which allows no motion: give "
                 f"its joints limits, or call subject_to_joint_limits({kind}=False)"
             )
+
+
+def refuse_again(name: str, kind: str, known: Mapping[str, Any]) -> None:
+    """OptionError where a name is known already."""
+    if name in known:
+        raise OptionError(f"the problem has {kind} '{name}' already: give the second one another name")
+
+
+def any_finite(*arrays: NDArray) -> bool:
+    """Whether any entry is a finite number."""
+    return any(bool(np.any(np.isfinite(array))) for array in arrays)

@@ -1,0 +1,30 @@
+"""Periodicities from what users give, checked: see `Problem.subject_to_periodic`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trajopt.errors import OptionError, ShapeError
+from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.problem.costs_and_constraints import Periodicity
+from trajopt.problem.input_checks import bound_of
+
+
+def periodicity_of(
+    term: Any, width: int, signs: ArrayLike, order: ArrayLike | None, offset: ArrayLike, label: str
+) -> Periodicity:
+    """term(T)_i = signs_i * term(0)_order(i) + offset_i; ShapeError or OptionError where it cannot be."""
+    places = np.arange(width) if order is None else np.asarray(order, dtype=np.int64)
+    if sorted(places.tolist()) != list(range(width)):
+        raise ShapeError(f"the order of '{label}' is {places.tolist()}: give each of 0 .. {width - 1} once")
+    mixed = bool(np.any(places != np.arange(width)))
+    if mixed and term.quantity not in SPLINE_LEAVES and not term.quantity.startswith("extra:"):
+        raise OptionError(
+            f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
+        )
+    return Periodicity(
+        term, bound_of(signs, 1.0, width, label), places, bound_of(offset, 0.0, width, label), label
+    )
