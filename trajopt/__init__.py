@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.trace import trace as trace
     from trajopt.problem.problem import Problem as Problem
+    from trajopt.problem.system import system as system
     from trajopt.refinement.certified import Certified as Certified
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from trajopt.studies.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from trajopt.studies.multistart import multistart as multistart
     from trajopt.terms.block_term import block_term as block_term
+    from trajopt.terms.state import state as state
     from trajopt.terms.term import ExpressionTerm as ExpressionTerm
     from trajopt.terms.term import Quantity as Quantity
     from trajopt.terms.term import a as a
@@ -60,6 +62,8 @@ export_lazily(
     {  # exported name -> module that defines it
         "Problem": "trajopt.problem.problem",
         "Trajectory": "trajopt.splines.trajectory",
+        "system": "trajopt.problem.system",
+        "state": "trajopt.terms.state",
         "Arc": "trajopt.splines.trajectory",
         "ArcNodes": "trajopt.splines.node_sets",
         "SplineBasis": "trajopt.splines.basis",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 FIGURES = ("torques", "joint_forces", "joints", "motion")
+NEEDED = {"torques": "tau", "joint_forces": "wrench"}  # figure -> the quantity that it draws
 
 
 def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
@@ -17,7 +18,10 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     from trajopt import plot as figures
     from trajopt.graph.block import SkeletonDynamics
 
-    wanted = FIGURES if isinstance(solution.problem.dynamics, SkeletonDynamics) else FIGURES[:-1]
+    known = solution.problem.quantities.knows
+    wanted = [name for name in FIGURES if known(NEEDED.get(name, "q"))]
+    if not isinstance(solution.problem.dynamics, SkeletonDynamics):
+        wanted.remove("motion")
     for name in wanted:
         getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}")
     return [f"{name}.{ending}" for name in wanted] + draw_more(solution, folder, ending)

@@ -171,6 +171,16 @@ class DeclaringDynamics(Dynamics, Protocol):
 
 
 @runtime_checkable
+class NamedCoordinates(Protocol):
+    """A dynamics whose coordinates terms may name: `node.altitude` for component 0 of "q"."""
+
+    @property
+    def aliases(self) -> Mapping[str, tuple[str, int]]:
+        """Name -> quantity and component; a name with an argument is "rate:altitude"."""
+        ...
+
+
+@runtime_checkable
 class ForwardDynamics(Protocol):
     """A dynamics that computes accelerations, for the simulation in `Solution.verify` and for shooting."""
 

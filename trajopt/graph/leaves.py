@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
@@ -11,10 +11,18 @@ TIME_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion
 
 @dataclass(frozen=True)
 class SplineLeaf:
-    """A leaf that is a derivative by time of curves of the trajectory: their columns and the order."""
+    """A leaf that is a derivative by time of curves of the trajectory: their columns and the order.
+
+    group : of curves with a common spline basis; the joints are in group 0
+    """
 
     order: int
     curves: slice
+    group: int = 0
+
+    @property
+    def width(self) -> int:
+        return self.curves.stop - self.curves.start
 
 
 def extra_leaf(name: str) -> str:
@@ -22,12 +30,16 @@ def extra_leaf(name: str) -> str:
     return f"extra:{name}"
 
 
-def spline_leaves(n: int, extras: Mapping[str, int]) -> dict[str, SplineLeaf]:
-    """Leaf -> its curves and order: the joints' leaves, then the additional curves' (name -> width)."""
+def spline_leaves(n: int, extras: Mapping[str, int], apart: Collection[str] = ()) -> dict[str, SplineLeaf]:
+    """Leaf -> its curves and order: the joints' leaves, then the additional curves' (name -> width).
+
+    apart : those of them, the last ones, that have a basis of their own each
+    """
     leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
-    cursor = n
+    cursor, group = n, 0
     for name, width in extras.items():
-        leaves[extra_leaf(name)] = SplineLeaf(0, slice(cursor, cursor + width))
+        group += name in apart
+        leaves[extra_leaf(name)] = SplineLeaf(0, slice(cursor, cursor + width), group)
         cursor += width
     return leaves
 

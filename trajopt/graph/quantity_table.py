@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.graph.block import DeclaringDynamics, Dynamics, QuantityDeclaration
+from trajopt.graph.block import DeclaringDynamics, Dynamics, NamedCoordinates, QuantityDeclaration
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
 
 
@@ -15,12 +15,14 @@ class QuantityTable:
 
     declared : family -> declaration, of the leaves and of what the dynamics computes
     defined : key -> width of what the problem defines itself, "parameter:load" for instance
+    aliases : name -> quantity and component, where the dynamics names its coordinates
     """
 
     def __init__(self, dynamics: Dynamics, defined: Mapping[str, int]) -> None:
         self.declared: dict[str, QuantityDeclaration] = {**LEAVES, **declared_by(dynamics)}
         self.defined = dict(defined)
         self.joint_names = tuple(dynamics.joint_names)
+        self.aliases = dict(dynamics.aliases) if isinstance(dynamics, NamedCoordinates) else {}
         self._n = dynamics.n
 
     def __call__(self, quantity: str) -> int:
@@ -30,13 +32,17 @@ class QuantityTable:
         width = self.declaration(quantity).width
         return self._n if width is None else width
 
+    def knows(self, family: str) -> bool:
+        """Whether there is a quantity of this name, or a family of them."""
+        return family in self.declared or family in self.defined
+
     def declaration(self, quantity: str) -> QuantityDeclaration:
         """What is declared of a leaf or of a quantity of the dynamics; UnknownNameError for another name."""
         family, _, argument = quantity.partition(":")
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
-            known = [*self.declared, *self.defined]
-            listed = [*(_spelled(*item) for item in self.declared.items()), *self.defined]
+            known = [*self.aliases, *self.declared, *self.defined]
+            listed = [*self.aliases, *(_spelled(*item) for item in self.declared.items()), *self.defined]
             raise UnknownNameError(
                 f"no quantity is called '{quantity}'{near_matches(quantity, known)}: "
                 f"known are {', '.join(listed)}"
@@ -81,8 +87,11 @@ def declared_by(dynamics: Dynamics) -> Mapping[str, QuantityDeclaration]:
 
 def families_with_argument(width_of: Any) -> frozenset[str]:
     """Families of quantities that are named with an argument: `node.position("foot")` in a traced term."""
-    declared = width_of.declared if isinstance(width_of, QuantityTable) else STANDARD
-    return frozenset((*DEFINED, *(name for name, quantity in declared.items() if quantity.argument)))
+    if not isinstance(width_of, QuantityTable):
+        return frozenset((*DEFINED, *(name for name, quantity in STANDARD.items() if quantity.argument)))
+    declared = (name for name, quantity in width_of.declared.items() if quantity.argument)
+    named = (name.partition(":")[0] for name in width_of.aliases if ":" in name)
+    return frozenset((*DEFINED, *declared, *named))
 
 
 def _spelled(family: str, quantity: QuantityDeclaration) -> str:

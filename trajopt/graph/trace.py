@@ -9,7 +9,7 @@ from typing import Any
 from trajopt.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, symbol
 from trajopt.graph.names import term_of
-from trajopt.graph.quantity_table import families_with_argument
+from trajopt.graph.quantity_table import QuantityTable, families_with_argument
 
 _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
 
@@ -17,18 +17,26 @@ _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors
 class NodeSymbols:
     """The argument of a term's function: quantities of one node as columns of symbols, made on first use.
 
-    `node.q` is a quantity; `node.position`, a family whose members have names, is called with one.
+    `node.q` is a quantity; `node.position`, a family whose members have names, is called with one. Where the
+    dynamics names its coordinates, `node.altitude` is one of them.
     """
 
     def __init__(self, width_of: Callable[[str], int]) -> None:
         self._width_of, self._named = width_of, families_with_argument(width_of)
+        self._aliases = width_of.aliases if isinstance(width_of, QuantityTable) else {}
         self.used: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._named:
-            return _Family(name, self._symbol)
+            return _Family(name, self._coordinate)
+        return self._coordinate(name)
+
+    def _coordinate(self, name: str) -> Any:
+        if name in self._aliases:
+            quantity, component = self._aliases[name]
+            return self._symbol(quantity)[component]
         return self._symbol(name)
 
     def _symbol(self, quantity: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import NodeSet
 
 
@@ -67,14 +68,37 @@ class Parameter:
     guess: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class PiecewisePolynomial:
+    """The basis of a control: one polynomial of a degree per interval, continuous or free to jump."""
+
+    degree: int
+    continuous: bool
+
+    def on(self, basis: SplineBasis) -> SplineBasis:
+        """The basis on the breakpoints of an arc's."""
+        return SplineBasis.with_continuity(basis.breakpoints, self.degree, 0 if self.continuous else -1)
+
+    def __str__(self) -> str:
+        return f"degree {self.degree}, {'continuous' if self.continuous else 'with jumps'}"
+
+
 @dataclass(frozen=True, eq=False)
 class AdditionalCurve:
     """Unknown curves beside the joints', contact forces say: bounds and a constant first guess, (width,).
 
-    `Problem.extra` adds them; the quantity is called "extra:" and the name.
+    `Problem.extra` and `Problem.control` add them; the quantity is called "extra:" and the name.
+    pieces : the basis of their own; None for that of the joints
     """
 
     name: str
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     guess: NDArray[np.float64]
+    pieces: PiecewisePolynomial | None = None
+
+
+def with_curve(curves: Mapping[str, AdditionalCurve], curve: AdditionalCurve) -> dict[str, AdditionalCurve]:
+    """The additional curves with one more, or one replaced; those with a basis of their own come last."""
+    every = {**curves, curve.name: curve}
+    return dict(sorted(every.items(), key=lambda item: item[1].pieces is not None))

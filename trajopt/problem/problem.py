@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
 from trajopt.graph.full_patterns import completed
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.leaves import SplineLeaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
+from trajopt.problem.boundary_values import bounds_of_values
+from trajopt.problem.controls import control_of, default_controls, fitting_trajectory
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -24,11 +27,22 @@ from trajopt.problem.costs_and_constraints import (
     Parameter,
     Periodicity,
     Recipe,
+    with_curve,
 )
 from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.input_checks import bound_of, equal_to, locked_bounds, numbers, refuse_zeros, unknown
+from trajopt.problem.input_checks import (
+    any_finite,
+    bounds_or_value,
+    finite_number,
+    locked_bounds,
+    refuse_again,
+    refuse_zeros,
+    unknown,
+)
 from trajopt.problem.passive_joints import passive_torques
-from trajopt.problem.term_checks import check_components, check_name
+from trajopt.problem.periodicities import periodicity_of
+from trajopt.problem.system import System
+from trajopt.problem.term_checks import check_components, check_name, on_whole_quantity
 from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
@@ -37,6 +51,8 @@ from trajopt.terms.component_names import names_of_term
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
+
+Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
 
 
 @dataclass(eq=False)
@@ -70,6 +86,10 @@ class Problem:
 
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
+        self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
+        if isinstance(self.dynamics, System):
+            self.extras |= default_controls(self.dynamics, self.trajectory)
+            self.constraints.append(self.dynamics.equations)
 
     # -- what to minimize ---------------------------------------------------------------------------------
 
@@ -83,14 +103,12 @@ class Problem:
         well. Raises OptionError where nothing can be integrated, over `Neighbours` for instance.
         """
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
-        factor = numbers(weight, f"the weight of '{term.name}'")
-        if factor.ndim or not np.isfinite(factor):
-            raise NotFiniteError(f"the weight of '{term.name}' is {weight}: give a finite number")
+        factor = finite_number(weight, f"the weight of '{term.name}'")
         constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
         where = node_set(over) if over is not None else (END if constant else PATH)
         if not where.has_cost:
             raise no_cost(where)
-        self.costs.append(Cost(term, float(factor), where, name or term.name))
+        self.costs.append(Cost(term, factor, where, name or term.name))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -114,21 +132,9 @@ class Problem:
         """
         width = self.width_of_term(term)
         label = name or term.name
-        if equals is not None and (lower is not None or upper is not None):
-            raise OptionError(f"'{label}' has both equals and bounds: give one of them")
         names = self.component_names(term.quantity, width)
-        if equals is not None:
-            low = high = equal_to(equals, width, label, names)
-        else:
-            low = bound_of(lower, -np.inf, width, label, names)
-            high = bound_of(upper, np.inf, width, label, names)
-        if np.any(low > high):
-            worst = int(np.argmax(low > high))
-            where = f" in component {names[worst]}" * bool(names[worst])
-            raise InfeasibleBoundsError(
-                f"'{label}' has lower bound {low[worst]} above upper bound {high[worst]}{where}: "
-                "swap or widen them"
-            )
+        low, high = bounds_or_value(lower, upper, equals, width, label, names)
+        term, low, high = on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
         if hold not in ("nodes", "hull"):
             raise OptionError(f"hold is {hold!r}: use 'nodes' or 'hull'")
@@ -138,17 +144,16 @@ class Problem:
             )
         self.constraints.append(Constraint(term, low, high, over, label, hold))
 
-    def start_at(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
-    ) -> None:
-        """Fix positions q, velocities v, accelerations a at t = 0, (n,) each; None leaves them free."""
-        self._boundary("start", q, v, a)
+    def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
+        """Fix positions q, velocities v, accelerations a at t = 0, (n,) each, or the states x of a system.
 
-    def end_at(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
-    ) -> None:
-        """Fix positions q, velocities v, accelerations a at t = T, (n,) each; None leaves them free."""
-        self._boundary("end", q, v, a)
+        What is left out, or None, is free: q=[0.0, None] fixes the first joint alone.
+        """
+        self._boundary("start", q, v, a, x)
+
+    def end_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
+        """Fix positions, velocities, accelerations or states at t = T, as `start_at` does at t = 0."""
+        self._boundary("end", q, v, a, x)
 
     def subject_to_joint_limits(
         self, position: bool = True, velocity: bool = True, torque: bool = True
@@ -160,11 +165,11 @@ class Problem:
         """
         limits = self.dynamics.limits
         refuse_zeros(limits, self.name, position, velocity, torque)
-        if position and _any_finite(limits.q_lower, limits.q_upper):
+        if position and any_finite(limits.q_lower, limits.q_upper):
             self.subject_to(terms.q, limits.q_lower, limits.q_upper, hold="hull", name="position limits")
-        if velocity and _any_finite(limits.velocity):
+        if velocity and any_finite(limits.velocity):
             self.subject_to(terms.v, -limits.velocity, limits.velocity, hold="hull", name="velocity limits")
-        if torque and _any_finite(limits.torque_lower, limits.torque_upper):
+        if torque and any_finite(limits.torque_lower, limits.torque_upper):
             self.subject_to(terms.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
 
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
@@ -202,22 +207,7 @@ class Problem:
         """
         width = self.width_of_term(term)
         label = name or f"{term.name} periodic"
-        places = np.arange(width) if order is None else np.asarray(order, dtype=np.int64)
-        if sorted(places.tolist()) != list(range(width)):
-            raise ShapeError(
-                f"the order of '{label}' is {places.tolist()}: give each of 0 .. {width - 1} once"
-            )
-        mixed = bool(np.any(places != np.arange(width)))
-        if mixed and term.quantity not in SPLINE_LEAVES and not term.quantity.startswith("extra:"):
-            raise OptionError(
-                f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
-            )
-        parts = (
-            bound_of(signs, 1.0, width, label),
-            places,
-            bound_of(offset, 0.0, width, label),
-        )
-        self.periodicities.append(Periodicity(term, *parts, label))
+        self.periodicities.append(periodicity_of(term, width, signs, order, offset, label))
 
     def load(self, link: str, term: Any) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
@@ -238,7 +228,7 @@ class Problem:
         self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None
     ) -> terms.Quantity:
         """Add a constant unknown and return it as a term."""
-        _refuse_again(name, "parameter", self.parameters)
+        refuse_again(name, "parameter", self.parameters)
         self.parameters[name] = Parameter(name, *unknown("parameter", name, lower, upper, guess, 1))
         return terms.parameter(name)
 
@@ -255,8 +245,32 @@ class Problem:
         They have the joints' knots and may jump between arcs. The bounds hold for all t, as the control
         points are bounded.
         """
-        _refuse_again(name, "extra", self.extras)
-        self.extras[name] = AdditionalCurve(name, *unknown("extra", name, lower, upper, guess, width))
+        refuse_again(name, "extra", self.extras)
+        curve = AdditionalCurve(name, *unknown("extra", name, lower, upper, guess, width))
+        self.extras = with_curve(self.extras, curve)
+        return terms.Quantity(f"extra:{name}")
+
+    def control(
+        self,
+        name: str,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        degree: int | None = None,
+        continuous: bool = False,
+        guess: ArrayLike | None = None,
+    ) -> terms.Quantity:
+        """Bound a control of the system, or add one to a robot, and return it as a term.
+
+        degree : of its polynomial on every interval; 0 is constant; by default as many coefficients as
+            there are collocation points, or 1 on other trajectories
+        continuous : whether it is continuous from interval to interval
+        The bounds hold for all t, as the control points are bounded. Raises UnknownNameError, or OptionError
+        for a basis that is finer than the nodes can tell.
+        """
+        if not isinstance(self.dynamics, System):
+            refuse_again(name, "extra", self.extras)
+        curve = control_of(self.dynamics, self.trajectory, name, (lower, upper), guess, (degree, continuous))
+        self.extras = with_curve(self.extras, curve)
         return terms.Quantity(f"extra:{name}")
 
     def data(
@@ -270,7 +284,7 @@ class Problem:
 
         clock "seconds" reads them at t, "progress" at t / T in [0, 1]; beyond its ends it is constant.
         """
-        _refuse_again(name, "data", self.datasets)
+        refuse_again(name, "data", self.datasets)
         self.datasets[name] = data_of(name, times, values, clock)
         return terms.Quantity(f"data:{name}")
 
@@ -310,6 +324,12 @@ class Problem:
     def path_limits(self) -> list[Constraint]:
         """The inequality constraints over the whole path."""
         return [c for c in self.constraints if c.over == PATH and not np.all(c.lower == c.upper)]
+
+    @property
+    def spline_leaves(self) -> dict[str, SplineLeaf]:
+        """The leaves that are derivatives of curves, with their order and their curves."""
+        apart = [name for name, extra in self.extras.items() if extra.pieces is not None]
+        return spline_leaves(self.dynamics.n, self.extra_widths, apart)
 
     @property
     def extra_widths(self) -> dict[str, int]:
@@ -364,29 +384,13 @@ class Problem:
             return list(labels)
         return [""] if width == 1 else [str(i) for i in range(width)]
 
-    def _boundary(
-        self, place: Literal["start", "end"], q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None
-    ) -> None:
-        for term, value in ((terms.q, q), (terms.v, v), (terms.a, a)):
+    def _boundary(self, place: Literal["start", "end"], q: Values, v: Values, a: Values, x: Values) -> None:
+        if q is not None and x is not None:
+            raise OptionError(
+                f"q and x at the {place} are both given: x are the states of a system, q joints"
+            )
+        for term, value in ((terms.q, x if q is None else q), (terms.v, v), (terms.a, a)):
             if value is not None:
-                name = f"{term.quantity} at the {place}"
-                array = numbers(value, name)
-                if array.shape not in ((), (self.dynamics.n,)):
-                    raise ShapeError(
-                        f"{name} has shape {array.shape} but the dynamics has n = {self.dynamics.n} joints "
-                        f"({', '.join(self.dynamics.joint_names)})"
-                    )
-                if not np.all(np.isfinite(array)):
-                    raise NotFiniteError(
-                        f"{name} is {array}: give finite numbers, leave free joints to bounds"
-                    )
-                self.subject_to(term, equals=array, over=place, name=name)
-
-
-def _refuse_again(name: str, kind: str, known: dict[str, Any]) -> None:
-    if name in known:
-        raise OptionError(f"the problem has {kind} '{name}' already: give the second one another name")
-
-
-def _any_finite(*arrays: NDArray) -> bool:
-    return any(bool(np.any(np.isfinite(array))) for array in arrays)
+                name = f"{'x' if value is x else term.quantity} at the {place}"
+                lower, upper = bounds_of_values(value, name, self.dynamics.joint_names)
+                self.subject_to(term, lower, upper, over=place, name=name)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trajopt.errors import GraphCycleError
+from trajopt.errors import GraphCycleError, ProblemError
 from trajopt.graph.block import Block
 from trajopt.graph.elementary import Renamed, TimesDuration
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf, spline_leaves
+from trajopt.graph.leaves import TIME_LEAVES, extra_leaf, parameter_leaf
 from trajopt.graph.names import integrand, term_of
 from trajopt.problem.dynamics_check import block_of
 from trajopt.problem.problem import Problem
@@ -19,8 +19,7 @@ LOAD = "load:"  # the inputs of a dynamics block that carry loads
 
 def leaf_widths(problem: Problem) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
-    splines = spline_leaves(problem.dynamics.n, problem.extra_widths)
-    widths = {leaf: spline.curves.stop - spline.curves.start for leaf, spline in splines.items()}
+    widths = {leaf: spline.width for leaf, spline in problem.spline_leaves.items()}
     widths |= {leaf: 1 for leaf in TIME_LEAVES}
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
 
@@ -80,3 +79,14 @@ def _inputs(blocks: Mapping[str, Block]) -> set[str]:
 def integrand_of(term: Any) -> str:
     """The key of T * term, whose quadrature over normalised time is the integral of the term."""
     return integrand(term.quantity)
+
+
+def refuse_idle_controls(problem: Problem, graph: Graph, used: Iterable[str]) -> None:
+    """ProblemError where a control enters nothing that is minimized or bounded: nothing decides it."""
+    known = {leaf for quantity in used for leaf in graph.leaf_pattern(quantity)}
+    for name, extra in problem.extras.items():
+        if extra.pieces is not None and extra_leaf(name) not in known:
+            raise ProblemError(
+                f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
+                "use it in one, or leave it out"
+            )

@@ -45,11 +45,13 @@ def multiplicity_of_new_knots(arc: Arc) -> int:
     Equations of order m held at the nodes of a spline of degree d with continuity m - 1 take multiplicity
     d - m + 1, as many new coefficients per span as there are Gauss points (de Boor and Swartz, SIAM J.
     Numer. Anal. 10, 1973); other knots would leave equations and coefficients unequal in number. An arc of
-    one span says it by its Gauss points.
+    one span says it by its Gauss points, or its collocation points.
     """
     repeats = np.bincount(arc.basis.multiplicities)
     if repeats.size:
         return int(np.argmax(repeats))
+    if arc.collocated:
+        return arc.nodes_per_span
     return min(arc.nodes_per_span, arc.basis.degree - 1) if arc.rule == "gauss" else 1
 
 
@@ -61,7 +63,7 @@ def with_breakpoints(basis: SplineBasis, points: ArrayLike, multiplicity: int = 
     known = dict(zip(basis.breakpoints[1:-1].tolist(), basis.multiplicities.tolist(), strict=True))
     every = known | {point: multiplicity for point in fresh.tolist() if point not in known}
     inner = sorted(every)
-    return SplineBasis.clamped([0.0, *inner, 1.0], basis.degree, [every[point] for point in inner])
+    return SplineBasis.of_any_degree([0.0, *inner, 1.0], basis.degree, [every[point] for point in inner])
 
 
 def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:

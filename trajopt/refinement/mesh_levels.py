@@ -79,7 +79,8 @@ def halved(basis: SplineBasis) -> SplineBasis:
     kept = np.arange(0, basis.span_count + 1, 2)
     if kept[-1] != basis.span_count:
         kept = np.append(kept, basis.span_count)
-    return SplineBasis.clamped(basis.breakpoints[kept], basis.degree, basis.multiplicities[kept[1:-1] - 1])
+    repeats = basis.multiplicities[kept[1:-1] - 1]
+    return SplineBasis.of_any_degree(basis.breakpoints[kept], basis.degree, repeats)
 
 
 def solve_direct(problem: Problem, timed: TimedSolver) -> Solution:

@@ -24,7 +24,6 @@ from trajopt.refinement.knots import uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import active_set, lagrangian_gradient
-from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
@@ -50,7 +49,7 @@ def gains_of_halving(solution: Solution) -> list[Array] | None:
         largest = _largest_steps(solution, fine, arc)
         gains = [
             _gain(entries, gradient, hessian, limits, largest)
-            for entries in _entries_of_spans(fine, arc, basis)
+            for entries in _entries_of_spans(fine, arc, basis.span_count)
         ]
         found.append(np.array(gains) / fine.objective_scale)
     return found if all(np.all(np.isfinite(gains)) for gains in found) else None
@@ -88,37 +87,44 @@ def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:
     return sparse.csc_array(jacobian[np.flatnonzero(active & ~equal)])
 
 
-def _entries_of_spans(fine: NLP, arc: int, coarse: SplineBasis) -> list[Array]:
+def _entries_of_spans(fine: NLP, arc: int, span_count: int) -> list[Array]:
     """Per span of the coarser mesh the entries of y whose functions are not zero on it."""
     layout, free = fine.unknowns.layout, fine.unknowns.elimination.free
-    basis, found = layout.bases[arc], []
-    for span in range(coarse.span_count):
-        first, second = basis.first_control_point[2 * span : 2 * span + 2]
-        last = second + basis.degree
-        columns = np.arange(layout.column(arc, int(first), 0), layout.column(arc, int(last) + 1, 0))
-        place = np.searchsorted(free, columns)
-        known = free[np.minimum(place, free.size - 1)] == columns
-        found.append(place[known])
+    found = []
+    for span in range(span_count):
+        columns = []
+        for group in layout.groups:
+            basis = group.bases[arc]
+            first, second = basis.first_control_point[2 * span : 2 * span + 2]
+            last = second + basis.degree
+            columns.append(np.arange(group.column(arc, first, 0), group.column(arc, last + 1, 0)))
+        wanted = np.concatenate(columns)
+        place = np.searchsorted(free, wanted)
+        found.append(place[free[np.minimum(place, free.size - 1)] == wanted])
     return found
 
 
 def _largest_steps(solution: Solution, fine: NLP, arc: int) -> Array:
-    """Largest change of every unknown by the motion's own accelerations in normalised time, (variables,)."""
-    layout, curve = fine.unknowns.layout, solution.curve
-    basis, own, points = layout.bases[arc], curve.bases[arc], curve.control_points[arc]
-    s = np.linspace(0.0, 1.0, SAMPLES * own.span_count + 1)
-    joints = len(solution.joint_names)
-    size = np.maximum(np.abs(own.evaluate(points, s, 2)).max(axis=0), np.ptp(points, axis=0))
+    """Largest change of every unknown by the motion's own accelerations in normalised time, (variables,).
+
+    That of a curve beside the joints is its own largest value.
+    """
+    layout, joints = fine.unknowns.layout, len(solution.joint_names)
     steps = np.zeros(layout.size)
-    for span in range(basis.span_count):
-        s = np.linspace(basis.breakpoints[span], basis.breakpoints[span + 1], SAMPLES)
-        curvature = np.abs(basis.local_values(span, s)[2]).max(axis=0)
-        for i, largest in enumerate(curvature):
-            first = layout.column(arc, int(basis.first_control_point[span]) + i, 0)
-            now = size / max(float(largest), 1e-300)
-            now[joints:] = np.abs(points[:, joints:]).max(axis=0, initial=0.0)
-            place = slice(first, first + layout.curve_count)
-            steps[place] = np.where(steps[place] > 0.0, np.minimum(steps[place], now), now)
+    for group, own in zip(layout.groups, solution.curve.groups, strict=True):
+        basis, coarse, points = group.bases[arc], own.bases[arc], own.control_points[arc]
+        s = np.linspace(0.0, 1.0, SAMPLES * coarse.span_count + 1)
+        size = np.maximum(np.abs(coarse.evaluate(points, s, 2)).max(axis=0), np.ptp(points, axis=0))
+        of_joint = group.first_curve + np.arange(group.curve_count) < joints
+        own_size = np.abs(points).max(axis=0, initial=0.0)
+        for span in range(basis.span_count):
+            s = np.linspace(basis.breakpoints[span], basis.breakpoints[span + 1], SAMPLES)
+            curvature = np.abs(basis.local_values(span, s)[2]).max(axis=0)
+            for i, largest in enumerate(curvature):
+                first = group.column(arc, int(basis.first_control_point[span]) + i, 0)
+                now = np.where(of_joint, size / max(float(largest), 1e-300), own_size)
+                place = slice(first, first + group.curve_count)
+                steps[place] = np.where(steps[place] > 0.0, np.minimum(steps[place], now), now)
     return steps[fine.unknowns.elimination.free]
 
 

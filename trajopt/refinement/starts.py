@@ -85,7 +85,7 @@ def perturbed_guess(
     spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none);
         additional curves behind the joints stay: their sizes say nothing about joints
     """
-    travel = np.ptp(np.concatenate(base.control_points), axis=0)
+    travel = np.concatenate([np.ptp(np.concatenate(group.control_points), axis=0) for group in base.groups])
     size = spread * np.where(travel > 1e-9, travel, 1.0)
     size[joints:] = 0.0
     weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]

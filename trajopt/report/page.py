@@ -151,6 +151,8 @@ def _motion_charts(solution: Solution) -> Iterable[str]:
     t = np.linspace(0.0, solution.duration, SAMPLES)
     yield from _pictures(solution)
     curves = {"positions": solution.q, "velocities": solution.v, "torques and forces": solution.tau}
+    if not solution.problem.quantities.knows("tau"):  # a system of first-order equations
+        curves = {"states": solution.q}
     for label, curve in curves.items():
         yield from _grouped(t, list(zip(solution.joint_names, curve(t).T, strict=True)), label)
     for name, extra in solution.problem.extras.items():

@@ -42,6 +42,14 @@ def too_little_freedom(problem: Problem, nlp: NLP) -> str:
     return (
         f"{count} equations{where}, for {nlp.variable_count} unknowns on "
         f"{problem.trajectory}. An equation of motion over the path needs as many coefficients as it has "
-        "nodes: take degree 5 with interior knots three times and four nodes per span, "
-        "Arc(SplineBasis.clamped(breakpoints, 5, [3] * (spans - 1))), or drop what is asked twice"
+        f"nodes: {_better_mesh(problem)}, or drop what is asked twice"
     )
+
+
+def _better_mesh(problem: Problem) -> str:
+    if problem.trajectory.scheme is None:
+        return "take Trajectory.collocation(intervals, order=3)"
+    freedom = ", ".join(
+        f"control '{name}' {each.pieces}" for name, each in problem.extras.items() if each.pieces
+    )
+    return f"beside the boundary values only controls are free ({freedom or 'there are none'}); add one"

@@ -42,6 +42,10 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     ):
         arrays[f"breakpoints_{i}"], arrays[f"multiplicities_{i}"] = basis.breakpoints, basis.multiplicities
         arrays[f"control_points_{i}"] = points
+    for g, group in enumerate(solution.curve.apart):
+        for i, (basis, points) in enumerate(zip(group.bases, group.control_points, strict=True)):
+            arrays[f"apart_{g}_multiplicities_{i}"] = basis.multiplicities
+            arrays[f"apart_{g}_control_points_{i}"] = points
     arrays["durations"], arrays["node_times"] = solution.curve.durations, solution.node_times
     arrays["history"] = solution.history
     time = np.linspace(0.0, solution.duration, SAMPLES)
@@ -138,6 +142,7 @@ def _header(solution: Solution) -> dict[str, Any]:
         if recipe is None
         else {"problem": recipe.problem, "parameters": dict(recipe.parameters)},
         "degrees": [basis.degree for basis in solution.curve.bases],
+        "apart_degrees": [[basis.degree for basis in group.bases] for group in solution.curve.apart],
         "joint_names": list(solution.joint_names),
         "parameters": list(solution.parameters),
         "multipliers": list(solution.multipliers),

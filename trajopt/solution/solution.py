@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.graph.block import Values
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf, spline_leaves
+from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
@@ -224,8 +224,7 @@ class Solution:
 
     def leaves(self, time: NDArray, needed: Container[str] | None = None) -> Values:
         """The leaves of every graph at times (K,): quantity -> (K, width); of the spline's, those needed."""
-        extras = {name: extra.lower.size for name, extra in self.problem.extras.items()}
-        of_curves = spline_leaves(self._n, extras)
+        of_curves = self.problem.spline_leaves
         if needed is not None:
             of_curves = {name: leaf for name, leaf in of_curves.items() if name in needed}
         orders = {leaf.order for leaf in of_curves.values()}

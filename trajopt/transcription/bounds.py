@@ -97,9 +97,10 @@ def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
     """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
-    for low, high in zip(*map(layout.control_points, (bounds.lower, bounds.upper)), strict=True):
-        for leaf, bound in _curve_bounds(problem):
-            curves = spline_map.spline[leaf].curves
+    for leaf, bound in _curve_bounds(problem):
+        group = layout.groups[spline_map.spline[leaf].group]
+        curves = spline_map.groups[spline_map.spline[leaf].group].own(spline_map.spline[leaf].curves)
+        for low, high in zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True):
             low[:, curves] = np.maximum(low[:, curves], bound.lower)
             high[:, curves] = np.minimum(high[:, curves], bound.upper)
     for index, arc in enumerate(problem.trajectory.arcs):

@@ -16,11 +16,12 @@ from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, ShapeError
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem
-from trajopt.splines.curve import Curve
+from trajopt.problem.system import System
+from trajopt.splines.curve import Curve, CurvesApart
 from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
-from trajopt.transcription.unknowns import Unknowns
+from trajopt.transcription.unknowns import CurvePlaces, Unknowns, layout_of
 
 LONGEST, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
 REFINEMENTS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
@@ -34,20 +35,30 @@ def first_guess(problem: Problem, duration: float | None = None) -> tuple[Curve,
 
     duration : seconds of the whole motion where the user guesses none
     """
-    trajectory, n = problem.trajectory, problem.dynamics.n
-    curves = n + sum(extra.lower.size for extra in problem.extras.values())
-    arcs, durations = len(trajectory.arcs), _guessed_durations(problem, duration)
+    durations = _guessed_durations(problem, duration)
     guessed = problem.guessed_curve or _smooth_curve(problem, float(durations.sum()))
-    points = []
-    for index, arc in enumerate(trajectory.arcs):
-        within = arc.basis.greville if arcs == 1 else np.clip(arc.basis.greville, SIDE, 1.0 - SIDE)
-        values = arc.basis.interpolate(_guessed_values(guessed, (index + within) / arcs, n, curves))
-        if values.shape[1] < curves:
-            constants = [np.tile(extra.guess, (len(values), 1)) for extra in problem.extras.values()]
-            values = np.concatenate([values, *constants], axis=1)
-        points.append(values)
-    curve = Curve(tuple(arc.basis for arc in trajectory.arcs), tuple(points), durations)
+    groups = [
+        CurvesApart(
+            group.bases,
+            tuple(_control_points(problem, guessed, group, arc) for arc in range(len(group.bases))),
+        )
+        for group in layout_of(problem).groups
+    ]
+    curve = Curve(groups[0].bases, groups[0].control_points, durations, tuple(groups[1:]))
     return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
+
+
+def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
+    """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
+    basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
+    constants = np.concatenate([np.empty(0), *(extra.guess for extra in problem.extras.values())])
+    within = basis.greville if arcs == 1 else np.clip(basis.greville, SIDE, 1.0 - SIDE)
+    values = _guessed_values(guessed, (arc + within) / arcs, n, n + constants.size)
+    mine = slice(group.first_curve, group.first_curve + group.curve_count)
+    known = values[:, mine]
+    points = basis.interpolate(known) if known.shape[1] else known
+    missing = constants[max(values.shape[1], mine.start) - n : mine.stop - n]
+    return np.concatenate([points, np.tile(missing, (len(points), 1))], axis=1)
 
 
 def _guessed_durations(problem: Problem, duration: float | None) -> Array:
@@ -139,34 +150,43 @@ def shortest_duration(violation: Callable[[float], float], shortest: float, long
 
 
 def _end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
-    """(quantity, where) -> the value that an equality fixes for all components."""
-    return {(c.term.quantity, c.over): c.lower for c in problem.constraints if np.all(c.lower == c.upper)}
+    """(quantity, where) -> the values that equalities fix, NaN for a component that is free."""
+    fixed: dict[tuple[str, NodeSet], Array] = {}
+    for c in problem.constraints:
+        if np.any(c.lower == c.upper):
+            value = np.where(c.lower == c.upper, c.lower, np.nan)
+            before = fixed.get((c.term.quantity, c.over), value)
+            fixed[c.term.quantity, c.over] = np.where(np.isnan(value), before, value)
+    return fixed
 
 
 def _end_rates(problem: Problem) -> bool:
     """Whether a velocity or an acceleration other than zero is given at an end: the curve by s then changes
     with the duration."""
     fixed = _end_values(problem)
-    return any(np.any(fixed.get((rate, end), 0.0)) for rate in ("v", "a") for end in (START, END))
+    given = [fixed.get((rate, end), np.zeros(1)) for rate in ("v", "a") for end in (START, END)]
+    return any(np.any(np.nan_to_num(values)) for values in given)
 
 
 def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
     """The polynomial of normalised time with the values that are fixed at both ends of the motion.
 
-    A free end stays at the other one, or amid the limits; velocities are zero where none are given.
+    A free end stays at the other one, or amid the limits; velocities are zero where none are given. The
+    states of first-order equations have no velocities to start with: theirs is a straight line.
     """
     n, limits = problem.dynamics.n, problem.dynamics.limits
     bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
-    fixed = _end_values(problem)
-    first = fixed.get(("q", START), fixed.get(("q", END), middle))
-    last = fixed.get(("q", END), first)
-    rest = np.zeros(n)
+    fixed, free = _end_values(problem), np.full(n, np.nan)
+    at_start, at_end = (fixed.get(("q", end), free) for end in (START, END))
+    first = np.where(np.isnan(at_start), np.where(np.isnan(at_end), middle, at_end), at_start)
+    last = np.where(np.isnan(at_end), first, at_end)
     conditions = [(0.0, 0, first), (1.0, 0, last)]
-    conditions += [(s, 1, duration * fixed.get(("v", end), rest)) for s, end in ((0.0, START), (1.0, END))]
+    for s, end in ((0.0, START), (1.0, END)) if not isinstance(problem.dynamics, System) else ():
+        conditions.append((s, 1, duration * np.nan_to_num(fixed.get(("v", end), free))))
     for s, end in ((0.0, START), (1.0, END)):
-        if ("a", end) in fixed:
+        if not np.any(np.isnan(fixed.get(("a", end), free))):
             conditions.append((s, 2, duration**2 * fixed["a", end]))
     powers = np.polynomial.Polynomial
     basis = [powers.basis(i) for i in range(len(conditions))]

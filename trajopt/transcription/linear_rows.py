@@ -100,7 +100,7 @@ def _constraints(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> I
 
 def _periodicities(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> Iterator[Periodicity]:
     """Add periodicities of q and, on one arc, of v; yield those that must be rows."""
-    last, basis = spline_map.nodes.count - 1, spline_map.nodes.basis
+    last = spline_map.nodes.count - 1
     for periodicity in problem.periodicities:
         leaf = spline_map.spline.get(periodicity.term.quantity)
         shifted = leaf is not None and leaf.order > 0 and bool(np.any(periodicity.offset))
@@ -109,9 +109,10 @@ def _periodicities(rows: LinearRows, problem: Problem, spline_map: SplineMap) ->
             continue
         labels = problem.component_names(periodicity.term.quantity, len(periodicity.signs))
         for component, sign in enumerate(periodicity.signs):
-            j, k = leaf.curves.start + component, leaf.curves.start + periodicity.order[component]
-            columns = np.concatenate([spline_map.columns[last, :, j], spline_map.columns[0, :, k]])
-            values = np.concatenate([basis[leaf.order, last], -sign * basis[leaf.order, 0]])
+            quantity = periodicity.term.quantity
+            after, factors = spline_map.entries(quantity, component, last)
+            before, others = spline_map.entries(quantity, int(periodicity.order[component]), 0)
+            columns, values = np.concatenate([after, before]), np.concatenate([factors, -sign * others])
             rhs = periodicity.offset[component]
             rows.add(columns, values, rhs, rhs, RowLabel(periodicity.name, labels[component]))
 
@@ -122,8 +123,9 @@ def _continuity(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> It
     for arc in range(len(problem.trajectory.arcs) - 1):
         left, right = problem.trajectory.border(arc)
         for j, joint in enumerate(problem.dynamics.joint_names):
-            columns = np.concatenate([spline_map.columns[left, :, j], spline_map.columns[right, :, j]])
-            values = np.concatenate([nodes.basis[0, left], -nodes.basis[0, right]])
+            before, factors = spline_map.entries("q", j, left)
+            after, others = spline_map.entries("q", j, right)
+            columns, values = np.concatenate([before, after]), np.concatenate([factors, -others])
             label = RowLabel(continuity_name("q"), joint, left, float(nodes.s[left]), arc)
             rows.add(columns, values, 0.0, 0.0, label)
         for order in range(1, problem.trajectory.continuity + 1):
@@ -177,8 +179,7 @@ def _add_node_equalities(
                 values = spline_map.global_jacobian(quantity)[k][component]
                 columns = layout.control_point_count + np.arange(values.size)
             else:
-                columns = spline_map.columns[k, :, leaf.curves.start + component]
-                values = nodes.basis[leaf.order, k]
+                columns, values = spline_map.entries(quantity, int(component), int(k))
                 if leaf.order == 1 and shortest < longest:
                     columns = np.append(columns, layout.duration(int(nodes.arc[k])))
                     values, rhs = np.append(values, -rhs), 0.0

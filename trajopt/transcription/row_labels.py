@@ -91,9 +91,10 @@ def continuity_name(quantity: str) -> str:
 def unknown_label(problem: Problem, layout: Layout, column: int) -> UnknownLabel:
     """The label of an entry of x."""
     if column < layout.control_point_count:
-        arc = int(np.searchsorted(layout.offsets, column, side="right")) - 1
-        point, curve = divmod(column - int(layout.offsets[arc]), layout.curve_count)
-        s = float(layout.bases[arc].greville[point])
+        group = next(group for group in layout.groups if column < group.stop)
+        arc = int(np.searchsorted(group.offsets, column, side="right")) - 1
+        point, place = divmod(column - int(group.offsets[arc]), group.curve_count)
+        curve, s = group.first_curve + place, float(group.bases[arc].greville[point])
         joints = list(problem.dynamics.joint_names)
         if curve < len(joints):
             return UnknownLabel("control point", joints[curve], arc, point, s, hull_limits(problem))

@@ -5,54 +5,87 @@ At a node of arc a, with control points P and the arc's duration T_a,
     q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier T,
 
 so every leaf is z_l = Q_l / T^l with Q_l = B_l P linear in x. Additional curves (contact forces, say) are
-columns of P, of order 0. Their derivatives by the unknowns are taken in `derivatives`.
+columns of P, of order 0, or have P and B of their own, as controls do. Their derivatives by the unknowns
+are taken in `derivatives`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.block import Values
-from trajopt.graph.leaves import parameter_leaf, spline_leaves
+from trajopt.graph.leaves import parameter_leaf
 from trajopt.problem.problem import Problem
+from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.unknowns import Layout, layout_of
+from trajopt.transcription.unknowns import CurvePlaces, Layout, layout_of
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAtNodes:
+    """Curves with a common basis, at the nodes.
+
+    basis : (4, K, width) derivatives of the basis functions of the local control points
+    columns : (K, width, curves) the column of x of local control point i and curve j
+    first_curve : the first of them among all curves
+    """
+
+    basis: Array
+    columns: Array
+    first_curve: int
+
+    @property
+    def width(self) -> int:
+        return self.basis.shape[2]
+
+    def own(self, curves: slice) -> slice:
+        """These curves, counted among those of the group."""
+        return slice(curves.start - self.first_curve, curves.stop - self.first_curve)
 
 
 class SplineMap:
     """The leaves at all nodes as functions of x: which columns, basis functions and durations each takes.
 
     layout : of x
-    columns : (K, width, curves) the column of x of local control point i and curve j at node k
+    groups : curves with a common basis, the joints' first
     spline : leaves that are derivatives of curves, by name, with order and curves
     """
 
     def __init__(self, problem: Problem) -> None:
         self.nodes = problem.trajectory.nodes
-        extras = {name: extra.lower.size for name, extra in problem.extras.items()}
-        self.spline = spline_leaves(problem.dynamics.n, extras)
+        self.spline = problem.spline_leaves
         self.layout = layout_of(problem)
-        nodes, layout, curves = self.nodes, self.layout, self.layout.curve_count
-        self.width = nodes.basis.shape[2]
-        first = layout.offsets[nodes.arc] + curves * nodes.first_control_point
-        columns = first[:, None, None] + curves * np.arange(self.width)[:, None] + np.arange(curves)
-        # A padded basis function of a short arc may point past it; its values are zero.
-        self.columns = np.minimum(columns, max(layout.control_point_count - 1, 0))
-        self._global = _global_jacobians(self.nodes, layout)
+        bases = [self.nodes.basis, *(basis_at(self.nodes, g.bases) for g in self.layout.groups[1:])]
+        self.groups = tuple(
+            _group_at_nodes(self.nodes, basis, places)
+            for basis, places in zip(bases, self.layout.groups, strict=True)
+        )
+        self._global = _global_jacobians(self.nodes, self.layout)
 
     def arc_durations(self, x: Array) -> Array:
         """Duration of every node's arc, (K,)."""
         return x[self.layout.durations][self.nodes.arc]
 
+    def entries(self, leaf: str, component: int, node: int) -> tuple[Array, Array]:
+        """Columns of x and factors of the numerator T^l z_l of a leaf's component at a node."""
+        spline = self.spline[leaf]
+        group = self.groups[spline.group]
+        own = group.own(spline.curves).start + component
+        return group.columns[node, :, own], group.basis[spline.order, node]
+
     def leaf_values(self, x: Array, needed: set[str]) -> Values:
         """The needed leaves at all nodes, (K, width); real or complex x."""
-        local = x[self.columns]
         duration = self.arc_durations(x)[:, None]
         values: Values = {}
         for leaf, spline in self.spline.items():
             if leaf in needed:
-                shape = np.einsum("ki,kij->kj", self.nodes.basis[spline.order], local[:, :, spline.curves])
+                group = self.groups[spline.group]
+                local = x[group.columns[:, :, group.own(spline.curves)]]
+                shape = np.einsum("ki,kij->kj", group.basis[spline.order], local)
                 values[leaf] = shape / duration**spline.order
         tail = x[self.layout.control_point_count :]
         for leaf in needed.difference(self.spline):
@@ -67,6 +100,32 @@ class SplineMap:
     def global_jacobian(self, leaf: str) -> Array:
         """d leaf / d (durations, parameters), constant, (K, width, durations and parameters)."""
         return self._global[leaf]
+
+
+def _group_at_nodes(nodes: Nodes, basis: Array, places: CurvePlaces) -> GroupAtNodes:
+    width, curves = basis.shape[2], places.curve_count
+    points = np.concatenate([basis.first_control_point for basis in places.bases])[nodes.span]
+    first = places.offsets[nodes.arc] + curves * points
+    columns = first[:, None, None] + curves * np.arange(width)[:, None] + np.arange(curves)
+    # A padded basis function of a short arc may point past it; its values are zero.
+    return GroupAtNodes(basis, np.minimum(columns, max(places.stop - 1, 0)), places.first_curve)
+
+
+def basis_at(nodes: Nodes, bases: Sequence[SplineBasis]) -> Array:
+    """d^l B / ds^l of bases on the breakpoints of the arcs, at the nodes, (4, K, width)."""
+    width = max(basis.degree for basis in bases) + 1
+    found, first = np.zeros((HIGHEST_DERIVATIVE + 1, nodes.count, width)), _first_span(bases)
+    for span in np.unique(nodes.span):
+        here = np.flatnonzero(nodes.span == span)
+        arc = int(nodes.arc[here[0]])
+        values = bases[arc].local_values(int(span - first[arc]), nodes.s[here])
+        found[:, here, : values.shape[2]] = values
+    return found
+
+
+def _first_span(bases: Sequence[SplineBasis]) -> Array:
+    """The number of every arc's first span, counted through all arcs."""
+    return np.concatenate([[0], np.cumsum([basis.span_count for basis in bases])[:-1]]).astype(int)
 
 
 def _global_jacobians(nodes: Nodes, layout: Layout) -> dict[str, Array]:

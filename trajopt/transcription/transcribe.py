@@ -10,7 +10,7 @@ from trajopt.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
 from trajopt.problem.problem import Problem
-from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.problem_graph import graph_of, refuse_idle_controls
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, bounds_and_linear_rows
 from trajopt.transcription.constant_rows import without_constant_rows
@@ -41,6 +41,7 @@ def transcribe(problem: Problem) -> NLP:
     whole_graph = _graph(problem, conditions)
     objectives = objectives_of(problem)
     groups = row_groups(problem, conditions, whole_graph.width)
+    refuse_idle_controls(problem, whole_graph, _used(objectives, groups))
     graph, leaf_map = _evaluated(whole_graph, spline_map, unknowns, objectives, groups)
     times = unknowns.node_times(guess)
     changing = without_constant_rows(groups, graph, leaf_map, guess, times, problem.component_names)

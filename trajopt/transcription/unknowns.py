@@ -1,8 +1,8 @@
 """The unknowns of a nonlinear program: from a motion to the vector that a solver changes, and back.
 
 All unknowns together are x: the control points of every arc, point by point and curve by curve (joints first,
-then additional curves), the duration of every arc, the parameters. Linear equalities leave the entries y of
-it free, x = N y + c, and y is what a solver sees.
+then additional curves), those of curves with a basis of their own, the duration of every arc, the
+parameters. Linear equalities leave the entries y of it free, x = N y + c, and y is what a solver sees.
 """
 
 from __future__ import annotations
@@ -15,41 +15,33 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.problem.problem import Problem
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.curve import Curve, CurvesApart
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.elimination import Elimination
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
-    """Layout of x: places of control points, durations and parameters, and the motion that an x describes.
+class CurvePlaces:
+    """Places in x of the control points of curves with a common basis.
 
     bases : the spline basis of every arc
-    curve_count : how many curves every arc has, joints and additional curves
+    first_curve, curve_count : which of all curves these are
     offsets : (arcs,) where each arc's control points start
-    parameters : parameter name -> its entries of x
     """
 
     bases: tuple[SplineBasis, ...]
+    first_curve: int
     curve_count: int
     offsets: Array
-    control_point_count: int  # over all arcs and curves
-    durations: slice
-    parameters: Mapping[str, slice]
-    size: int
 
     @property
-    def global_count(self) -> int:
-        """How many durations and parameters there are: the unknowns that every node depends on."""
-        return self.size - self.control_point_count
+    def stop(self) -> int:
+        """Behind the last control point."""
+        return int(self.offsets[-1]) + self.bases[-1].count * self.curve_count
 
     def column(self, arc: int, point: int, curve: int) -> int:
-        """Index in x of a control point of a curve of an arc."""
+        """Index in x of a control point of the curve-th of these curves."""
         return int(self.offsets[arc]) + point * self.curve_count + curve
-
-    def duration(self, arc: int) -> int:
-        """Index in x of the duration of an arc."""
-        return self.durations.start + arc
 
     def control_points(self, x: Array) -> tuple[Array, ...]:
         """The control points of every arc, (count, curve_count) each: views of x, or of bounds on it."""
@@ -58,9 +50,48 @@ class Layout:
             for offset, basis in zip(self.offsets, self.bases, strict=True)
         )
 
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Layout of x: places of control points, durations and parameters, and the motion that an x describes.
+
+    groups : curves with a common basis: joints and additional curves, then those with a basis of their own
+    parameters : parameter name -> its entries of x
+    """
+
+    groups: tuple[CurvePlaces, ...]
+    control_point_count: int  # over all arcs and curves
+    durations: slice
+    parameters: Mapping[str, slice]
+    size: int
+
+    @property
+    def bases(self) -> tuple[SplineBasis, ...]:
+        """The joints' spline basis of every arc."""
+        return self.groups[0].bases
+
+    @property
+    def curve_count(self) -> int:
+        """How many curves have the joints' basis."""
+        return self.groups[0].curve_count
+
+    @property
+    def global_count(self) -> int:
+        """How many durations and parameters there are: the unknowns that every node depends on."""
+        return self.size - self.control_point_count
+
+    def column(self, arc: int, point: int, curve: int) -> int:
+        """Index in x of a control point of a curve with the joints' basis."""
+        return self.groups[0].column(arc, point, curve)
+
+    def duration(self, arc: int) -> int:
+        """Index in x of the duration of an arc."""
+        return self.durations.start + arc
+
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
-        return Curve(self.bases, self.control_points(x), x[self.durations])
+        joints, *apart = (CurvesApart(group.bases, group.control_points(x)) for group in self.groups)
+        return Curve(joints.bases, joints.control_points, x[self.durations], tuple(apart))
 
     def parameter_values(self, x: Array) -> dict[str, Array]:
         """Parameter name -> its value in x, (width,)."""
@@ -68,16 +99,18 @@ class Layout:
 
     def vector(self, curve: Curve, parameters: Mapping[str, Array]) -> Array:
         """The x of a motion on these bases: the inverse of `curve` and `parameter_values`."""
-        points = [points.ravel() for points in curve.control_points]
+        points = [points.ravel() for group in curve.groups for points in group.control_points]
         return np.concatenate([*points, curve.durations, *(np.ravel(parameters[p]) for p in self.parameters)])
 
     def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
         """Whether a motion has the knots, the number of curves and the parameters of this layout."""
-        if len(curve.bases) != len(self.bases) or curve.n != self.curve_count:
+        if [group.n for group in curve.groups] != [group.curve_count for group in self.groups]:
             return False
         widths = {name: place.stop - place.start for name, place in self.parameters.items()}
-        same_knots = all(
-            np.array_equal(own.knots, other.knots) for own, other in zip(self.bases, curve.bases, strict=True)
+        same_knots = len(curve.bases) == len(self.bases) and all(
+            np.array_equal(one.knots, other.knots)
+            for own, theirs in zip(self.groups, curve.groups, strict=True)
+            for one, other in zip(own.bases, theirs.bases, strict=True)
         )
         return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
 
@@ -126,14 +159,25 @@ class Unknowns:
 def layout_of(problem: Problem) -> Layout:
     """Lay out the control points, durations and parameters of a problem."""
     bases = tuple(arc.basis for arc in problem.trajectory.arcs)
-    curves = problem.dynamics.n + sum(extra.lower.size for extra in problem.extras.values())
-    sizes = np.array([basis.count * curves for basis in bases])
-    control_points = int(sizes.sum())
+    apart = [extra for extra in problem.extras.values() if extra.pieces is not None]
+    shared = sum(extra.lower.size for extra in problem.extras.values() if extra.pieces is None)
+    groups = [_places(bases, 0, problem.dynamics.n + shared, 0)]
+    for extra in apart:
+        own = tuple(extra.pieces.on(basis) for basis in bases if extra.pieces)
+        last = groups[-1]
+        groups.append(_places(own, last.first_curve + last.curve_count, extra.lower.size, last.stop))
+    control_points = groups[-1].stop
     cursor = control_points + len(bases)
     places = {}
     for name, parameter in problem.parameters.items():
         places[name] = slice(cursor, cursor + parameter.lower.size)
         cursor += parameter.lower.size
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     durations = slice(control_points, control_points + len(bases))
-    return Layout(bases, curves, offsets, control_points, durations, places, cursor)
+    return Layout(tuple(groups), control_points, durations, places, cursor)
+
+
+def _places(bases: tuple[SplineBasis, ...], first_curve: int, curves: int, start: int) -> CurvePlaces:
+    sizes = [basis.count * curves for basis in bases]
+    return CurvePlaces(
+        bases, first_curve, curves, start + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+    )

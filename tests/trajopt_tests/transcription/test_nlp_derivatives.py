@@ -1,5 +1,7 @@
 """Exact derivatives of the whole NLP: complex step for first order, Taylor slopes for both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hand_written import CubicTerm, PointMasses, two_link_minimum_time
@@ -29,6 +31,31 @@ def cubic_problem(arcs: int = 1) -> trajopt.Problem:
     problem.minimize(trajopt.jerk**2, weight=1e-3)
     problem.minimize(trajopt.duration)
     problem.subject_to_joint_limits()
+    return problem
+
+
+def driven_pendulum() -> trajopt.Problem:
+    """A system on two arcs: controls with bases of their own, time, a parameter, free durations."""
+    system = trajopt.system(
+        ("angle", "speed", "work"),
+        ("torque", "brake"),
+        lambda node: [
+            node.speed,
+            node.torque * np.cos(node.t) - node.parameter("gravity") * np.sin(node.angle) - node.brake,
+            node.torque * node.speed**2,
+        ],
+    )
+    mesh = Trajectory.collocation([0.0, 0.4, 1.0], order=3)
+    problem = trajopt.Problem(system, replace(mesh, arcs=mesh.arcs * 2))
+    problem.control("torque", -5.0, 5.0, degree=1)
+    problem.control("brake", degree=2, continuous=True)
+    problem.parameter("gravity", 1.0, 20.0)
+    problem.start_at(x=[0.1, None, 0.0])
+    problem.end_at(x=[1.0, -0.3, None])
+    problem.subject_to(trajopt.state("speed"), -3.0, 3.0)
+    problem.minimize(trajopt.state("torque") ** 2, weight=0.3)
+    problem.minimize(trajopt.state("work"), over="end")
+    problem.minimize(trajopt.duration)
     return problem
 
 
@@ -83,7 +110,9 @@ def test_the_hessian_is_the_complex_step_of_the_gradient_of_the_lagrangian(arcs)
         assert np.allclose(hessian[:, i], column, rtol=1e-11, atol=1e-11 * np.abs(hessian).max())
 
 
-@pytest.mark.parametrize("make", [cubic_problem, lambda: cubic_problem(3), two_link_minimum_time])
+@pytest.mark.parametrize(
+    "make", [cubic_problem, lambda: cubic_problem(3), two_link_minimum_time, driven_pendulum]
+)
 def test_taylor_remainders_of_the_lagrangian_fall_with_slopes_two_and_three(make):
     nlp = trajopt.transcribe(make())
     y, multipliers = random_point(nlp, 2)
@@ -104,8 +133,9 @@ def test_taylor_remainders_of_the_lagrangian_fall_with_slopes_two_and_three(make
     assert np.allclose(np.diff(np.log2(second)), -3.0, atol=0.35)
 
 
-def test_patterns_are_the_same_at_every_point_and_hold_every_nonzero():
-    nlp = trajopt.transcribe(cubic_problem())
+@pytest.mark.parametrize("make", [cubic_problem, driven_pendulum])
+def test_patterns_are_the_same_at_every_point_and_hold_every_nonzero(make):
+    nlp = trajopt.transcribe(make())
     pattern = np.zeros((nlp.row_count, nlp.variable_count), bool)
     pattern[nlp.jacobian_rows, nlp.jacobian_columns] = True
     assert (

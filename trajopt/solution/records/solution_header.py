@@ -38,6 +38,7 @@ class SolutionHeader:
     """All of a solution but its arrays; `Solution` says what each means.
 
     degrees : of the spline, one per arc
+    apart_degrees : of the curves with a basis of their own: one per arc for every group of them
     has_point : whether the solver's own unknowns are there
     extra_points : number of arrays of added nodes: one per arc, or none
     """
@@ -60,6 +61,7 @@ class SolutionHeader:
     detail: str
     has_point: bool
     extra_points: int = 0
+    apart_degrees: tuple[tuple[int, ...], ...] = ()
     levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None

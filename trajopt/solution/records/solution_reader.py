@@ -6,7 +6,7 @@ What a file tells more than once must agree: a difference is kept as `Solution.a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records.solution_header import SolutionHeader
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve
+from trajopt.splines.curve import Curve, CurvesApart
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -67,22 +67,37 @@ def _curve(file: ArrayFile, header: SolutionHeader) -> Curve:
     durations = file.numbers("durations", (arcs,))
     if not np.all(durations > 0.0):
         file.refuse(f"durations are {durations}, expected positive seconds")
-    return Curve(tuple(basis for basis, _ in parts), tuple(points for _, points in parts), durations)
+    apart = tuple(_apart(file, g, degrees, arcs) for g, degrees in enumerate(header.apart_degrees))
+    bases, points = zip(*parts, strict=True)
+    return Curve(bases, points, durations, apart)
 
 
-def _arc(file: ArrayFile, index: int, degree: int) -> tuple[SplineBasis, NDArray[np.float64]]:
+def _apart(file: ArrayFile, group: int, degrees: Sequence[int], arcs: int) -> CurvesApart:
+    """Curves with a basis of their own, on the breakpoints of the arcs."""
+    if len(degrees) != arcs:
+        file.refuse(f"{len(degrees)} degrees of a control for {arcs} arcs")
+    parts = [_arc(file, index, degree, f"apart_{group}_") for index, degree in enumerate(degrees)]
+    if len({points.shape[1] for _, points in parts}) > 1:
+        file.refuse(f"the curves of group {group} differ in number from arc to arc")
+    bases, points = zip(*parts, strict=True)
+    return CurvesApart(bases, points)
+
+
+def _arc(
+    file: ArrayFile, index: int, degree: int, prefix: str = ""
+) -> tuple[SplineBasis, NDArray[np.float64]]:
     """Basis and control points of an arc; a degree that the control points cannot have is never built."""
-    points = file.numbers(f"control_points_{index}", (None, None))
+    points = file.numbers(f"{prefix}control_points_{index}", (None, None))
     breakpoints = file.numbers(f"breakpoints_{index}", (None,))
-    multiplicities = file.whole_numbers(f"multiplicities_{index}", (None,))
-    if not 2 <= degree < len(points):
+    multiplicities = file.whole_numbers(f"{prefix}multiplicities_{index}", (None,))
+    if not 0 <= degree < len(points):
         file.refuse(f"degree {degree} with {len(points)} control points")
     try:
-        basis = SplineBasis.clamped(breakpoints, degree, multiplicities)
+        basis = SplineBasis.of_any_degree(breakpoints, degree, multiplicities)
     except ShapeError as error:
         file.refuse(f"arc {index}: {error}", error)
     if len(points) != basis.count:
-        file.refuse(f"control_points_{index} has {len(points)} rows, its knots tell {basis.count}")
+        file.refuse(f"{prefix}control_points_{index} has {len(points)} rows, its knots tell {basis.count}")
     return basis, points
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.leaves import SplineLeaf, spline_leaves
+from trajopt.graph.leaves import SplineLeaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import implied_constraints
 from trajopt.problem.problem_graph import graph_of
@@ -47,8 +47,7 @@ class ConstraintLines:
         self.solution, self.problem = solution, solution.problem
         self.tol, self.equation_tol = tol, equation_tol
         self.stated = [*self.problem.constraints, *implied_constraints(self.problem)]
-        n, extras = self.problem.dynamics.n, self.problem.extra_widths
-        self.leaves = spline_leaves(n, extras)
+        self.leaves = self.problem.spline_leaves
         equations = [c.term for c in self.stated if np.any(c.lower == c.upper)]
         equations += [periodicity.term for periodicity in self.problem.periodicities]
         distinct = {term.quantity: term for term in equations}

@@ -187,9 +187,9 @@ class _CurvePair:
             factor = 0.5 if first == second else 1.0
             products.append(factor * left[:, :, None] * right[:, None, :])
             powers.append(group.orders[one] + other.orders[two])
-        width, slots = leaf_map.spline_map.width, spans.index.shape[1]
-        by_node = np.stack(products, axis=1).reshape(leaf_map.nodes, len(pairs), width**2)
-        by_span = spans.gather(by_node).reshape(spans.count, slots * len(pairs), width**2)
+        slots, size = spans.index.shape[1], group.basis.shape[2] * other.basis.shape[2]
+        by_node = np.stack(products, axis=1).reshape(leaf_map.nodes, len(pairs), size)
+        by_span = spans.gather(by_node).reshape(spans.count, slots * len(pairs), size)
         self._products = np.ascontiguousarray(by_span.transpose(0, 2, 1))
         self._powers = np.tile(np.array(powers), slots)
         self._arc = leaf_map.spline_map.nodes.arc[spans.first_node]
@@ -222,9 +222,9 @@ class _CurvePair:
         mask = (mine[:, :, None] & others[:, None, :])[:, :, :, None, None] & curves[:, None, None]
         index = np.flatnonzero(mask)
         span, i, other_i, j, other_j = np.unravel_index(index, mask.shape)
-        x = self.leaf_map.spline_map.columns[self.spans.first_node]
-        left = x[span, i, self.group.curves.start + j]
-        right = x[span, other_i, self.other.curves.start + other_j]
+        first = self.spans.first_node
+        left = self.group.x_columns[first][span, i, j]
+        right = self.other.x_columns[first][span, other_i, other_j]
         return product_entries(index, N, left, N, right), mask.size
 
     def _control_points(self, group: CurveGroup) -> Array:

@@ -29,20 +29,20 @@ class CurveGroup:
     """Leaves that are derivatives of the same curves.
 
     orders : of the leaves
-    curves : among all curves of the trajectory
+    x_columns : (K, width, curves) of x, of the local control points
     columns : of these leaves among all leaves, side by side
     basis : (K, 1, width, orders) values of the basis functions of the local control points
     """
 
     leaves: tuple[str, ...]
     orders: Array
-    curves: slice
+    x_columns: Array
     columns: slice
     basis: Array
 
     @property
     def curve_count(self) -> int:
-        return self.curves.stop - self.curves.start
+        return self.x_columns.shape[2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +162,14 @@ def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[CurveGroup,
         curves = spline_map.spline[leaf].curves
         by_curves.setdefault((curves.start, curves.stop), []).append(leaf)
     groups, cursor = [], 0
-    for (start, stop), leaves in by_curves.items():
+    for leaves in by_curves.values():
+        first = spline_map.spline[leaves[0]]
+        at_nodes = spline_map.groups[first.group]
+        columns = at_nodes.columns[:, :, at_nodes.own(first.curves)]
         orders = np.array([spline_map.spline[leaf].order for leaf in leaves])
-        end = cursor + orders.size * (stop - start)
-        basis = np.ascontiguousarray(np.moveaxis(spline_map.nodes.basis[orders], 0, -1)[:, None])
-        groups.append(CurveGroup(tuple(leaves), orders, slice(start, stop), slice(cursor, end), basis))
+        end = cursor + orders.size * first.width
+        basis = np.ascontiguousarray(np.moveaxis(at_nodes.basis[orders], 0, -1)[:, None])
+        groups.append(CurveGroup(tuple(leaves), orders, columns, slice(cursor, end), basis))
         cursor = end
     return tuple(groups)
 
@@ -178,7 +181,7 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) 
     rows, columns, values = [], [], []
     for group in groups:
         by_order = group.basis[:, 0].transpose(0, 2, 1)[:, :, None, :]  # (K, orders, 1, i)
-        target = spline_map.columns[:, :, group.curves].transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
+        target = group.x_columns.transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
         full = np.broadcast_shapes(by_order.shape, target.shape)
         component = group.columns.start + np.arange(full[1] * full[2]).reshape(full[1], full[2], 1)
         row = np.arange(nodes)[:, None, None, None] * width + component

@@ -1,0 +1,101 @@
+"""Controls: unknown curves with a basis of their own, checked against the nodes that must tell them apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trajopt.errors import OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
+from trajopt.problem.input_checks import unknown
+from trajopt.problem.system import System
+from trajopt.splines.trajectory import Trajectory
+
+
+def control_of(
+    dynamics: Any,
+    trajectory: Trajectory,
+    name: str,
+    bounds: tuple[ArrayLike, ArrayLike],
+    guess: ArrayLike | None,
+    pieces: tuple[int | None, bool],
+) -> AdditionalCurve:
+    """A control from what `Problem.control` is given; see there, also for errors."""
+    if isinstance(dynamics, System) and name not in dynamics.controls:
+        known = dynamics.controls
+        raise UnknownNameError(
+            f"the system has no control '{name}'{near_matches(name, known)}: its controls are "
+            f"{', '.join(known) or 'none'}; a curve that is none of them is `Problem.extra`"
+        )
+    degree, continuous = pieces
+    curve = AdditionalCurve(name, *unknown("control", name, *bounds, guess, 1))
+    if isinstance(dynamics, System) and curve.lower.size != 1:
+        raise ShapeError(f"control '{name}' of the system is one curve: give numbers as its bounds")
+    if degree is None:
+        degree = _default_degree(trajectory)
+    _check_degree(name, degree, continuous)
+    own = PiecewisePolynomial(int(degree), bool(continuous))
+    check_nodes(name, own, trajectory)
+    return replace(curve, pieces=own)
+
+
+def _default_degree(trajectory: Trajectory) -> int:
+    """As many coefficients per interval as collocation points; straight lines on other trajectories."""
+    return 1 if trajectory.scheme is None else trajectory.scheme.order - 1
+
+
+def _check_degree(name: str, degree: Any, continuous: bool) -> None:
+    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 0:
+        raise OptionError(
+            f"the degree of control '{name}' is {degree!r}: use 0 (constant), 1 (linear), 2 ..."
+        )
+    if continuous and degree == 0:
+        raise OptionError(
+            f"control '{name}' is constant on every interval and continuous, so one number: use degree=1, "
+            "continuous=False, or a parameter"
+        )
+
+
+def check_nodes(name: str, pieces: PiecewisePolynomial, trajectory: Trajectory) -> None:
+    """OptionError where the nodes of a trajectory cannot tell all coefficients of a control.
+
+    A jump needs nodes on both of its sides, and every coefficient a node with a weight.
+    """
+    for index, arc in enumerate(trajectory.arcs):
+        basis = pieces.on(arc.basis)
+        multiplicities = arc.basis.multiplicities
+        if not pieces.continuous and np.any(arc.basis.degree - multiplicities >= 2):
+            raise OptionError(
+                f"control '{name}' may jump between intervals, but the trajectory ({arc.mesh}) is so smooth "
+                "there that torques cannot: use Trajectory.collocation(intervals, order), or continuous=True"
+            )
+        nodes = trajectory.nodes
+        weighted = int(np.sum((nodes.arc == index) & (nodes.weight > 0.0)))
+        if basis.count > weighted:
+            raise OptionError(
+                f"control '{name}' ({pieces}) has {basis.count} coefficients, but only {weighted} nodes with "
+                f"a weight tell them apart ({arc.mesh}): use a lower degree, or more points per interval"
+            )
+
+
+def default_controls(system: System, trajectory: Trajectory) -> dict[str, AdditionalCurve]:
+    """Every control of a system, free and with as many coefficients as there are collocation points."""
+    return {
+        name: control_of(system, trajectory, name, (-np.inf, np.inf), None, (None, False))
+        for name in system.controls
+    }
+
+
+def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
+    """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them."""
+    if not isinstance(dynamics, System):
+        return trajectory.for_equations_of_order(2)
+    if trajectory.scheme is None:
+        raise OptionError(
+            f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
+            f"equations have coefficients, not {trajectory}: use Trajectory.collocation(intervals, order)"
+        )
+    return trajectory

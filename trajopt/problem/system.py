@@ -1,0 +1,205 @@
+"""Systems of first-order equations, x' = f(x, u, t, p), as the dynamics of a problem.
+
+The states x are what a robot's joint positions are elsewhere, the quantity "q", and their rates x' are "v".
+Controls are curves of the problem (`Problem.control`). The equations are a constraint over the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import OptionError, ProblemError, ShapeError
+from trajopt.graph.block import Block
+from trajopt.graph.declared_quantities import DEFINED
+from trajopt.graph.elementary import Renamed, WeightedSum
+from trajopt.graph.leaves import TIME_LEAVES, extra_leaf
+from trajopt.graph.names import own_term
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.splines.node_sets import PATH
+from trajopt.terms.arithmetic import Arithmetic
+from trajopt.terms.block_term import block_term
+
+EQUATIONS = "state equations"  # what reports call them
+RESERVED = frozenset((*TIME_LEAVES, *DEFINED, "rate", "used"))  # names that mean something else at a node
+FORMS = "x' = f: rates=f, or 0 = g(x', x, u): residuals=g"
+
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A dynamics of named states and controls, made by `trajopt.system`.
+
+    rates : f of x' = f, a function of a node or a block; or None
+    residuals : g of 0 = g, a function of a node, where rates is None
+    """
+
+    states: tuple[str, ...]
+    controls: tuple[str, ...]
+    rates: Any = None
+    residuals: Function | None = None
+
+    @property
+    def n(self) -> int:
+        """How many states there are."""
+        return len(self.states)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The states, which reports call coordinates by."""
+        return self.states
+
+    @property
+    def limits(self) -> Any:
+        """No limits: states and controls are bounded by the problem."""
+        none = np.full(self.n, np.inf)
+        return SimpleNamespace(
+            q_lower=-none, q_upper=none, velocity=none, torque_lower=-none, torque_upper=none
+        )
+
+    @property
+    def quantities(self) -> Mapping[str, Any]:
+        """None beside the states, their rates and the controls."""
+        return {}
+
+    @property
+    def aliases(self) -> Mapping[str, tuple[str, int]]:
+        """`node.NAME` of states and controls, `node.rate(NAME)` of states."""
+        states = {name: ("q", i) for i, name in enumerate(self.states)}
+        rates = {f"rate:{name}": ("v", i) for i, name in enumerate(self.states)}
+        return states | rates | {name: (extra_leaf(name), 0) for name in self.controls}
+
+    @property
+    def equations(self) -> Constraint:
+        """The equations over the path, one per state."""
+        zero = np.zeros(self.n)
+        return Constraint(_Equations(self), zero, zero, PATH, EQUATIONS)
+
+    def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
+        """Refuses: a system computes nothing but its equations."""
+        raise ProblemError(
+            f"a system of states ({', '.join(self.states)}) has no {', '.join(outputs)}: "
+            "write what is wanted as a term of its states and controls"
+        )
+
+
+def system(
+    states: Sequence[str],
+    controls: Sequence[str] = (),
+    rates: Function | Block | None = None,
+    *,
+    residuals: Function | None = None,
+) -> System:
+    """A system x' = f(x, u, t, p) of named states and controls, to be given to `Problem` as its dynamics.
+
+        def rates(node):
+            return [node.speed, node.thrust / node.mass - 9.81, -node.thrust / 2000.0]
+
+        rocket = trajopt.system(("altitude", "speed", "mass"), ("thrust",), rates)
+        problem = trajopt.Problem(rocket, trajopt.Trajectory.collocation(intervals=20, order=4))
+
+    rates : function of a node that returns one rate per state, traced once: arithmetic, NumPy and casadi
+        functions of `node.altitude`, `node.thrust`, `node.t`, `node.parameter("p")`, `node.data("wind")`.
+        Or a block (see `trajopt.block_term`) of NumPy with one output (n,) and inputs among "x" (n,), "u"
+        (one per control), "t", "duration" and "parameter:NAME".
+    residuals : the implicit form 0 = g(x', x, u, t, p) in place of rates, a function of a node that returns
+        one residual per state; `node.rate("speed")` is the rate of a state.
+    The equations hold at the collocation points; `Solution.verify` looks between them.
+    Raises OptionError for names that are no names or are given twice.
+    """
+    states, controls = _names(states, "states"), _names(controls, "controls")
+    if not states:
+        raise OptionError("a system needs a state: states=('x',)")
+    repeated = [name for name in (*states, *controls) if (*states, *controls).count(name) > 1]
+    if repeated:
+        raise OptionError(f"'{repeated[0]}' is the name of two states or controls: give each its own")
+    if (rates is None) == (residuals is None):
+        raise OptionError(f"a system needs one form of its equations, {FORMS}")
+    return System(states, controls, rates, residuals)
+
+
+def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise OptionError(f"{what} is the text {names!r}: give a tuple of names, ({names!r},)")
+    for name in names:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            raise OptionError(f"{what} has {name!r}, but terms write node.NAME: use letters, digits and _")
+        if name in RESERVED:
+            raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
+    return tuple(names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Equations(Arithmetic):
+    """The term x' - f, or g, of a system, (n,)."""
+
+    system: System
+
+    @property
+    def name(self) -> str:
+        return EQUATIONS
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        return self.system.states
+
+    @property
+    def quantity(self) -> str:
+        return own_term(EQUATIONS)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.graph.trace import trace
+
+        if self.system.residuals is None and not callable(self.system.rates):
+            return self._of_block(width_of)
+        return (trace(self._residuals, self.quantity, width_of),)
+
+    def _residuals(self, node: Any) -> Any:
+        from trajopt.graph.expression import expression_of
+
+        if self.system.residuals is not None:
+            return self._checked(expression_of(self.system.residuals(node)), "residuals")
+        rates = [node.rate(state) for state in self.system.states]
+        return expression_of(rates) - self._checked(expression_of(self.system.rates(node)), "rates")
+
+    def _checked(self, returned: Any, what: str) -> Any:
+        states = self.system.states
+        if returned.shape != (len(states), 1):
+            raise ShapeError(
+                f"the {what} of the system have {returned.numel()} components but there are {len(states)} "
+                f"states ({', '.join(states)}): return a list with one for each, in this order"
+            )
+        return returned
+
+    def _of_block(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        """x' - f of a user's block f: its inputs, the block, the difference."""
+        from trajopt.graph.trace import trace
+
+        term = block_term(self.system.rates, name="rates")
+        block, before = term.block, []
+        n, controls = self.system.n, self.system.controls
+        widths = {"x": n, "u": len(controls), "t": 1, "duration": 1}
+        for name, width in block.inputs.items():
+            expected = widths.get(name, width_of(name) if name.startswith("parameter:") else None)
+            if expected != width:
+                raise ShapeError(
+                    f"the block of the rates takes '{name}' with {width} components: it may take 'x' ({n},), "
+                    f"'u' ({len(controls)},), 't', 'duration' and 'parameter:NAME'"
+                )
+        if "x" in block.inputs:
+            before.append(Renamed("q", n, "x"))
+        if "u" in block.inputs:
+            before.append(trace(lambda node: [getattr(node, name) for name in controls], "u", width_of))
+        if block.outputs[term.output] != n:
+            raise ShapeError(
+                f"the block of the rates gives {block.outputs[term.output]} components but there are {n} "
+                f"states ({', '.join(self.system.states)}): give one for each"
+            )
+        one = np.ones(n)
+        difference = WeightedSum({"v": one, term.quantity: -one}, self.quantity)
+        return (*before, *term.blocks(lambda name: block.inputs[name]), difference)
