@@ -100,6 +100,14 @@ class CheckpointingSolver(Solver, Protocol):
 
 
 @runtime_checkable
+class ScaledNLP(Protocol):
+    """An NLP whose objective is that of a problem times a constant factor."""
+
+    @property
+    def objective_scale(self) -> float: ...
+
+
+@runtime_checkable
 class NonfiniteExplainer(Protocol):
     """An NLP that can name the term, node and component that is not finite at y ("" where all is finite)."""
 
@@ -148,6 +156,11 @@ def without_checkpoints(solver: Solver) -> Solver:
 def nonfinite_cause(nlp: NLP, y: np.ndarray) -> str:
     """Which part of an NLP is not finite at y; "" where all is, or where the NLP cannot say."""
     return nlp.culprit(y) if isinstance(nlp, NonfiniteExplainer) else ""
+
+
+def unscaled_objective(nlp: NLP, value: float) -> float:
+    """A value of an NLP's objective without the factor that scales it, where there is one."""
+    return value / nlp.objective_scale if isinstance(nlp, ScaledNLP) else value
 
 
 SolverT = TypeVar("SolverT")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solvers.capabilities import nonfinite_cause
+from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
 from trajopt.solvers.violation import largest_violation
 
@@ -114,7 +114,8 @@ class Monitor:
         self._history.extend((number, objective, infeasibility))
         self._keep_if_best(at, objective, infeasibility)
         if self._callback is not None and self.reason is None:
-            seen = Iteration(number, objective, infeasibility, dual_infeasibility, step, self.elapsed)
+            unscaled = unscaled_objective(self.nlp, objective)
+            seen = Iteration(number, unscaled, infeasibility, dual_infeasibility, step, self.elapsed)
             self._guard("callback", self._callback, seen)
         if np.abs(at.y).max(initial=0.0) > _DIVERGED:
             self.stop(Status.DIVERGING)

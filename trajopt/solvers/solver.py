@@ -63,8 +63,9 @@ class Status(enum.Enum):
 class Iteration:
     """One iteration, as it is passed to callbacks.
 
-    `infeasibility` is the largest violation of rows and bounds, `dual_infeasibility` the largest entry of the
-    Lagrangian's gradient (NaN where the solver does not say), `step` the largest entry of the last step.
+    `objective` is that of the problem, without the factor by which an NLP scales it. `infeasibility` is the
+    largest violation of rows and bounds, `dual_infeasibility` the largest entry of the Lagrangian's gradient
+    (NaN where the solver does not say), `step` the largest entry of the last step; these three are scaled.
     """
 
     iteration: int

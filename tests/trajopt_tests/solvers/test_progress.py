@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 
 import pytest
+from hand_written import two_link_minimum_time
 from small_nlps import hs071, rosenbrock
 
+import trajopt
 from trajopt.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.progress import Progress
@@ -78,3 +80,16 @@ def test_nothing_is_written_where_nothing_happened():
 def test_an_unknown_display_is_refused():
     with pytest.raises(OptionError, match="display = 'loud': expected 'auto', 'live', 'plain' or 'silent'"):
         Progress("loud")
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [Ipopt(), trajopt.Slsqp(), trajopt.RowsInRounds(Ipopt())],
+    ids=["ipopt", "slsqp", "rows in rounds"],
+)
+def test_the_objective_that_is_shown_is_that_of_the_problem(solver):
+    """The program that the solver sees has it times a constant factor."""
+    problem, seen = two_link_minimum_time(6), []
+    solution = trajopt.solve(problem, solver, progress=seen.append)
+    assert solution.converged and abs(solution.history[-1, 1] / solution.objective - 1.0) > 0.1
+    assert seen[-1].objective == pytest.approx(solution.objective, rel=1e-9)

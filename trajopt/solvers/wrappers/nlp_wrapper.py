@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.capabilities import nonfinite_cause
+from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
 from trajopt.solvers.solver import NLP
 
 __all__ = ["NLPWrapper"]
@@ -78,6 +78,10 @@ class NLPWrapper:
 
     def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float, /) -> np.ndarray:
         return self.nlp.hessian(y, row_multipliers, objective_factor)
+
+    @property
+    def objective_scale(self) -> float:
+        return 1.0 / unscaled_objective(self.nlp, 1.0)
 
     def culprit(self, y: np.ndarray) -> str:
         return nonfinite_cause(self.nlp, y)
