@@ -21,10 +21,11 @@ def test_the_python_example_solves_what_it_says(capsys):
     solution = names["solution"]
     power = solution.tau(solution.node_times) * solution.v(solution.node_times)
     assert solution.converged and power.max() == pytest.approx(40.0, abs=1e-4)
-    # The bound on the power costs time: the arm alone needs 0.3931 s on the same 20 intervals.
+    # The bound on the power costs time: the arm alone needs 0.3931 s on 20 intervals, less on finer ones.
     assert solution.duration > 0.3931
     assert np.allclose(solution.q(solution.duration), [1.0, -1.0])
-    assert "actuator power, joint2" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert printed.startswith("PASS") and "actuator power, joint2" in printed
 
 
 def test_links_and_pictures_exist():

@@ -22,7 +22,9 @@ def test_the_tutorial_on_terms_does_what_it_says(capsys):
     assert done["after"].converged and done["after"].duration > done["before"].duration + 1e-3
     peak = done["gentle"].parameters["peak"][0]
     assert done["gentle"].converged and 0.0 < peak < 200.0
-    assert "loss" in capsys.readouterr().out or done["rubbing"].costs
+    printed = capsys.readouterr().out
+    assert "\nPASS" in printed
+    assert "loss" in printed or done["rubbing"].costs
 
 
 def test_the_page_on_dynamics_solves_by_hand_and_by_pinocchio():
