@@ -105,21 +105,21 @@ def summary(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> l
     lines = []
     for group in (*groups, "all"):
         for start in ("default", "perturbed", "starts=8"):
-            mine = [each for each in rows if group in (each["group"], "all") and each["start"] == start]
+            chosen = [each for each in rows if group in (each["group"], "all") and each["start"] == start]
             if start == "perturbed" and group != "problems":
                 continue  # the arms' perturbed starts are there for the best known alone
-            if mine:
-                lines.append((group, start, *figures(mine, best)))
+            if chosen:
+                lines.append((group, start, *figures(chosen, best)))
     return lines
 
 
 def figures(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> tuple[Any, ...]:
     """How many, and what part of them did not converge or ended above the best known; seconds."""
-    above = [
-        (each["objective"] - lowest) / max(abs(lowest), 1e-9)
-        for each in rows
-        if each["passes"] and (lowest := best[each["case"], each["mesh"]]) is not None
-    ]
+    above = []
+    for each in rows:
+        if each["passes"]:
+            lowest = best[each["case"], each["mesh"]]
+            above.append((each["objective"] - lowest) / max(abs(lowest), 1e-9))
     failed = sum(not each["passes"] for each in rows)
     seconds = [each["seconds"] for each in rows]
     parts = (failed, sum(gap > 1e-2 for gap in above), sum(gap > 1e-3 for gap in above))

@@ -125,7 +125,7 @@ def moved_arm(intervals: int, robot: str, seed: int, torque_alone: bool) -> traj
 
 
 def problem_cases() -> list[Case]:
-    """At least 25 problems of every kind that the library has: time, effort, both, underactuated, jerk."""
+    """Problems of every kind that the library has: time, effort, both, underactuated, jerk."""
     builds: dict[str, Build] = {
         "double_integrator": library("double_integrator"),
         "sliding_mass": library("sliding_mass"),

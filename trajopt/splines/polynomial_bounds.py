@@ -121,8 +121,8 @@ def upper_bound(pieces: Pieces) -> UpperBound:
         value = float(highest.max())
         if value <= best + GAP * size:
             return UpperBound(max(value, best) + rounding, when, hull)
-        open_ones = pieces[highest > best + GAP * size]
-        halves = open_ones.cut(np.full(open_ones.start.size, 0.5))
+        unresolved = pieces[highest > best + GAP * size]
+        halves = unresolved.cut(np.full(unresolved.start.size, 0.5))
         pieces = Pieces(
             *(
                 np.concatenate([getattr(half, name) for half in halves])

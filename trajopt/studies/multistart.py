@@ -22,7 +22,7 @@ from trajopt.refinement.starts import EQUAL, perturbed_guess
 from trajopt.solution.archive import built
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
-from trajopt.solvers.solver import Solver
+from trajopt.solvers.solver import Solver, check_count
 from trajopt.transcription.transcribe import transcribe
 
 
@@ -86,10 +86,8 @@ def multistart(
     solver : what `solve` takes; with several processes it is pickled
     Raises OptionError for a problem that another process could not build.
     """
-    if not isinstance(starts, int) or starts < 1:
-        raise OptionError(f"starts is {starts!r}: give a whole number of at least 1")
-    if not isinstance(processes, int) or processes < 1:
-        raise OptionError(f"processes is {processes!r}: give a whole number of at least 1")
+    check_count("starts", starts, 1)
+    check_count("processes", processes, 1)
     if not (np.isfinite(spread) and spread >= 0.0):
         raise OptionError(f"spread is {spread!r}: give a part of the travel, 0 or more")
     build = _builder(source)

@@ -58,8 +58,8 @@ def test_a_process_that_dies_becomes_a_row():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"starts": 0}, "starts is 0"),
-        ({"processes": 0}, "processes is 0"),
+        ({"starts": 0}, "starts = 0: expected a whole number, 1 or more"),
+        ({"processes": 0}, "processes = 0: expected a whole number, 1 or more"),
         ({"spread": -1.0}, "spread is -1.0"),
         ({"source": trajopt.Problem}, None),
     ],
