@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dynamics.arguments import number_array, shown
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import LANES
+from dynamics.model.model import RigidBodyModel, checked_model
 
-if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+MOST = 1024  # threads: more than any machine runs at a time
 
 
 def in_threads(
@@ -30,10 +31,15 @@ def in_threads(
     arrays : all (K, ...) with one K; options are handed on whole
     Raises ShapeError where the first axes differ, DynamicsError for threads < 1, and what function raises.
     """
-    if threads < 1:
-        raise DynamicsError(f"threads is {threads}; it must be at least 1")
-    given = [np.asarray(array) for array in arrays]
+    if not callable(function):
+        raise DynamicsError(f"the function is {shown(function)}; give one of this package, dynamics.rnea say")
+    if not isinstance(threads, int | np.integer) or isinstance(threads, bool) or not 1 <= threads <= MOST:
+        raise DynamicsError(f"threads is {shown(threads)}; give a whole number from 1 to {MOST}")
+    checked_model(model)
+    given = [number_array(array, f"array {i + 1}") for i, array in enumerate(arrays)]
     lengths = {array.shape[0] if array.ndim else 0 for array in given}
+    if not given:
+        raise ShapeError("no array is given; give those of the function, q, v and a say")
     if len(lengths) != 1:
         raise ShapeError(f"the first axes of the arrays have lengths {sorted(lengths)}; they must be equal")
     pieces = node_ranges(lengths.pop(), threads)

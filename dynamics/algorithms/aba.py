@@ -18,7 +18,7 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_factor, body_inertia, factor_times, increase_slots
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION, packed_of
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -171,7 +171,7 @@ def aba(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -
     Raises ShapeError when an array does not fit the model.
     Source: Featherstone (2008), table 7.1; rotors after Echeandia (2020), ch. 4, corrected.
     """
-    packed = model.packed
+    packed = packed_of(model)
     extra = {} if external is None else {"external": (external, (packed.links, 6))}
     nodes = batch_with(packed, extra, q=q, v=v, tau=tau)
     acceleration = forward_dynamics(model, nodes)

@@ -10,6 +10,7 @@ import numpy as np
 from dynamics.algorithms.aba import forward_dynamics
 from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials
 from dynamics.kernels.node_batch import Batch, batch_with
+from dynamics.kernels.packed_model import packed_of
 
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
@@ -38,7 +39,7 @@ def aba_derivatives(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: A
 
     q, v, tau : (..., n); external : None or (..., links, 6), as in `rnea`. Raises ShapeError, as `aba`.
     """
-    packed = model.packed
+    packed = packed_of(model)
     extra = {} if external is None else {"external": (external, (packed.links, 6))}
     nodes = batch_with(packed, extra, q=q, v=v, tau=tau)
     a = forward_dynamics(model, nodes)

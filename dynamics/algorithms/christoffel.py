@@ -26,7 +26,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
-from dynamics.kernels.packed_model import COORDINATE, PARENT
+from dynamics.kernels.packed_model import COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, same, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load6, put
 
@@ -108,7 +108,7 @@ def christoffel_symbols(model: RigidBodyModel, q: Any) -> np.ndarray:
     axis last in memory. Raises ShapeError when q does not have n columns.
     Source: Echeandia and Wensing (2021), Algorithm 2.
     """
-    packed = model.packed
+    packed = packed_of(model)
     nodes = batch(packed, q=q)
     # On a chain the kernel writes every entry; clearing them first would cost a third of the whole.
     some_stay_zero = packed.shares_coordinates or not packed.same_branch.all()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dynamics.arguments import shown
 from dynamics.errors import DynamicsError
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
@@ -29,7 +30,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -166,9 +167,9 @@ def coriolis_matrix(
     Raises ShapeError when q or v does not fit the model, DynamicsError for another body factor.
     Source: Echeandia and Wensing (2021), Algorithm 1, eqs. 11 and 12.
     """
-    if body_factor not in ("christoffel", "plain"):
-        raise DynamicsError(f'body_factor is {body_factor!r}; choose "christoffel" or "plain"')
-    packed = model.packed
+    if not isinstance(body_factor, str) or body_factor not in ("christoffel", "plain"):
+        raise DynamicsError(f'body_factor is {shown(body_factor)}; choose "christoffel" or "plain"')
+    packed = packed_of(model)
     nodes = batch(packed, q=q, v=v)
     out, plain = nodes.slots(3, packed.n, packed.n, cleared=False), body_factor == "plain"
     _coriolis_matrix(

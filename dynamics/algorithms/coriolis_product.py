@@ -22,7 +22,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import COORDINATE, PARENT
+from dynamics.kernels.packed_model import COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -104,7 +104,7 @@ def coriolis_transposed_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -
 
 def products(model: RigidBodyModel, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
     """Both products as rows of nodes."""
-    packed = model.packed
+    packed = packed_of(model)
     nodes = batch(packed, q=q, v=v, w=w)
     product, transposed = nodes.rows(packed.n), nodes.rows(packed.n)
     _coriolis_products(packed.tree, packed.numbers, *nodes.arrays, product, transposed)

@@ -17,7 +17,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot6, load6, put, workspace
 
@@ -65,7 +65,7 @@ def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
     branches. The result is a strided view, node axis last in memory.
     Raises ShapeError when q does not fit the model. Source: Featherstone (2008), table 6.2.
     """
-    packed = model.packed
+    packed = packed_of(model)
     nodes = batch(packed, q=q)
     out = nodes.slots(packed.n, packed.n, cleared=False)
     _crba(

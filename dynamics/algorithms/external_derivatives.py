@@ -9,7 +9,9 @@ import numpy as np
 
 from dynamics.algorithms.external_wrench_derivatives import external_wrench_partials
 from dynamics.algorithms.rnea_derivatives import stacked_rows
+from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import batch
+from dynamics.kernels.packed_model import packed_of
 
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
@@ -37,8 +39,8 @@ def external_derivatives(model: RigidBodyModel, q: Any, links: Any = None) -> Ex
     q : (..., n) rad or m; links : None = all in the order of the model, or names of links
     Raises ShapeError when q does not fit the model, UnknownNameError for a link it does not have.
     """
-    packed = model.packed
-    names = model.link_names if links is None else ((links,) if isinstance(links, str) else links)
+    packed = packed_of(model)
+    names = model.link_names if links is None else names_of(links, "links")
     loaded = tuple(model.link_index(name) for name in names)
     nodes = batch(packed, q=q)
     torque_row, rows, count = stacked_rows(packed, True, tuple(range(packed.links)), True)

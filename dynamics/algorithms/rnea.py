@@ -14,7 +14,17 @@ import numpy as np
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, INERTIA, LINK, MASS, MOMENT, PARENT, POSITION
+from dynamics.kernels.packed_model import (
+    ARMATURE,
+    COORDINATE,
+    INERTIA,
+    LINK,
+    MASS,
+    MOMENT,
+    PARENT,
+    POSITION,
+    packed_of,
+)
 from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
@@ -148,7 +158,7 @@ def rnea(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) ->
     Friction and springs are not contained (`friction`, `joint_springs`). Raises ShapeError when an array does
     not fit the model. Source: Featherstone (2008), table 5.1.
     """
-    nodes = motion_batch(model.packed, q, v, a, external)
+    nodes = motion_batch(packed_of(model), q, v, a, external)
     tau, _, _ = inverse_dynamics(model, nodes)
     return nodes.unfold(tau, model.packed.n)
 
@@ -158,7 +168,7 @@ def base_wrench(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = N
 
     base_wrench = d momentum / dt - weight - sum of `external`. Arguments and errors as in `rnea`.
     """
-    nodes = motion_batch(model.packed, q, v, a, external)
+    nodes = motion_batch(packed_of(model), q, v, a, external)
     _, _, base = inverse_dynamics(model, nodes, base=True)
     return nodes.unfold(base, 6)
 
@@ -170,7 +180,7 @@ def joint_wrenches(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any 
     of the joint. Exact rotors and external wrenches on links further out are contained. Arguments and errors
     as in `rnea`.
     """
-    nodes = motion_batch(model.packed, q, v, a, external)
+    nodes = motion_batch(packed_of(model), q, v, a, external)
     _, wrenches, _ = inverse_dynamics(model, nodes, wrenches=True)
     return nodes.unfold(wrenches, model.packed.links, 6)
 

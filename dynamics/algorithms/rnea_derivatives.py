@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.algorithms.rnea import motion_batch
+from dynamics.arguments import names_of
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     AHEAD,
@@ -42,7 +43,7 @@ from dynamics.kernels.outward_sweep import (
     clear_ground,
     sweep_body,
 )
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, LINK, PARENT
+from dynamics.kernels.packed_model import ARMATURE, COORDINATE, LINK, PARENT, packed_of
 from dynamics.kernels.pose import link_axes, local_force
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
@@ -299,7 +300,7 @@ def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: An
     Exact, in O(n depth). Arguments and errors as in `rnea`. The matrices are strided views, node axis last in
     memory. Source: derived in docs/derivations.md, with the body factor of Echeandia and Wensing (2021).
     """
-    nodes = motion_batch(model.packed, q, v, a, external)
+    nodes = motion_batch(packed_of(model), q, v, a, external)
     found = inverse_dynamics_partials(model, nodes, torques=True)
     n = model.packed.n
     tau = nodes.unfold(found.values, n)
@@ -315,8 +316,8 @@ def joint_wrench_derivatives(
     Wrenches are in link axes about the joint frame's origin, `external` is constant in world axes. Other
     arguments and errors as in `rnea`; UnknownNameError for a joint the model does not have.
     """
+    nodes = motion_batch(packed_of(model), q, v, a, external)
     links = chosen_links(model, joints)
-    nodes = motion_batch(model.packed, q, v, a, external)
     found = inverse_dynamics_partials(model, nodes, torques=False, links=links)
     m, n = len(links), model.packed.n
     wrench = nodes.unfold(found.values, m, 6)
@@ -331,7 +332,7 @@ def base_wrench_derivatives(
 
     World axes, about the world origin. Arguments and errors as in `rnea`.
     """
-    nodes = motion_batch(model.packed, q, v, a, external)
+    nodes = motion_batch(packed_of(model), q, v, a, external)
     found = inverse_dynamics_partials(model, nodes, torques=False, base=True)
     wrench = nodes.unfold(found.values, 6)
     return WrenchDerivatives(wrench, *(nodes.spread(found.partials[:, i]) for i in range(3)))
@@ -341,5 +342,4 @@ def chosen_links(model: RigidBodyModel, joints: Any) -> tuple[int, ...]:
     """Indices of the links on the named joints; all when `joints` is None."""
     if joints is None:
         return tuple(range(model.link_count))
-    names = (joints,) if isinstance(joints, str) else joints
-    return tuple(model.joint_link_index(name) for name in names)
+    return tuple(model.joint_link_index(name) for name in names_of(joints, "joints"))

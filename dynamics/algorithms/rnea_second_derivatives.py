@@ -41,7 +41,7 @@ from dynamics.kernels.outward_sweep import (
     clear_ground,
     sweep_body,
 )
-from dynamics.kernels.packed_model import COORDINATE, LINK, PARENT
+from dynamics.kernels.packed_model import COORDINATE, LINK, PARENT, packed_of
 from dynamics.kernels.pose import body_axes, world_motion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
@@ -233,7 +233,7 @@ def rnea_second_derivatives(
     Exact, without forming an n^3 tensor. The matrices are strided views, node axis last in memory.
     Raises ShapeError when an array does not fit the model. Source: derived in docs/derivations.md.
     """
-    packed = model.packed
+    packed = packed_of(model)
     extra: dict[str, tuple[Any, tuple[int, ...]]] = {"adjoint": (adjoint, (packed.n,))}
     if external is not None:
         extra["external"] = (external, (packed.links, 6))

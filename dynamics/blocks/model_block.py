@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dynamics.arguments import names_of
 from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, QUANTITIES, family
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ def block(model: RigidBodyModel, outputs: tuple[str, ...], loads: tuple[str, ...
 
     Inverse dynamics: "tau", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of links.
     """
+    outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
     asked = {QUANTITIES[family(name)].block for name in outputs if family(name) in QUANTITIES}
     if INVERSE_DYNAMICS in asked or loads:
         from dynamics.blocks.inverse_dynamics import InverseDynamicsBlock

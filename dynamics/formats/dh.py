@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.arguments import few, shown
 from dynamics.errors import DegreesWarning, DhError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint, JointLimits, Rotor, checked_rotor
 from dynamics.model.model import RigidBodyModel
 from dynamics.model.rotation import about_x, about_z
-from dynamics.model.validation import finite_array, finite_number, rotation_matrix
+from dynamics.model.validation import checked_name, finite_array, finite_number, rotation_matrix
 
 GROUND = "ground"
 
@@ -173,9 +174,9 @@ def moved_rotor(row: DhRow, before: Placement, turned: np.ndarray, origin: np.nd
 def named_rows(rows: Iterable[DhRow | Mapping[str, Any]]) -> list[DhRow]:
     """Rows with names, parents spelled out (None = ground) and finite numbers; DhError names the row."""
     table: list[DhRow] = []
-    for i, given in enumerate(rows):
+    for i, given in enumerate(listed(rows)):
         row = dh_row(given, i)
-        row = replace(row, name=row.name or f"joint{i + 1}")
+        row = replace(row, name=checked_name(row.name or f"joint{i + 1}", f"row {i + 1}"))
         known = [earlier.name for earlier in table]
         if row.name in known:
             raise DhError(f"row {i + 1}: the name {row.name!r} is taken by an earlier row")
@@ -185,11 +186,19 @@ def named_rows(rows: Iterable[DhRow | Mapping[str, Any]]) -> list[DhRow]:
     return table
 
 
+def listed(rows: Any) -> list[Any]:
+    """The rows as a list; DhError where they are none."""
+    try:
+        return list(rows)
+    except TypeError as error:
+        raise DhError(f"the table is {shown(rows)}; give a list of rows") from error
+
+
 def dh_row(given: DhRow | Mapping[str, Any], i: int) -> DhRow:
     if isinstance(given, DhRow):
         return given
     if not isinstance(given, Mapping):
-        raise DhError(f"row {i + 1} is {given!r}; give a DhRow or a mapping with the same keys")
+        raise DhError(f"row {i + 1} is {shown(given)}; give a DhRow or a mapping with the same keys")
     known = [f.name for f in fields(DhRow)]
     for key in given:
         if key not in known:
@@ -206,8 +215,9 @@ def parent_of(row: DhRow, known: list[str]) -> str | None:
     if row.parent is None:
         return known[-1] if known else None
     if row.parent not in known:
-        rows = ", ".join(known) or "none"
-        raise DhError(f"row {row.name!r}: the parent {row.parent!r} is not an earlier row; those are {rows}")
+        raise DhError(
+            f"row {row.name!r}: the parent {shown(row.parent)} is not an earlier row; those are {few(known)}"
+        )
     return row.parent
 
 

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dynamics.arguments import few
 from dynamics.errors import UrdfError
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import Assembly
 from dynamics.formats.xml_source import xml_root
 from dynamics.model.mass_properties import MassProperties
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.model import MOST_BODIES, RigidBodyModel
+from dynamics.model.tree import drawn_cycle
 
 
 def load_urdf(
@@ -52,7 +54,10 @@ def load_urdf(
 def urdf_links(robot) -> dict[str, MassProperties]:
     """The mass properties of every link."""
     links: dict[str, MassProperties] = {}
-    for element in robot.findall("link"):
+    elements = robot.findall("link")
+    if len(elements) > MOST_BODIES:
+        raise UrdfError(f"the robot has {len(elements)} links; at most {MOST_BODIES} are read")
+    for element in elements:
         name = required(element, "name", "a link")
         if name in links:
             raise UrdfError(f"two links are named {name!r}; every name must be unique")
@@ -89,15 +94,17 @@ def root_link(links: dict[str, MassProperties], joints: dict[str, UrdfJoint]) ->
     above = {joint.child: joint.parent for joint in joints.values()}
     roots = [link for link in links if link not in above]
     if len(roots) > 1:
-        names = ", ".join(repr(root) for root in roots)
+        names = few(map(repr, roots))
         raise UrdfError(f"the robot has {len(roots)} root links: {names}; connect all but one with joints")
     on_ground = set(roots)
     for link in links:
-        path = [link]
-        while path[-1] not in on_ground:
-            if above[path[-1]] in path:
-                cycle = path[path.index(above[path[-1]]) :]
-                raise UrdfError(f"the joints form a cycle of links: {' -> '.join([*cycle, cycle[0]])}")
-            path.append(above[path[-1]])
+        path: dict[str, None] = {}  # in order
+        while link not in on_ground:
+            if link in path:
+                names = list(path)
+                cycle = drawn_cycle(names[names.index(link) :])
+                raise UrdfError(f"the joints form a cycle of links: {cycle}")
+            path[link] = None
+            link = above[link]
         on_ground.update(path)
     return roots[0]

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from dynamics.arguments import shown
 from dynamics.errors import DegreesWarning, UrdfError
 from dynamics.model.joint import JointLimits
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import roll_pitch_yaw
-from dynamics.model.validation import checked_mass
+from dynamics.model.validation import LARGEST, LONGEST_NAME, checked_mass
 
+# A number as C++ reads it in the C locale; Python's own reader takes 1_000 and other scripts' digits besides.
+NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:inf|infinity|nan)",
+    re.IGNORECASE | re.ASCII,
+)
 JOINT_KINDS = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
 
 
@@ -60,7 +67,9 @@ def urdf_joint(element: Element) -> UrdfJoint:
     what = f"joint {name!r}"
     kind = required(element, "type", what)
     if kind not in JOINT_KINDS:
-        raise UrdfError(f"{what} has the unknown type {kind!r}; it must be one of {', '.join(JOINT_KINDS)}")
+        raise UrdfError(
+            f"{what} has the unknown type {shown(kind)}; it must be one of {', '.join(JOINT_KINDS)}"
+        )
     ends = [required_child(element, tag, what) for tag in ("parent", "child")]
     parent, child = (required(end, "link", f"{what}: <{end.tag}>") for end in ends)
     axis, dynamics, mimic = (element.find(tag) for tag in ("axis", "dynamics", "mimic"))
@@ -112,6 +121,8 @@ def required(element: Element, key: str, what: str) -> str:
     value = element.get(key, "").strip()
     if not value:
         raise UrdfError(f"{what} lacks the attribute {key!r}")
+    if len(value) > LONGEST_NAME:
+        raise UrdfError(f"{what}: {key} has {len(value)} characters; at most {LONGEST_NAME} are read")
     return value
 
 
@@ -139,16 +150,18 @@ def vector(element: Element | None, key: str, default: tuple[float, ...], what: 
         return np.array(default)
     words = text.split()
     if len(words) != 3:
-        raise UrdfError(f"{what}: {key} is {text!r}; three numbers are expected")
+        raise UrdfError(f"{what}: {key} is {shown(text)}; three numbers are expected")
     return np.array([parsed(word, f"{what}: {key}") for word in words])
 
 
 def parsed(text: str, what: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
+    written = NUMBER.fullmatch(text.strip(" \t\r\n"))
+    if written is None:
         hint = "; expand the xacro file to a URDF first" if "$" in text else ""
-        raise UrdfError(f"{what} is {text!r}, which is not a number{hint}") from error
+        raise UrdfError(f"{what} is {shown(text)}, which is not a number{hint}")
+    value = float(written.group())
     if not math.isfinite(value):
-        raise UrdfError(f"{what} is {text!r}; every number must be finite")
+        raise UrdfError(f"{what} is {shown(text)}; every number must be finite")
+    if abs(value) > LARGEST:
+        raise UrdfError(f"{what} is {shown(text)}; beyond {LARGEST:g} products overflow")
     return value

@@ -13,8 +13,11 @@ from dynamics.formats.urdf_transmission import Gear, rotor_of
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint, JointKind
 from dynamics.model.mass_properties import IDENTITY, MassProperties
+from dynamics.model.tree import drawn_cycle
 from dynamics.model.validation import unit_vector
 
+# Each joint of a chain of mimics follows it to its end.
+MOST_MIMICS = 100
 Axes = tuple[tuple[str, JointKind, np.ndarray], ...]
 # URDF's types of joints with one coordinate
 ONE_AXIS: dict[str, JointKind] = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
@@ -87,7 +90,7 @@ class Assembly:
 
     def mimicked(self, joint: UrdfJoint) -> tuple[str | None, float, float]:
         """The joint at the end of a chain of mimics, and ratio and offset with respect to its coordinate."""
-        ratio, offset, passed = 1.0, 0.0, [joint.name]
+        ratio, offset, passed = 1.0, 0.0, {joint.name: None}  # in order
         while joint.mimics is not None:
             ratio, offset = ratio * joint.ratio, ratio * joint.offset + offset
             if joint.mimics not in self.joints:
@@ -96,13 +99,13 @@ class Assembly:
                 )
             joint = self.joints[joint.mimics]
             if joint.name in passed:
-                raise UrdfError(
-                    f"the joints {' -> '.join([*passed, joint.name])} mimic each other in a cycle"
-                )
+                raise UrdfError(f"the joints {drawn_cycle(list(passed))} mimic each other in a cycle")
             if joint.kind in ("fixed", "planar", "floating"):
-                mimic = f"joint {passed[-1]!r} mimics {joint.name!r} of type {joint.kind}"
+                mimic = f"joint {list(passed)[-1]!r} mimics {joint.name!r} of type {joint.kind}"
                 raise UrdfError(f"{mimic}; it needs one axis")
-            passed.append(joint.name)
+            passed[joint.name] = None
+            if len(passed) > MOST_MIMICS:
+                raise UrdfError(f"joint {next(iter(passed))!r} mimics through more than {MOST_MIMICS} joints")
         return (joint.name if len(passed) > 1 else None), ratio, offset
 
 

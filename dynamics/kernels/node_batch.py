@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dynamics.arguments import few, number_array
 from dynamics.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def batch_with(packed: PackedModel, extra: dict[str, tuple[Any, tuple[int, ...]]
 
 
 def _batch(arrays: dict[str, Any], trailing: dict[str, tuple[int, ...]], packed: PackedModel) -> Batch:
-    found = [number_array(name, array) for name, array in arrays.items()]
+    found = [number_array(array, name) for name, array in arrays.items()]
     leading = []
     dtype = FLOAT
     for array, (name, tail) in zip(found, trailing.items(), strict=True):
@@ -143,19 +144,6 @@ def _batch(arrays: dict[str, Any], trailing: dict[str, tuple[int, ...]], packed:
         shape,
         dtype,
     )
-
-
-def number_array(name: str, array: Any) -> np.ndarray:
-    """`array` as float64 or complex128."""
-    if type(array) is np.ndarray and array.dtype == FLOAT:
-        return array
-    try:
-        found = np.asarray(array)
-        return found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(
-            f"{name} is {type(array).__name__}; give numbers, as an array or nested lists"
-        ) from error
 
 
 def node_rows(
@@ -183,8 +171,9 @@ def broadcast_shape(leading: list[tuple[int, ...]], names: Any) -> tuple[int, ..
 
 def shape_message(name: str, shape: tuple[int, ...], tail: tuple[int, ...], packed: PackedModel) -> str:
     if tail == (packed.n,):
-        joints = ", ".join(packed.names[:6]) + (", ..." if packed.n > 6 else "")
         plural = "" if packed.n == 1 else "s"
-        return f"{name} has shape {shape} but the model has n = {packed.n} joint{plural} ({joints})"
+        return (
+            f"{name} has shape {shape} but the model has n = {packed.n} joint{plural} ({few(packed.names)})"
+        )
     expected = ", ".join(["...", *map(str, tail)])
     return f"{name} has shape {shape} but ({expected}) is expected for a model of {packed.links} links"

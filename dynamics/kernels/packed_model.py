@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from dynamics.model.joint import Joint
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel, checked_model
 
 # columns of `tree`
 PARENT, COORDINATE, LINK = 0, 1, 2
@@ -92,6 +92,11 @@ class PackedModel:
                 carried.add(body)
                 acting[coordinate] = True
         return acting
+
+
+def packed_of(model: RigidBodyModel) -> PackedModel:
+    """The arrays of a model that a user gave; DynamicsError where it is none."""
+    return checked_model(model).packed
 
 
 class _RowBuilder:

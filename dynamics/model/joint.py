@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from dynamics.arguments import real_array, shown
 from dynamics.errors import DegreesWarning, JointError
 from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.validation import (
@@ -67,6 +68,10 @@ class JointLimits:
         cls, q: float = math.inf, velocity: float = math.inf, torque: float = math.inf
     ) -> JointLimits:
         """The limits |displacement| <= q, |rate| <= velocity, |torque| <= torque."""
+        q, velocity, torque = (
+            limit_number(number, f"the limit {name}")
+            for name, number in (("q", q), ("velocity", velocity), ("torque", torque))
+        )
         return cls(-q, q, velocity, -torque, torque)
 
 
@@ -110,7 +115,7 @@ def checked_rotor(rotor: Rotor, owner: str) -> Rotor:
     """`rotor` with read-only arrays and a unit axis; errors name the joint `owner`."""
     what = f"rotor of joint {owner!r}:"
     if not isinstance(rotor, Rotor):
-        raise JointError(f"{what} it is {rotor!r}; give a Rotor or None")
+        raise JointError(f"{what} it is {shown(rotor)}; give a Rotor or None")
     gear_ratio = finite_number(rotor.gear_ratio, f"{what} gear_ratio")
     if gear_ratio == 0.0:
         raise JointError(f"{what} gear_ratio is 0; give rotor angle per joint angle, or no rotor at all")
@@ -163,9 +168,9 @@ class Joint:
 
     def __post_init__(self) -> None:
         what = f"joint {checked_name(self.name, 'a joint')!r}:"
-        if self.kind not in JOINT_TYPES:
+        if not isinstance(self.kind, str) or self.kind not in JOINT_TYPES:
             known = " or ".join(f'"{kind}"' for kind in JOINT_TYPES)
-            raise JointError(f"{what} kind is {self.kind!r}; it must be {known}")
+            raise JointError(f"{what} kind is {shown(self.kind)}; it must be {known}")
         checked_reference(self.mimics, f"{what} mimics")
         checked = {
             "axis": unit_vector(self.axis, f"{what} axis"),
@@ -197,13 +202,9 @@ class Joint:
 def checked_limits(limits: JointLimits, what: str) -> JointLimits:
     """`limits` as floats; JointError when one is NaN or a pair is not ordered."""
     names = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
-    try:
-        numbers = {name: float(getattr(limits, name)) for name in names}
-    except (AttributeError, TypeError, ValueError) as error:
-        raise JointError(f"{what} limits are {limits!r}; give JointLimits of numbers") from error
-    for name, number in numbers.items():
-        if math.isnan(number):
-            raise JointError(f"{what} limit {name} is NaN; leave it out when there is none")
+    if not isinstance(limits, JointLimits):
+        raise JointError(f"{what} limits are {shown(limits)}; give JointLimits of numbers")
+    numbers = {name: limit_number(getattr(limits, name), f"{what} limit {name}") for name in names}
     for lower, upper in (("q_lower", "q_upper"), ("torque_lower", "torque_upper")):
         if numbers[lower] > numbers[upper]:
             raise JointError(f"{what} {lower} = {numbers[lower]} exceeds {upper} = {numbers[upper]}")
@@ -212,6 +213,19 @@ def checked_limits(limits: JointLimits, what: str) -> JointLimits:
             f"{what} velocity limit is {numbers['velocity']}; it bounds |rate|, so it is positive"
         )
     return JointLimits(**numbers)
+
+
+def limit_number(value: Any, what: str) -> float:
+    """`value` as a float, which may be infinite; JointError where it is none or NaN."""
+    try:
+        number = float(real_array(value, what).reshape(()))
+    except ValueError as error:  # ShapeError is one, too
+        raise JointError(
+            f"{what} is {shown(value)}; give a number, or leave it out when there is none"
+        ) from error
+    if math.isnan(number):
+        raise JointError(f"{what} is NaN; leave it out when there is none")
+    return number
 
 
 def warn_of_degrees(joint: Joint) -> None:

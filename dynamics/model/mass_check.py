@@ -6,9 +6,12 @@ Rotors and joint motion are written out here a second time, apart from `kernels/
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from dynamics.errors import InertiaError
+from dynamics.model.body import Body
 from dynamics.model.joint import Joint
 from dynamics.model.rotation import about_axis
 from dynamics.model.tree import Robot, coordinate_indices, parent_indices
@@ -18,6 +21,8 @@ from dynamics.model.tree import Robot, coordinate_indices, parent_indices
 SINGULAR_DIAGONAL = 1e-18
 # On the matrix scaled to unit diagonal; chains of 50 joints stay above 1e-10, rounding leaves 1e-15.
 SINGULAR_EIGENVALUE = 1e-13
+# Pivot by diagonal entry; chains of 2000 joints stay above 1e-8. Below, the eigenvalues decide.
+CLEAR_PIVOT = 1e-10
 
 
 def check_mass_matrix(model: Robot) -> None:
@@ -29,10 +34,83 @@ def check_mass_matrix(model: Robot) -> None:
                 f"body {body.name!r} on joint {body.joint.name!r} is a leaf without mass, so nothing "
                 "resists its joint; give it mass and inertia, or make it a frame of its parent"
             )
+    if all(map(well_conditioned, articulated_inertias(model))):
+        return
     names = [body.joint.name for body in model.bodies if body.joint.mimics is None]
     generator = np.random.default_rng(0)
     for _ in range(3):
         name_singular_joint(names, mass_matrix(model, generator.uniform(-1.5, 1.5, len(names))))
+
+
+def well_conditioned(inertias: tuple[np.ndarray, np.ndarray]) -> bool:
+    """Whether the pivots of M leave no doubt that it is positive definite; rotors only add to it."""
+    articulated, composite = inertias
+    largest = composite.max()
+    return bool(
+        np.all(articulated > CLEAR_PIVOT * composite) and np.all(composite > SINGULAR_DIAGONAL * largest)
+    )
+
+
+def articulated_inertias(model: Robot) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(D, S' I S) of every joint at three seeded q, (links,) each, in O(links): pivots and diagonal of M.
+
+    D = S' I_A S, with I_A the inertia of a link when the joints further out are free and I when they are
+    locked (Featherstone 2008, table 7.1). All D > 0 makes M of the tree without coupled joints positive
+    definite, and with it that of the model: coupling joints, with ratios that are not zero, and adding
+    rotors keeps it.
+    """
+    parents = parent_indices(model.bodies)
+    inertias = [spatial_inertia(body.mass, body.centre_of_mass, body.inertia) for body in model.bodies]
+    generator = np.random.default_rng(0)
+    for _ in range(3):
+        both = np.repeat(np.array(inertias)[:, None], 2, axis=1)  # articulated, composite
+        found = np.zeros((len(parents), 2))
+        transforms = link_transforms(model.bodies, generator.uniform(-1.5, 1.5, len(parents)))
+        for i in range(len(parents) - 1, -1, -1):
+            joint = model.bodies[i].joint
+            S = np.concatenate([joint.motion.turn * joint.axis, joint.motion.slide * joint.axis])
+            U = both[i] @ S
+            found[i] = U @ S
+            if found[i, 0] <= 0.0:
+                break  # not positive: the other entries stay zero, which is in doubt too
+            if parents[i] >= 0:
+                both[i, 0] -= np.outer(U[0], U[0]) / found[i, 0]
+                both[parents[i]] += transforms[i].T @ both[i] @ transforms[i]
+        yield found[:, 0], found[:, 1]
+
+
+def spatial_inertia(mass: float, centre: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+    """(6, 6) about the link frame's origin, for [angular; linear] velocities (Featherstone 2008, 2.63)."""
+    C = cross_matrices(centre)
+    found = np.empty((6, 6))
+    found[:3, :3], found[:3, 3:] = inertia + mass * (C @ C.T), mass * C
+    found[3:, :3], found[3:, 3:] = mass * C.T, mass * np.eye(3)
+    return found
+
+
+def link_transforms(bodies: Sequence[Body], displacements: np.ndarray) -> np.ndarray:
+    """(links, 6, 6) from velocities in the parent link's frame to those in the link's, all joints at rest."""
+    joints = [body.joint for body in bodies]
+    axis, rotation, position = (
+        np.array([getattr(joint, name) for joint in joints]) for name in ("axis", "rotation", "position")
+    )
+    turn, slide = np.array([(joint.motion.turn, joint.motion.slide) for joint in joints]).T * displacements
+    hat = cross_matrices(axis)
+    turned = np.sin(turn)[:, None, None] * hat + (1.0 - np.cos(turn))[:, None, None] * (hat @ hat)
+    frame = np.swapaxes(rotation @ (np.eye(3) + turned), 1, 2)
+    origin = position + slide[:, None] * np.einsum("bij,bj->bi", rotation, axis)
+    found = np.zeros((len(joints), 6, 6))
+    found[:, :3, :3] = found[:, 3:, 3:] = frame
+    found[:, 3:, :3] = -frame @ cross_matrices(origin)
+    return found
+
+
+def cross_matrices(p: np.ndarray) -> np.ndarray:
+    """(..., 3) -> (..., 3, 3) such that the matrix times x is p x x."""
+    x, y, z = np.moveaxis(p, -1, 0)
+    zero = np.zeros_like(x)
+    rows = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
+    return np.moveaxis(rows, (0, 1), (-2, -1))
 
 
 def name_singular_joint(names: list[str], matrix: np.ndarray) -> None:

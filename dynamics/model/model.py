@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.errors import JointError, ModelError, UnknownNameError
+from dynamics.arguments import few, shown
+from dynamics.errors import DynamicsError, JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
 from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.mass_check import check_mass_matrix
 from dynamics.model.table import model_table
 from dynamics.model.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
-from dynamics.model.validation import finite_array
+from dynamics.model.validation import LONGEST_NAME, finite_array
 
+# A matrix of all pairs of coordinates has 0.8 GB then; the largest humanoids have a few hundred bodies.
+MOST_BODIES = 10_000
 ROTOR_MODES = ("exact", "armature", "none")
 
 
@@ -66,19 +69,19 @@ class RigidBodyModel:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bodies", tuple(self.bodies))
-        object.__setattr__(self, "frames", tuple(self.frames))
+        object.__setattr__(self, "bodies", parts_of(self.bodies, Body, "bodies"))
+        object.__setattr__(self, "frames", parts_of(self.frames, Frame, "frames"))
         object.__setattr__(self, "gravity", finite_array(self.gravity, (3,), "gravity"))
-        if self.rotors not in ROTOR_MODES:
-            raise ModelError(f"rotors is {self.rotors!r}; it must be one of {', '.join(ROTOR_MODES)}")
+        if not isinstance(self.name, str):
+            raise ModelError(f"the name of the model is {shown(self.name)}; give a string")
+        if not isinstance(self.rotors, str) or self.rotors not in ROTOR_MODES:
+            raise ModelError(f"rotors is {shown(self.rotors)}; it must be one of {', '.join(ROTOR_MODES)}")
         if not self.bodies:
             raise ModelError("a model needs at least one body")
-        for body in self.bodies:
-            if not isinstance(body, Body):
-                raise ModelError(f"a body of the model is {body!r}; give Body objects")
-        for frame in self.frames:
-            if not isinstance(frame, Frame):
-                raise ModelError(f"a frame of the model is {frame!r}; give Frame objects")
+        if len(self.bodies) > MOST_BODIES:
+            raise ModelError(
+                f"the model has {len(self.bodies)} bodies; at most {MOST_BODIES} are computed with"
+            )
         check_unique((body.name for body in self.bodies), "bodies")
         check_unique((body.joint.name for body in self.bodies), "joints")
         check_frames(self.bodies, self.frames)
@@ -141,17 +144,31 @@ class RigidBodyModel:
 
     def link_index(self, name: str) -> int:
         """Index of the link `name`; UnknownNameError otherwise."""
-        return position_of(name, self.link_names, "link")
+        return index_in(self._link_indices, name, "link")
 
     def joint_link_index(self, name: str) -> int:
         """Index of the link on the joint `name`, mimic joints included; UnknownNameError otherwise."""
-        return position_of(name, tuple(body.joint.name for body in self.bodies), "joint")
+        return index_in(self._joint_link_indices, name, "joint")
 
     def frame(self, name: str) -> Frame:
         """The frame `name`, which may be a link's own; UnknownNameError otherwise."""
-        if name in self.link_names:
-            return self.link_frames[self.link_names.index(name)]
-        return self.frames[position_of(name, self.frame_names, "link or frame")]
+        return self._frames[index_in(self._frame_indices, name, "link or frame")]
+
+    @cached_property
+    def _frames(self) -> tuple[Frame, ...]:
+        return (*self.link_frames, *self.frames)
+
+    @cached_property
+    def _link_indices(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.link_names)}
+
+    @cached_property
+    def _joint_link_indices(self) -> dict[str, int]:
+        return {body.joint.name: i for i, body in enumerate(self.bodies)}
+
+    @cached_property
+    def _frame_indices(self) -> dict[str, int]:
+        return {frame.name: i for i, frame in enumerate(self._frames)}
 
     # --- limits ---------------------------------------------------------------------------------------
 
@@ -232,7 +249,7 @@ class RigidBodyModel:
         """
         from dynamics.blocks.model_block import block
 
-        return block(self, tuple(outputs), tuple(loads))
+        return block(self, outputs, loads)
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Accelerations a = M(q)^-1 (tau - C(q, v) v - g(q)), (..., n): `aba` without external wrenches."""
@@ -261,12 +278,32 @@ class RigidBodyModel:
         return skeleton(self, q)
 
 
-def position_of(name: str, names: tuple[str, ...], what: str) -> int:
-    """Index of `name` in `names`; UnknownNameError lists near matches otherwise."""
-    if name in names:
-        return names.index(name)
+def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
+    """`given` as a tuple of bodies or frames; ModelError where it holds anything else."""
+    try:
+        parts = tuple(given)
+    except TypeError as error:
+        raise ModelError(f"{what} is {shown(given)}; give a list of {kind.__name__} objects") from error
+    for part in parts:
+        if not isinstance(part, kind):
+            raise ModelError(f"{what} holds {shown(part)}; give {kind.__name__} objects")
+    return parts
+
+
+def checked_model(model: object) -> RigidBodyModel:
+    """`model` itself; DynamicsError where it is no RigidBodyModel."""
+    if not isinstance(model, RigidBodyModel):
+        raise DynamicsError(f"the model is {shown(model)}, a {type(model).__name__}; give a RigidBodyModel")
+    return model
+
+
+def index_in(indices: Mapping[str, int], name: object, what: str) -> int:
+    """The index of a name; UnknownNameError with near matches for a name that the model has not."""
+    if isinstance(name, str) and name in indices:
+        return indices[name]
     from difflib import get_close_matches
 
-    near = get_close_matches(str(name), names, n=3)
-    advice = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names) or 'none'}"
-    raise UnknownNameError(f"the model has no {what} {name!r}; {advice}")
+    names = tuple(indices)
+    near = get_close_matches(name[:LONGEST_NAME], names, n=3) if isinstance(name, str) else []
+    advice = f"did you mean {', '.join(near)}?" if near else f"there are {few(names)}"
+    raise UnknownNameError(f"the model has no {what} {shown(name)}; {advice}")

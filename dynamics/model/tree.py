@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dynamics.arguments import LISTED, few
 from dynamics.errors import TreeError
 from dynamics.model.body import Body, Frame
 
@@ -44,9 +45,8 @@ def parent_indices(bodies: Sequence[Body]) -> list[int]:
             parents.append(-1)
             continue
         if body.parent not in index:
-            known = ", ".join(index)
             raise TreeError(
-                f"body {body.name!r} has the unknown parent {body.parent!r}; the bodies are {known}"
+                f"body {body.name!r} has the unknown parent {body.parent!r}; the bodies are {few(index)}"
             )
         if index[body.parent] >= i:
             raise TreeError(misplaced_parent(bodies, index, body))
@@ -56,15 +56,22 @@ def parent_indices(bodies: Sequence[Body]) -> list[int]:
 
 def misplaced_parent(bodies: Sequence[Body], index: dict[str, int], body: Body) -> str:
     """The message for a parent that comes late: a cycle, drawn, or only the wrong order."""
-    path = [body.name]
+    path = {body.name: None}  # in order
     name = body.parent
     while name is not None and name in index and name not in path:
-        path.append(name)
+        path[name] = None
         name = bodies[index[name]].parent
     if name in path:
-        cycle = " -> ".join([*path[path.index(name) :], name])
+        names = list(path)
+        cycle = drawn_cycle(names[names.index(name) :])
         return f"the parents form a cycle: {cycle}; one of these bodies must hang on the ground or on another"
     return f"body {body.name!r} comes before its parent {body.parent!r}; list parents first"
+
+
+def drawn_cycle(names: Sequence[str]) -> str:
+    """ "a -> b -> a", cut in the middle where it is long."""
+    shown = [*names[:LISTED], f"({len(names) - LISTED} more)"] if len(names) > LISTED else names
+    return " -> ".join([*shown, names[0]])
 
 
 def coordinate_indices(bodies: Sequence[Body]) -> list[int]:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynamics.arguments import real_array, shown
 from dynamics.errors import InertiaError, JointError, ModelError, ShapeError
 
 # Relative slack for numbers that went through a decimal file: six digits survive in a typical URDF.
 ROUNDING = 1e-5
+LONGEST_NAME = 200  # characters; names are repeated in messages
+# Masses times squared lengths of this size are finite; robots are far from it.
+LARGEST = 1e50
 # kg m^2, far below any robot's: a microgram at a millimetre. Programs that write URDF leave such noise.
 NEGLIGIBLE = 1e-15
 
 
 def finite_array(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
     """A read-only float64 copy of `value`; ShapeError names `what` unless it is finite and of this shape."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"{what} is {value!r}; give numbers of shape {shape}") from error
+    array = np.array(real_array(value, what))
     if array.shape != shape:
         raise ShapeError(f"{what} has shape {array.shape} but shape {shape} is expected")
-    if not np.isfinite(array).all():
-        raise ShapeError(f"{what} is {array.tolist()}; every number must be finite")
+    if not np.abs(array).max(initial=0.0) <= LARGEST:  # written so that NaN is refused too
+        finite = bool(np.isfinite(array).all())
+        wanted = f"beyond {LARGEST:g} products overflow" if finite else "every number must be finite"
+        raise ShapeError(f"{what} is {shown(array.tolist())}; {wanted}")
     array.flags.writeable = False
     return array
 
@@ -34,13 +37,15 @@ def finite_number(value: object, what: str) -> float:
 def checked_reference(name: object, what: str) -> None:
     """ModelError unless `name` is None or a string."""
     if name is not None and not isinstance(name, str):
-        raise ModelError(f"{what} is {name!r}; give a name or None")
+        raise ModelError(f"{what} is {shown(name)}; give a name or None")
 
 
 def checked_name(name: object, what: str) -> str:
     """`name` itself; ModelError when it is not a non-empty string."""
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"{what} has the name {name!r}; give a non-empty string")
+        raise ModelError(f"{what} has the name {shown(name)}; give a non-empty string")
+    if len(name) > LONGEST_NAME:
+        raise ModelError(f"{what} has a name of {len(name)} characters; at most {LONGEST_NAME} are allowed")
     return name
 
 
@@ -83,6 +88,8 @@ def inertia_matrix(value: object, what: str, is_body: bool = True) -> np.ndarray
     """
     matrix = finite_array(value, (3, 3), what)
     size = float(np.abs(matrix).max())
+    if size == 0.0:
+        return matrix
     slack = ROUNDING * size + NEGLIGIBLE
     if np.abs(matrix - matrix.T).max() > 1e-9 * size:
         raise InertiaError(f"{what} is not symmetric: {matrix.tolist()}; give the full symmetric matrix")

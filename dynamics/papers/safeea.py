@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel, checked_model
 from dynamics.papers.linkage import linkage_of
 from dynamics.papers.serial_chain import SerialChain, serial_chain
 
@@ -21,7 +21,7 @@ def christoffel_symbols_serial(model: RigidBodyModel, q: np.ndarray) -> np.ndarr
     q.
     Source: Safeea, Neto and Bearee 2019, (26) to (30); prismatic joints are ours.
     """
-    ratios = np.diag(linkage_of(model).reduction)
+    ratios = np.diag(linkage_of(checked_model(model)).reduction)
     gamma = safeea_recursion(serial_chain(model, q))
     return gamma * ratios[:, None, None] * ratios[:, None] * ratios
 

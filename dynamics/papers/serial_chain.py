@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynamics.arguments import number_array
 from dynamics.errors import ShapeError, TreeError
 from dynamics.model.model import RigidBodyModel
 from dynamics.papers.linkage import linkage_of
@@ -47,7 +48,7 @@ def serial_chain(model: RigidBodyModel, q: np.ndarray) -> SerialChain:
             f"Safeea's recursion needs a serial chain of {model.n} joints, but the parents are {parents}; "
             'use christoffel_symbols for trees, or with_rotors("armature") for a chain with rotors'
         )
-    q = np.asarray(q)
+    q = number_array(q, "q")
     if q.shape[-1:] != (model.n,):
         raise ShapeError(
             f"q has shape {q.shape} but the model has n = {model.n} joints; give (..., {model.n})"

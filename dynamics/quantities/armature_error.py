@@ -8,14 +8,13 @@ turns with its parent: the cross terms between joints and the gyroscopic torques
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dynamics.arguments import real_array
 from dynamics.errors import ShapeError
-
-if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+from dynamics.model.model import RigidBodyModel, checked_model
 
 SAMPLES = 201
 
@@ -54,7 +53,7 @@ def armature_error(model: RigidBodyModel, trajectory: Any) -> ArmatureError:
     """
     from dynamics.algorithms.rnea import rnea
 
-    q, v, a = _samples(trajectory)
+    q, v, a = _samples(checked_model(model), trajectory)
     exact = rnea(model.with_rotors("exact"), q, v, a)
     difference = np.abs(rnea(model.with_rotors("armature"), q, v, a) - exact)
     peak = np.abs(exact).max(axis=0)
@@ -63,14 +62,20 @@ def armature_error(model: RigidBodyModel, trajectory: Any) -> ArmatureError:
     return ArmatureError(tuple(model.joint_names), largest, relative, difference.argmax(axis=0))
 
 
-def _samples(trajectory: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _samples(model: RigidBodyModel, trajectory: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if all(hasattr(trajectory, name) for name in ("q", "v", "a", "duration")):
         t = np.linspace(0.0, float(trajectory.duration), SAMPLES)
         return trajectory.q(t), trajectory.v(t), trajectory.a(t)
-    if isinstance(trajectory, tuple) and len(trajectory) == 3:
-        q, v, a = (np.atleast_2d(np.asarray(part, dtype=float)) for part in trajectory)
-        return q, v, a
-    raise ShapeError(
-        f"the trajectory is a {type(trajectory).__name__}: give (q, v, a), arrays (samples, n), or an object "
-        "with q(t), v(t), a(t) and duration"
-    )
+    if not isinstance(trajectory, tuple) or len(trajectory) != 3:
+        raise ShapeError(
+            f"the trajectory is a {type(trajectory).__name__}: give (q, v, a), arrays (samples, n), or an "
+            "object with q(t), v(t), a(t) and duration"
+        )
+    named = zip(("q", "v", "a"), trajectory, strict=True)
+    q, v, a = (np.atleast_2d(real_array(part, f"{name} of the trajectory")) for name, part in named)
+    if not q.size or any(part.shape != (len(q), model.n) for part in (q, v, a)):
+        raise ShapeError(
+            f"q, v and a of the trajectory have shapes {q.shape}, {v.shape} and {a.shape}: give (samples, "
+            f"{model.n}) each, at least one sample"
+        )
+    return q, v, a

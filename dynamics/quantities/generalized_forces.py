@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.arguments import real_array
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import batch
+from dynamics.kernels.packed_model import packed_of
+from dynamics.model.validation import finite_number
 
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
@@ -39,9 +42,10 @@ def friction(model: RigidBodyModel, v: Any, smoothing: float = 0.01) -> Generali
     v : (..., n); smoothing : rad/s or m/s, > 0, the rate at which 76 % of Coulomb friction is reached
     Raises ShapeError, and DynamicsError for a smoothing that is not positive.
     """
+    nodes = batch(packed_of(model), v=v)
+    smoothing = finite_number(smoothing, "smoothing")
     if not smoothing > 0.0:
         raise DynamicsError(f"smoothing is {smoothing}; it is a rate in rad/s or m/s and must be positive")
-    nodes = batch(model.packed, v=v)
     ratio, damping, coulomb = np.array([(j.ratio, j.damping, j.friction) for j in model.joints]).T
     w = ratio * nodes.arrays[0][:, model.coordinate]
     smooth = np.tanh(w / smoothing)
@@ -64,7 +68,7 @@ def joint_springs(model: RigidBodyModel, q: Any, stiffness: Any, rest: Any = 0.0
     q : (..., n); stiffness : number or (n,) N m/rad or N/m; rest : number or (n,) rad or m
     Raises ShapeError when q, stiffness or rest does not fit the model.
     """
-    nodes = batch(model.packed, q=q)
+    nodes = batch(packed_of(model), q=q)
     k, q_rest = coordinate_numbers(model, "stiffness", stiffness), coordinate_numbers(model, "rest", rest)
     slope = np.broadcast_to(-np.diag(k), (nodes.nodes, model.n, model.n)).astype(nodes.dtype)
     square = (model.n, model.n)
@@ -86,8 +90,9 @@ def point_spring(
     the ends must not meet, where the force has no direction and NaN results.
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    block = model.block((f"position:{start}", f"position:{end}"))
-    nodes = batch(model.packed, q=q)
+    nodes = batch(packed_of(model), q=q)
+    stiffness, length = finite_number(stiffness, "stiffness"), finite_number(length, "length")
+    block = model.block([f"position:{model.frame(name).name}" for name in (start, end)])
     u = {"q": nodes.arrays[0]}
     values, partials = block.value(u), block.partials(u)
     d = values[f"position:{end}"] - values[f"position:{start}"]
@@ -121,7 +126,7 @@ def spring_tension(d: np.ndarray, stiffness: float, length: float) -> tuple[np.n
 
 def coordinate_numbers(model: RigidBodyModel, name: str, value: Any) -> np.ndarray:
     """`value`, one number or (n,), as (n,); ShapeError otherwise."""
-    array = np.asarray(value, dtype=np.float64)
+    array = real_array(value, name)
     if array.shape not in ((), (model.n,)):
         raise ShapeError(f"{name} has shape {array.shape}; give one number or (n,) = ({model.n},) of them")
     return np.broadcast_to(array, (model.n,))

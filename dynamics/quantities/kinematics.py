@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import Batch, batch
+from dynamics.kernels.packed_model import packed_of
 from dynamics.quantities.frames import frame_requests, frame_values
 from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
 
@@ -32,9 +34,9 @@ def forward_kinematics(model: RigidBodyModel, q: Any, frames: Any = None) -> Pos
     q : (..., n) rad or m; frames : None = the link frames in order, or names of links and frames
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    names = model.link_names if frames is None else ((frames,) if isinstance(frames, str) else frames)
-    wanted = [(model.frame(name), quantity) for name in names for quantity in ("orientation", "position")]
     nodes = at_rest(model, q)
+    names = model.link_names if frames is None else names_of(frames, "frames")
+    wanted = [(model.frame(name), quantity) for name in names for quantity in ("orientation", "position")]
     values, _ = frame_values(model, nodes, frame_requests(model, wanted))
     both = nodes.unfold(values, len(names), 12)
     return Poses(both[..., :9].reshape(*both.shape[:-1], 3, 3), both[..., 9:])
@@ -47,9 +49,8 @@ def frame_jacobian(model: RigidBodyModel, q: Any, frame: str) -> np.ndarray:
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
     nodes = at_rest(model, q)
-    _, derivatives = frame_values(
-        model, nodes, frame_requests(model, [(model.frame(frame), "velocity")]), derivatives=True
-    )
+    requests = frame_requests(model, [(model.frame(frame), "velocity")])
+    _, derivatives = frame_values(model, nodes, requests, derivatives=True)
     return nodes.spread(derivatives[:, 1])
 
 
@@ -58,7 +59,7 @@ def frame_velocity(model: RigidBodyModel, q: Any, v: Any, frame: str) -> np.ndar
 
     q, v : (..., n); frame : a link or a frame. Errors as in `frame_jacobian`.
     """
-    nodes = batch(model.packed, q=q, v=v)
+    nodes = batch(packed_of(model), q=q, v=v)
     values, _ = frame_values(model, nodes, frame_requests(model, [(model.frame(frame), "velocity")]))
     return nodes.unfold(values, 6)
 
@@ -77,13 +78,13 @@ def momentum(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
 
     Its rate is base wrench + weight + external wrenches. q, v : (..., n). Raises ShapeError.
     """
-    nodes = batch(model.packed, q=q, v=v)
+    nodes = batch(packed_of(model), q=q, v=v)
     return nodes.unfold(mass_values(model, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
 
 
 def kinetic_energy(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
     """Kinetic energy v' M(q) v / 2, (...) J. q, v : (..., n). Raises ShapeError."""
-    nodes = batch(model.packed, q=q, v=v)
+    nodes = batch(packed_of(model), q=q, v=v)
     return nodes.unfold(mass_values(model, nodes)[0][:, KINETIC_ROW])
 
 
@@ -98,7 +99,7 @@ def potential_energy(model: RigidBodyModel, q: Any) -> np.ndarray:
 
 def at_rest(model: RigidBodyModel, q: Any) -> Batch:
     """q as a batch of nodes with v = 0."""
-    nodes = batch(model.packed, q=q)
+    nodes = batch(packed_of(model), q=q)
     return Batch((nodes.arrays[0], np.zeros_like(nodes.arrays[0])), nodes.shape, nodes.dtype)
 
 

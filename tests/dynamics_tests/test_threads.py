@@ -22,7 +22,7 @@ def test_threads_give_bit_for_bit_the_same(nodes, threads):
 
 def test_misuse_of_threads_is_named():
     q = np.zeros((4, MODEL.n))
-    with pytest.raises(dynamics.DynamicsError, match="threads is 0; it must be at least 1"):
+    with pytest.raises(dynamics.DynamicsError, match="threads is 0; give a whole number from 1 to 1024"):
         dynamics.in_threads(dynamics.crba, MODEL, q, threads=0)
     with pytest.raises(dynamics.ShapeError, match=r"lengths \[3, 4\]; they must be equal"):
         dynamics.in_threads(dynamics.rnea, MODEL, q, q[:3], q)

@@ -66,7 +66,7 @@ def test_wrong_shapes_are_named_with_the_joints_of_the_model():
         dynamics.rnea(MODEL, q, q, q, external=q)
     with pytest.raises(dynamics.ShapeError, match=r"do not broadcast together: q \(4,\), v \(3,\), a \(\)"):
         dynamics.rnea(MODEL, np.zeros((4, 3)), np.zeros((3, 3)), q)
-    with pytest.raises(dynamics.ShapeError, match="q is str; give numbers"):
+    with pytest.raises(dynamics.ShapeError, match="q is 'zero'; give numbers"):
         dynamics.crba(MODEL, "zero")
     with pytest.raises(dynamics.ShapeError, match="adjoint has shape"):
         dynamics.rnea_second_derivatives(MODEL, q, q, q, np.zeros(4))

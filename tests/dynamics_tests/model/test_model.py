@@ -295,7 +295,7 @@ ROTOR = Rotor(50.0, 0.3, np.diag([1e-4, 1e-4, 2e-4]))
     ("bodies", "error", "message"),
     [
         ((), ModelError, "a model needs at least one body"),
-        (("rod",), ModelError, "a body of the model is 'rod'; give Body objects"),
+        (("rod",), ModelError, "bodies holds 'rod'; give Body objects"),
         ((link("a"), link("a")), TreeError, "two bodies are named 'a'"),
         ((link("a"), link("b", joint=Joint("a_joint"))), TreeError, "two joints are named 'a_joint'"),
         ((link("a", "x"),), TreeError, "body 'a' has the unknown parent 'x'; the bodies are a"),
@@ -356,7 +356,7 @@ def test_a_body_that_turns_like_a_rotor_but_has_another_mass_is_no_rotor():
     [
         ({"rotors": "some"}, ModelError, "rotors is 'some'; it must be one of exact, armature, none"),
         ({"gravity": (0, 0)}, ShapeError, r"gravity has shape \(2,\) but shape \(3,\) is expected"),
-        ({"frames": ("tool",)}, ModelError, "a frame of the model is 'tool'; give Frame objects"),
+        ({"frames": ("tool",)}, ModelError, "frames holds 'tool'; give Frame objects"),
         ({"frames": (Frame("t"), Frame("t"))}, TreeError, "two frames are named 't'"),
         ({"frames": (Frame("fore"),)}, TreeError, "frame 'fore' has the name of a body"),
         ({"frames": (Frame("t", "leg"),)}, TreeError, "frame 't' is fixed to the unknown body 'leg'"),
