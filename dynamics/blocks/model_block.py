@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dynamics.arguments import names_of
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
 
 
-def block(model: RigidBodyModel, outputs: tuple[str, ...], loads: tuple[str, ...] = ()) -> Any:
+def block(model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
     """The block with these outputs: all of inverse dynamics, or all of kinematics and energy.
 
     Inverse dynamics: "tau", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of links.
