@@ -56,10 +56,19 @@ def curve_of_motion(
     return lambda s: motion.curve.at_progress(s)[..., :carried]
 
 
-def durations_of_motion(motion: Motion, arcs: int) -> NDArray[np.float64]:
-    """Arc by arc where a motion has as many arcs, else in equal parts, (arcs,) seconds."""
+def durations_of_motion(
+    motion: Motion, arcs: int, duration: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Arc by arc where a motion has as many arcs, else in equal parts, (arcs,) seconds.
+
+    duration : seconds to take instead: of every arc, or of the whole motion, whose arcs keep their shares
+    """
     own = motion.curve.durations
-    return durations_of(own if own.size == arcs else motion.curve.duration, arcs)
+    kept = durations_of(own if own.size == arcs else motion.curve.duration, arcs)
+    if duration is None:
+        return kept
+    wanted = durations_of(duration, arcs)
+    return kept * (wanted.sum() / kept.sum()) if np.ndim(duration) == 0 else wanted
 
 
 def parameters_of_motion(motion: Motion, own: Mapping[str, Parameter]) -> dict[str, Parameter]:

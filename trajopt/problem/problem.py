@@ -292,13 +292,13 @@ class Problem:
         """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
 
         duration is that of the whole motion, or one number per arc. A curve may give the values of all
-        additional curves behind the joints'. Of a solution the curve, the durations and the parameters of
-        the same name are taken.
+        additional curves behind the joints'. Of a solution the curve, the parameters of the same name and,
+        where none are given, the durations are taken.
         """
         arcs = len(self.trajectory.arcs)
         if isinstance(q, guesses.Motion):
             self.guessed_curve = guesses.curve_of_motion(q, self.dynamics.joint_names, self.extra_widths)
-            self.guessed_durations = guesses.durations_of_motion(q, arcs)
+            self.guessed_durations = guesses.durations_of_motion(q, arcs, duration)
             self.parameters |= guesses.parameters_of_motion(q, self.parameters)
             return
         durations = None if duration is None else guesses.durations_of(duration, arcs)
