@@ -20,7 +20,7 @@ from trajopt.refinement.refined import Refined
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.refinement.switching.structure_search import StructureSearch
 from trajopt.solution.certificate import Certificate
-from trajopt.solution.path_equations import path_equations
+from trajopt.solution.equations.path_equations import path_equations
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import path_limits
 from trajopt.solvers.solver import Callback, Solver, check_count, check_positive

@@ -12,7 +12,7 @@ from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.solution.check_times import Samples
-from trajopt.solution.path_equations import equation_scales, path_equations
+from trajopt.solution.equations.path_equations import equation_scales, path_equations
 from trajopt.solution.solution import Solution
 
 POINTS = 12  # times per span at which equations are evaluated, both ends among them

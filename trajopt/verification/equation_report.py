@@ -30,7 +30,7 @@ POINTS = 12  # Gauss points per span for integrals of residuals
 class EquationResidual:
     """Largest residual |r| of one component of a path equation between nodes, and what it gains.
 
-    scale : what it is compared with, in the equation's unit (`trajopt.solution.path_equations`)
+    scale : what it is compared with, in the equation's unit (`trajopt.solution.equations.path_equations`)
     cost : by how much the objective is too low because of it, to first order; None where the multipliers of
         its rows are not known, NaN where r is
     """

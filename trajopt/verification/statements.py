@@ -18,7 +18,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import implied_constraints
 from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import Samples, samples
-from trajopt.solution.path_equations import holds_over_time, part_sums, scale_of
+from trajopt.solution.equations.path_equations import holds_over_time, part_sums, scale_of
 from trajopt.solution.solution import Solution
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms

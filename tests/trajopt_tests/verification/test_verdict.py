@@ -9,7 +9,7 @@ from hand_written import PointMasses, two_link_minimum_time
 import problems
 import trajopt
 from trajopt.errors import OptionError, SolutionFileError
-from trajopt.solution.path_equations import scale_of
+from trajopt.solution.equations.path_equations import scale_of
 
 
 def slide(*statements, intervals=8, degree=5):

@@ -18,7 +18,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import implied_constraints
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.check_times import samples
-from trajopt.solution.path_equations import equation_scales
+from trajopt.solution.equations.path_equations import equation_scales
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
 from trajopt.solution.statements.statement_times import Interval, interval_of, sample_times
 from trajopt.solution.violation import limit_ranges
