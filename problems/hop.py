@@ -1,6 +1,7 @@
 """Hop of a free-floating body: ground forces at heel and toe are unknown curves, phases have own durations.
 
-    minimize integral_0^T sum_i (tau_i / limit_i)^2 dt + u T           over ankle, knee and hip
+    minimize integral_0^T sum_i (tau_i / limit_i)^2 + smoothness sum_j a_j^2 dt + u T
+                                                                       i: ankle, knee, hip; j: foot too
     subject to   tau_x = tau_y = tau_foot = 0                          the ground alone carries the body
                  heel, toe >= 0,  |along| <= mu (heel + toe)           where they stand; zero elsewhere
                  heel and toe never below the ground
@@ -11,7 +12,9 @@ foot, which comes to rest where it lands, so that no impact is lost. The tree be
 angle of the foot are its free base, so that standing is linear, is eliminated, and holds for all times. Heel
 and toe lie on one line along which the ground pushes too; how they share that force does not matter. An arc
 is one polynomial of degree d per coordinate: its start leaves d - 1 coefficients, for as many Gauss points.
-Both legs count as one. No published optimum: tests hold it against ballistics, momentum balance and power.
+A foot in the air is turned by torques that cost next to nothing: without smoothness it wobbles between those
+points, which takes forces that no motor supplies. Both legs count as one. No published optimum: tests hold
+the hop against ballistics, momentum balance and power.
 """
 
 from __future__ import annotations
@@ -58,6 +61,12 @@ def effort(node):
 
 
 @trajopt.term
+def angular_accelerations(node):
+    """Of foot, ankle, knee and hip, (4,) rad/s^2."""
+    return node.a[2:]
+
+
+@trajopt.term
 def ground_wrench(node):
     """[moment; force] about the world origin."""
     along, heel, toe = node.extra("along"), node.extra("heel"), node.extra("toe")
@@ -85,8 +94,12 @@ def build(
     distance: float = 0.3,
     friction: float = 0.7,
     u: float = 0.2,
+    smoothness: float = 1e-6,
 ) -> trajopt.Problem:
-    """Degrees of the polynomials; rise of the centre of mass and length of the hop in m; u in 1/s."""
+    """Degrees of the polynomials; rise of the centre of mass and length of the hop in m; u in 1/s.
+
+    smoothness : s^4, weight of squared accelerations of foot, ankle, knee and hip
+    """
     fall = (2.0 * height / GRAVITY) ** 0.5  # s, flight cannot be shorter
     phases = ((0.2, 1.0), (0.05, 0.3), (fall, 4.0 * fall), (0.2, 1.0))  # s, each within these
     degrees = (degree, degree, flight_degree, degree)
@@ -98,6 +111,8 @@ def build(
     problem = trajopt.Problem(model, trajopt.Trajectory(arcs), name="hop")
     problem.minimize(effort)
     problem.minimize(trajopt.duration, weight=u, name="time")
+    if smoothness:
+        problem.minimize(angular_accelerations**2, weight=smoothness, name="smoothness")
     problem.subject_to_joint_limits()
     problem.start_at(q=STANDING, v=0.0)
     problem.end_at(q=STANDING + distance * FORWARD, v=0.0)

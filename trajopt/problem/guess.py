@@ -56,9 +56,7 @@ def curve_of_motion(
     return lambda s: motion.curve.at_progress(s)[..., :carried]
 
 
-def durations_of_motion(
-    motion: Motion, arcs: int, duration: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def durations_of_motion(motion: Motion, arcs: int, duration: ArrayLike | None = None) -> NDArray[np.float64]:
     """Arc by arc where a motion has as many arcs, else in equal parts, (arcs,) seconds.
 
     duration : seconds to take instead: of every arc, or of the whole motion, whose arcs keep their shares

@@ -12,10 +12,12 @@ from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.solution.check_times import Samples
-from trajopt.solution.equations.path_equations import equation_scales, path_equations
+from trajopt.solution.equations.equation_scales import equation_scales
+from trajopt.solution.equations.path_equations import path_equations
+from trajopt.solution.equations.residual_forces import residual_forces
 from trajopt.solution.solution import Solution
 
-POINTS = 12  # times per span at which equations are evaluated, both ends among them
+POINTS, PER_DEGREE = 12, 3  # times per span at which equations are evaluated, at least, and per degree
 SIDE = 1e-9  # of a span: how far inside it its ends are looked at, as residuals jump there
 
 
@@ -23,7 +25,8 @@ SIDE = 1e-9  # of a span: how far inside it its ends are looked at, as residuals
 class ErrorEstimate:
     """Errors of every span, (spans,) for every arc.
 
-    equations : largest |value - bound| of a path equation over its scale
+    equations : largest |value - bound| of a path equation over its scale, or size of the residual
+        force over that of the largest real one (`trajopt.solution.equations`)
     optimality : what finer knots could gain in the span, relative to the objective
     """
 
@@ -81,17 +84,21 @@ def equation_errors(solution: Solution) -> list[Array]:
     edges = curve.knot_times_of_arcs
     if not equations:
         return [np.zeros(times.size - 1) for times in edges]
-    fractions = np.clip(np.linspace(0.0, 1.0, POINTS), SIDE, 1.0 - SIDE)
+    count = max(POINTS, PER_DEGREE * max(basis.degree for basis in curve.bases))
+    fractions = np.clip(0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count)), SIDE, 1.0 - SIDE)
     times = np.concatenate([(a[:-1, None] + np.diff(a)[:, None] * fractions).ravel() for a in edges])
     times = np.clip(times, 0.0, curve.duration)
-    terms = [c.term for c in equations]
-    values, scales = solution.values(terms, times), equation_scales(solution, terms, times)
-    here, worst = Samples.at(curve, times), np.zeros(times.size)
+    here = Samples.at(curve, times)
+    values = solution.values([c.term for c in equations], times)
+    scales = equation_scales(solution, equations, here)
+    worst = np.zeros(times.size)
     for constraint in equations:
-        equal, quantity = constraint.lower == constraint.upper, constraint.term.quantity
-        error = np.abs(values[quantity] - np.where(equal, constraint.lower, 0.0)) / scales[quantity]
+        equal, value = constraint.lower == constraint.upper, values[constraint.term.quantity]
+        error = np.abs(value - np.where(equal, constraint.lower, 0.0)) / scales[constraint]
         error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0).max(axis=1)
         worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
-    by_span = worst.reshape(-1, POINTS).max(axis=1)
+    for together in residual_forces(solution, here):
+        worst[together.at] = np.fmax(worst[together.at], together.missing / together.largest)
+    by_span = worst.reshape(-1, count).max(axis=1)
     ends = np.cumsum([0, *(times.size - 1 for times in edges)])
     return [by_span[first:last] for first, last in pairwise(ends)]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.errors import TrajoptError
+from trajopt.solution.equations.torque_equations import torque_equations
 from trajopt.solution.first_order_gain import FirstOrderGain
-from trajopt.solution.equations.path_equations import torque_equations
 from trajopt.solution.sign_check import Signs, component_label
 from trajopt.solution.simulation import Simulation, simulate
 from trajopt.solution.statements.all_lines import statement_lines

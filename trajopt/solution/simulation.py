@@ -25,7 +25,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.graph.block import ForwardDynamics, LoadedForwardDynamics
 from trajopt.solution.check_times import SIDE
-from trajopt.solution.equations.path_equations import torque_equations, torque_residual
+from trajopt.solution.equations.torque_equations import torque_equations, torque_residual
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:

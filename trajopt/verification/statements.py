@@ -18,7 +18,8 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import implied_constraints
 from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import Samples, samples
-from trajopt.solution.equations.path_equations import holds_over_time, part_sums, scale_of
+from trajopt.solution.equations.equation_scales import equation_scales, periodicity_scales
+from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
@@ -73,13 +74,13 @@ def violations(solution: Solution) -> list[Violation]:
     problem = solution.problem
     stated = [*problem.constraints, *implied_constraints(problem)]
     nodes, dense = samples(solution)
-    sums = _equation_sums(solution, stated, nodes)
-    tracks = list(_tracks(solution, stated, nodes, dense, sums))
+    tracks = list(_tracks(solution, stated, nodes, dense))
     narrowed(solution, [track for pair in tracks for track in pair[1:] if track is not None])
     found = [
         entry for constraint, at, between in tracks for entry in _entries(problem, constraint, at, between)
     ]
-    return [*found, *_periodicities(solution, sums), *_continuity(solution), *_durations(solution)]
+    found += _forces_together(solution, nodes, dense)
+    return [*found, *_periodicities(solution, nodes), *_continuity(solution), *_durations(solution)]
 
 
 def units_of(problem: Problem, term: Any, width: int) -> list[str]:
@@ -96,38 +97,24 @@ def units_of(problem: Problem, term: Any, width: int) -> list[str]:
     return [{"revolute": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit) for name in names]
 
 
-def _equation_sums(solution: Solution, stated: list[Constraint], nodes: Samples) -> dict[str, Array]:
-    problem = solution.problem
-    equations = [c.term for c in stated if np.any(c.lower == c.upper)]
-    equations += [periodicity.term for periodicity in problem.periodicities]
-    distinct = {term.quantity: term for term in equations}
-    return part_sums(solution, list(distinct.values()), nodes.times)
-
-
 def _tracks(
     solution: Solution,
     stated: list[Constraint],
     nodes: Samples,
     dense: Samples,
-    sums: dict[str, Array],
 ) -> Iterator[tuple[Constraint, Track, Track | None]]:
     """Violations of every constraint at its nodes and, where it is meant between them, on the grid."""
     several = [constraint.term for constraint in stated]
     if not several:
         return
     at_nodes, between = solution.values(several, nodes.times), solution.values(several, dense.times)
+    scales = equation_scales(solution, [c for c in stated if np.any(c.lower == c.upper)], nodes)
     for constraint in stated:
         quantity = constraint.term.quantity
         parts: list[Track | None] = []
         scale = _scales(constraint, between[quantity][constraint.over.mask(dense)])
-        equal = constraint.lower == constraint.upper
-        if equal.any():
-            there = (
-                constraint.over.mask(nodes)
-                if holds_over_time(constraint)
-                else np.ones(nodes.times.size, bool)
-            )
-            scale = np.where(equal, scale_of(sums[quantity][there]), scale)
+        if constraint in scales:
+            scale = np.where(constraint.lower == constraint.upper, scales[constraint], scale)
         for times, values in ((nodes, at_nodes[quantity]), (dense, between[quantity])):
             mask = constraint.over.mask(times)
             here, own = times.times[mask], values[mask]
@@ -203,14 +190,36 @@ def _largest_bound(constraint: Constraint, component: int) -> float:
     return float(bounds[np.isfinite(bounds)].max(initial=0.0))
 
 
-def _periodicities(solution: Solution, sums: dict[str, Array]) -> Iterator[Violation]:
+def _forces_together(solution: Solution, nodes: Samples, dense: Samples) -> Iterator[Violation]:
+    """The residuals of torque equations that hold together, as one force; at nodes each speaks for itself."""
+    largest = {entry.owners: entry.largest for entry in residual_forces(solution, nodes)}
+    for entry in residual_forces(solution, dense):
+        worst, times = int(np.argmax(entry.missing)), dense.times[entry.at]
+        miss, scale = float(entry.missing[worst]), max(entry.largest, largest.get(entry.owners, 0.0))
+        yield Violation(
+            "residual forces",
+            f"{times.min():.3g} to {times.max():.3g} s",
+            *(0.0, 0.0),
+            miss,
+            float(times[worst]),
+            0.0,
+            scale,
+            UNIT,
+            0.0,
+            miss / scale,
+            equation=True,
+        )
+
+
+def _periodicities(solution: Solution, nodes: Samples) -> Iterator[Violation]:
     problem = solution.problem
+    scales = periodicity_scales(solution, nodes)
     for periodicity in problem.periodicities:
         first, last = solution.value(periodicity.term, np.array([0.0, solution.duration]))
         gap = last - periodicity.signs * first[periodicity.order] - periodicity.offset
         names = problem.component_names(periodicity.term.quantity, gap.size)
         units = units_of(problem, periodicity.term, gap.size)
-        scale = scale_of(sums[periodicity.term.quantity])
+        scale = scales[periodicity.term.quantity]
         for name, miss, size, unit in zip(names, np.abs(gap), scale, units, strict=True):
             yield _at_one_time(periodicity.name, name, float(miss), solution.duration, float(size), unit)
 

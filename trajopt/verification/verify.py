@@ -12,7 +12,8 @@ import numpy as np
 
 from trajopt.errors import OptionError
 from trajopt.solution.check_times import samples
-from trajopt.solution.equations.path_equations import path_equations, torque_equations
+from trajopt.solution.equations.path_equations import path_equations
+from trajopt.solution.equations.torque_equations import torque_equations
 from trajopt.solution.simulation import simulate
 from trajopt.solution.solution import Solution
 from trajopt.verification.cost_check import cost_checks

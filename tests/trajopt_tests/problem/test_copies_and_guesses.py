@@ -75,6 +75,30 @@ def test_a_motion_of_any_kind_is_a_guess():
     assert not isinstance(lambda s: s, Motion)
 
 
+def test_a_duration_beside_a_motion_is_the_guessed_one():
+    problem = problem_with_everything()
+    problem.guess(KnownMotion(), duration=0.5)
+    assert problem.guessed_durations.tolist() == [0.5]
+    assert np.allclose(problem.guessed_curve([0.5]), [[0.5, -0.5]])
+    with pytest.raises(errors.NotFiniteError, match="duration is -1"):
+        problem.guess(KnownMotion(), duration=-1.0)
+
+
+def test_the_arcs_of_a_motion_keep_their_shares_of_a_guessed_duration():
+    @dataclass
+    class TwoArcs(KnownMotion):
+        @property
+        def curve(self):
+            line = self.basis.greville[:, None] * np.array([1.0, -1.0])
+            return Curve((self.basis, self.basis), (line, 1.0 + line), np.array([1.5, 0.5]))
+
+    arc = trajopt.Arc(trajopt.SplineBasis.uniform(4, 3), (0.1, 9.0))
+    problem = trajopt.Problem(TwoLinkArm(), trajopt.Trajectory((arc, arc)))
+    for duration, expected in ((None, [1.5, 0.5]), (4.0, [3.0, 1.0]), ([1.0, 2.0], [1.0, 2.0])):
+        problem.guess(TwoArcs(), duration=duration)
+        assert problem.guessed_durations.tolist() == expected
+
+
 def test_a_motion_of_other_joints_is_refused():
     with pytest.raises(errors.ShapeError, match="the solution moves a, b but the problem"):
         two_link_minimum_time(5).guess(KnownMotion(joint_names=("a", "b")))

@@ -28,10 +28,9 @@ def statement_lines(solution: Solution, tol: float, equation_tol: float) -> tupl
         at single times is 1e-6
     """
     with np.errstate(all="ignore"):  # what is not finite has its own line
-        constraints = ConstraintLines(solution, tol, equation_tol)
         return (
-            *constraints.lines(),
-            *periodicity_lines(solution, constraints.scales),
+            *ConstraintLines(solution, tol, equation_tol).lines(),
+            *periodicity_lines(solution),
             *continuity_lines(solution),
             *duration_lines(solution),
             *cost_lines(solution),

@@ -18,7 +18,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import implied_constraints
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.check_times import samples
-from trajopt.solution.equations.path_equations import equation_scales
+from trajopt.solution.equations.equation_scales import equation_scales
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
 from trajopt.solution.statements.statement_times import Interval, interval_of, sample_times
 from trajopt.solution.violation import limit_ranges
@@ -40,7 +40,7 @@ class ConstraintLines:
     tol : tolerance of limits in their unit, but at most a hundredth of their range
     equation_tol : tolerance of equations over an interval, relative to their scale; that of equations at
         single times is 1e-6
-    scales : of every equation and periodicity, quantity -> (width,)
+    scales : of every equation, (width,)
     """
 
     def __init__(self, solution: Solution, tol: float, equation_tol: float) -> None:
@@ -48,10 +48,8 @@ class ConstraintLines:
         self.tol, self.equation_tol = tol, equation_tol
         self.stated = [*self.problem.constraints, *implied_constraints(self.problem)]
         self.leaves = self.problem.spline_leaves
-        equations = [c.term for c in self.stated if np.any(c.lower == c.upper)]
-        equations += [periodicity.term for periodicity in self.problem.periodicities]
-        distinct = {term.quantity: term for term in equations}
-        self.scales = equation_scales(solution, list(distinct.values()), samples(solution)[0].times)
+        equations = [c for c in self.stated if np.any(c.lower == c.upper)]
+        self.scales = equation_scales(solution, equations, samples(solution)[0])
 
     def lines(self) -> Iterator[StatementLine]:
         """In the order of the statements; those that are sampled are evaluated together."""
@@ -175,7 +173,7 @@ class ConstraintLines:
         """The line of one component, its value still missing."""
         equation = bool(constraint.lower[c] == constraint.upper[c])
         if equation:
-            scale = float(self.scales[constraint.term.quantity][c])
+            scale = float(self.scales[constraint][c])
             tolerance = self.equation_tol * scale
         else:
             scale = float(limit_ranges(constraint)[c])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.solution.check_times import samples
+from trajopt.solution.equations.equation_scales import periodicity_scales
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
 from trajopt.solvers.violation import side_violations
 from trajopt.splines.polynomial_bounds import pieces_of
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 
-def periodicity_lines(solution: Solution, scales: Mapping[str, Array]) -> Iterator[StatementLine]:
+def periodicity_lines(solution: Solution) -> Iterator[StatementLine]:
     """term(T)_i - signs_i term(0)_order(i) - offset_i."""
     problem, T = solution.problem, solution.duration
+    scales = periodicity_scales(solution, samples(solution)[0])
     for periodicity in problem.periodicities:
         first, last = solution.value(periodicity.term, np.array([0.0, T]))
         gap = np.abs(last - periodicity.signs * first[periodicity.order] - periodicity.offset)
