@@ -1,11 +1,14 @@
-"""How often a solve ends where it should: `python -m benchmarks.robustness [--quick] [--before FILE]`.
+"""How often a solve ends where it should: `python -m benchmarks.robustness [--quick] [--rows FILE]`.
 
 Problems of the library, variants and small ones are solved on several meshes from several starts, random
-moves of two arms from the default start. An answer is judged against the best known one on the same mesh,
-over all answers that pass: converged, and every row of the program met to 1e-6 of its scale.
-`default` is `trajopt.solve(problem)`, `perturbed` the same from the guesses of `trajopt.multistart`,
-`starts=8` is `trajopt.solve(problem, starts=8)`. Seconds are wall seconds of the call.
+moves of two arms without the perturbed starts. An answer is judged against the best known one on the same
+mesh, over all answers that pass: converged, and every row of the program met to 1e-6 of its scale.
+`default` is `trajopt.solve(problem)`, `one start` is `starts=1`, `starts=8` eight; `perturbed` is the
+default from the guesses of `trajopt.multistart`. CPU seconds are those of the process, which other work on
+the machine changes less than wall seconds.
 
+--rows FILE : every finished pair of problem and mesh is kept here at once; a run that finds the file goes on
+    where the last one ended
 --before FILE : the record (.json) of an earlier run, whose answers count among the best known
 --out FILE : where the record goes; with the full set, docs/robustness.json and .md by default
 --minutes M : after which no further problem begins; the tables then hold fewer solves
@@ -14,15 +17,15 @@ over all answers that pass: converged, and every row of the program met to 1e-6 
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import multiprocessing
 import os
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +36,20 @@ from benchmarks.robustness_cases import Case, arm_cases, problem_cases
 from trajopt.studies.multistart import perturb
 
 DOCS = Path(__file__).parent.parent / "docs"
-LIMIT = 30.0  # seconds of one solve
+LIMIT = 120.0  # seconds of one solve; a solve takes a tenth of it on a machine without other work
 SPREAD = 0.3
-PERTURBED_OF_ARMS = 2  # further starts of the arms' moves, for the best known alone
 FULL = {"meshes": (10, 15, 20, 30, 40, 80), "starts": 8, "arm meshes": (20, 40), "pairs": 60}
 QUICK = {"meshes": (20, 40), "starts": 3, "arm meshes": (40,), "pairs": 10}
-HEAD = ("set", "start", "solves", "not converged", "> 1 % above best", "> 0.1 %", "mean s", "largest s")
+STARTS: dict[str, dict[str, Any]] = {"default": {}, "one start": {"starts": 1}, "starts=8": {"starts": 8}}
+HEAD = ("set", "start", "solves", "not converged", "> 1 % above best", "> 0.1 %")
+HEAD += ("mean CPU s", "mean s", "largest s")
 
 
 def cases(size: dict[str, Any]) -> list[tuple[str, int, int]]:
     """(name, mesh, number of starts) of everything that is solved."""
     found = [(case.name, mesh, size["starts"]) for case in problem_cases() for mesh in size["meshes"]]
     arms = arm_cases(size["pairs"])
-    found += [(case.name, mesh, 1 + PERTURBED_OF_ARMS) for case in arms for mesh in size["arm meshes"]]
+    found += [(case.name, mesh, 1) for case in arms for mesh in size["arm meshes"]]
     return found
 
 
@@ -56,37 +60,31 @@ def case_of(name: str) -> Case:
 def solved_case(name: str, mesh: int, starts: int) -> list[dict[str, Any]]:
     """The record of every solve of a problem on one mesh."""
     case = case_of(name)
-    rows = [row(case, mesh, "default", 0, {})]
-    rows += [row(case, mesh, "perturbed", number, {}) for number in range(1, starts)]
-    if "starts" in inspect.signature(trajopt.solve).parameters:
-        rows.append(row(case, mesh, "starts=8", 0, {"starts": 8}))
-    return rows
+    rows = [row(case, mesh, start, 0, options) for start, options in STARTS.items()]
+    return rows + [row(case, mesh, "perturbed", number, {}) for number in range(1, starts)]
 
 
 def row(case: Case, mesh: int, start: str, number: int, options: dict[str, Any]) -> dict[str, Any]:
     """One solve, as a record; what it raises counts as not converged."""
     known = {"case": case.name, "group": case.group, "mesh": mesh, "start": start, "number": number}
-    before = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     try:
         problem = case.build(mesh)
         if number:
             perturb(problem, np.random.default_rng([0, number]), SPREAD)
-        before = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         solution = trajopt.solve(problem, problem.solver or trajopt.Ipopt(time_limit=LIMIT), **options)
-    except trajopt.TrajoptError as error:
-        seconds = time.perf_counter() - before
-        return {**known, "passes": False, "objective": None, "iterations": 0, "seconds": seconds} | {
-            "status": f"{type(error).__name__}: {error}"[:200]
+        found = {
+            "passes": bool(solution.converged and solution.kkt.primal < 1e-6),
+            "objective": float(solution.objective),
+            "iterations": int(solution.iterations),
+            "status": solution.status.name,
         }
-    seconds = time.perf_counter() - before
-    return {
-        **known,
-        "passes": bool(solution.converged and solution.kkt.primal < 1e-6),
-        "objective": float(solution.objective),
-        "iterations": int(solution.iterations),
-        "seconds": seconds,
-        "status": solution.status.name,
-    }
+    except trajopt.TrajoptError as error:
+        found = {"passes": False, "objective": None, "iterations": 0}
+        found["status"] = f"{type(error).__name__}: {error}"[:200]
+    cpu, seconds = time.process_time() - used, time.perf_counter() - began
+    return {**known, **found, "seconds": seconds, "cpu": cpu}
 
 
 def best_known(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, int], float]:
@@ -104,11 +102,9 @@ def summary(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> l
     groups = list(dict.fromkeys(each["group"] for each in rows))
     lines = []
     for group in (*groups, "all"):
-        for start in ("default", "perturbed", "starts=8"):
+        for start in (*STARTS, "perturbed"):
             chosen = [each for each in rows if group in (each["group"], "all") and each["start"] == start]
-            if start == "perturbed" and group != "problems":
-                continue  # the arms' perturbed starts are there for the best known alone
-            if chosen:
+            if chosen and not (start == "perturbed" and group == "all"):  # of the problems alone
                 lines.append((group, start, *figures(chosen, best)))
     return lines
 
@@ -124,7 +120,8 @@ def figures(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> t
     seconds = [each["seconds"] for each in rows]
     parts = (failed, sum(gap > 1e-2 for gap in above), sum(gap > 1e-3 for gap in above))
     shares = [f"{100.0 * part / len(rows):.1f} %" for part in parts]
-    return (len(rows), *shares, f"{statistics.fmean(seconds):.2f}", f"{max(seconds):.1f}")
+    cpu = statistics.fmean(each.get("cpu", np.nan) for each in rows)
+    return (len(rows), *shares, f"{cpu:.2f}", f"{statistics.fmean(seconds):.2f}", f"{max(seconds):.1f}")
 
 
 def table(lines: list[tuple[Any, ...]]) -> str:
@@ -137,7 +134,7 @@ def worst(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> lis
     found = []
     for each in rows:
         lowest = best.get((each["case"], each["mesh"]), np.nan)
-        if each["start"] == "perturbed":
+        if each["start"] not in ("default", "starts=8"):
             continue
         what = f"{each['case']}, {each['mesh']} intervals, {each['start']}"
         if not each["passes"]:
@@ -151,37 +148,67 @@ def machine(size: str, minutes: float) -> str:
     return (
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores with a load of "
         f"{os.getloadavg()[0]:.1f} at the end, Python {platform.python_version()}; {size} set, "
-        f"{minutes:.0f} minutes"
+        f"{minutes:.0f} minutes, commit {commit()}"
     )
 
 
-def run(jobs: list[tuple[str, int, int]], processes: int, minutes: float) -> list[dict[str, Any]]:
-    """Every solve of the jobs, in a random order that is always the same; after `minutes` no job begins."""
+def run(
+    jobs: list[tuple[str, int, int]], processes: int, minutes: float, kept: Path | None
+) -> list[dict[str, Any]]:
+    """Every solve of the jobs, in a random order that is always the same; after `minutes` no job begins.
+
+    kept : file to which the rows of every finished job are added; what it holds already is not solved again
+    """
+    rows = []
+    if kept is not None and kept.exists():
+        rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+    done = {(each["case"], each["mesh"]) for each in rows}
+    left = [jobs[place] for place in np.random.default_rng(0).permutation(len(jobs))]
+    left = [job for job in left if job[:2] not in done]
+    ends = time.monotonic() + 60.0 * minutes
     context = multiprocessing.get_context("spawn")
-    order = np.random.default_rng(0).permutation(len(jobs))
-    ends, rows, done = time.monotonic() + 60.0 * minutes, [], 0
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        pending = [pool.submit(solved_case, *jobs[place]) for place in order]
-        for future in pending:
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=compile_kernels) as pool:
+        for future in as_completed([pool.submit(solved_case, *job) for job in left]):
+            if future.cancelled():
+                continue
             rows += future.result()
-            done += 1
+            if kept is not None:
+                with kept.open("a", encoding="utf-8") as stream:
+                    stream.write("".join(json.dumps(each) + "\n" for each in future.result()))
             if time.monotonic() > ends:
                 pool.shutdown(wait=False, cancel_futures=True)
-                break
-    print(f"{done} of {len(jobs)} pairs of problem and mesh", flush=True)
-    return rows
+    solved = {(each["case"], each["mesh"]) for each in rows}
+    print(f"{len(solved)} of {len(jobs)} pairs of problem and mesh", flush=True)
+    place = {job[:2]: index for index, job in enumerate(jobs)}
+    return sorted(rows, key=lambda each: place[each["case"], each["mesh"]])
+
+
+def compile_kernels() -> None:
+    """A first solve, whose seconds are those of compilers."""
+    trajopt.solve(case_of("crane, time").build(10), starts=1)
+    trajopt.solve(case_of("ur5, all limits, pair 0").build(10), starts=1)
+
+
+def commit() -> str:
+    """The commit that runs, with a plus sign where files have changed since."""
+    try:
+        call = ["git", "-C", str(DOCS.parent), "describe", "--always", "--dirty=+", "--exclude=*"]
+        return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=Path)
     parser.add_argument("--before", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=55.0)
     given = parser.parse_args()
     began = time.perf_counter()
-    rows = run(cases(QUICK if given.quick else FULL), given.processes, given.minutes)
+    rows = run(cases(QUICK if given.quick else FULL), given.processes, given.minutes, given.rows)
     earlier = json.loads(given.before.read_text(encoding="utf-8")) if given.before else {"rows": []}
     solved = {(each["case"], each["mesh"]) for each in rows}  # the comparison is on the same ones
     earlier["rows"] = [each for each in earlier["rows"] if (each["case"], each["mesh"]) in solved]

@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.errors import OptionError, ShapeError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
-from trajopt.refinement.starts import best_of_starts
+from trajopt.refinement.starts import automatic_starts, best_of_starts, retried, worth_retrying
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
 from trajopt.solvers.capabilities import TimeLimitedSolver, without_checkpoints
@@ -34,7 +34,7 @@ def solve(
     solver: Solver | None = None,
     *,
     refine: Refinement | None = None,
-    starts: int = 1,
+    starts: int | Literal["auto"] = "auto",
     coarse_to_fine: bool | Literal["auto"] = "auto",
     time_limit: float | None = None,
     progress: Literal["auto", "silent"] | Callable[..., Any] = "silent",
@@ -47,7 +47,10 @@ def solve(
         structure can be confirmed, finds the true optimum; the solution then has a `certificate`.
         `trajopt.Refined(...)` halves knot intervals until estimated errors are small.
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
-        carried to the problem's own; the solution has the table, `solution.starts`
+        carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
+        on the lowest optimum, the others are left out. "auto": 5 where durations are free, nothing is guessed
+        and there are 4 joints or more, as such motions have many local optima; else 1, and further ones only
+        where that one finds nothing
     coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
         each from the last solution. "auto": where durations are free, nothing is guessed, and an arc has more
         than 20 spans. The table is `solution.levels`; a coarse solve that fails is followed by a direct one
@@ -69,12 +72,28 @@ def solve(
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with iteration_callback(progress) as callback, np.errstate(all="ignore"):
         timed = TimedSolver(solver, min(deadline, _own_deadline(solver)), callback)
-        by_levels = worth_levels(problem, solver) if coarse_to_fine == "auto" else coarse_to_fine
-        first = solve_on_levels if by_levels else solve_direct
-        solution = best_of_starts(problem, timed, starts, first) if starts > 1 else first(problem, timed)
+        solution = _from_starts(problem, timed, starts, coarse_to_fine)
         if refine is None or time.monotonic() >= deadline:
             return solution
         return _refined(refine, solution, without_checkpoints(solver), deadline, callback)
+
+
+def _from_starts(
+    problem: Problem,
+    timed: TimedSolver,
+    starts: int | Literal["auto"],
+    coarse_to_fine: bool | Literal["auto"],
+) -> Solution:
+    """The solution from one start or several, over coarse meshes or on the problem's own at once."""
+    by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
+    first = solve_on_levels if by_levels else solve_direct
+    automatic = automatic_starts(problem, timed.solver) if coarse_to_fine is not False else 1
+    count = automatic if starts == "auto" else starts
+    if count > 1:
+        return best_of_starts(problem, timed, count, None if automatic > 1 else first)
+    solution = first(problem, timed)
+    retry = starts == "auto" and worth_retrying(solution, timed)
+    return retried(problem, timed, solution) if retry else solution
 
 
 def default_solver(problem: Problem) -> Solver:
@@ -107,8 +126,9 @@ def _own_deadline(solver: Solver) -> float:
 
 
 def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
-    if not isinstance(starts, int) or isinstance(starts, bool) or starts < 1:
-        raise OptionError(f"starts is {starts!r}: give a whole number of at least 1")
+    whole = isinstance(starts, int) and not isinstance(starts, bool) and starts >= 1
+    if not (whole or (isinstance(starts, str) and starts == "auto")):
+        raise OptionError(f"starts is {starts!r}: give a whole number of at least 1, or 'auto'")
     if not (isinstance(coarse_to_fine, bool) or coarse_to_fine == "auto"):
         raise OptionError(f"coarse_to_fine is {coarse_to_fine!r}: use 'auto', True or False")
     check_positive("time_limit", time_limit, optional=True)

@@ -48,7 +48,12 @@ solver_choice = click.option(
     metavar="TOL",
     help="Make limits hold between nodes too, to TOL in their units; write certificate.txt.",
 )
-@click.option("--starts", type=int, default=1, show_default=True, help="Solve from so many starting points.")
+@click.option(
+    "--starts",
+    type=int,
+    metavar="N",
+    help="Solve from so many starting points [default: 1, several for the free durations of many joints].",
+)
 @click.option(
     "--time-limit", type=float, metavar="SECONDS", help="For starts, meshes and certification together."
 )
@@ -68,7 +73,7 @@ def solve(
     plot: bool,
     one_page: bool,
     certify: float | None,
-    starts: int,
+    starts: int | None,
     time_limit: float | None,
     checkpoint: Path | None,
 ) -> None:
@@ -87,7 +92,12 @@ def solve(
     folder.mkdir(parents=True, exist_ok=True)
 
     solution = trajopt.solve(
-        question, method, refine=refine, starts=starts, time_limit=time_limit, progress="auto"
+        question,
+        method,
+        refine=refine,
+        starts="auto" if starts is None else starts,
+        time_limit=time_limit,
+        progress="auto",
     )
     solution.save(folder / "solution.npz")
     try:

@@ -1,47 +1,112 @@
-"""Several starts in one process: perturbed guesses on a coarse mesh, the best carried to the fine one.
+"""Several starts in one process: guesses on a coarse mesh, the best optima carried to finer and finer ones.
 
-Start 0 is the solve that one start would have been. Every other one perturbs the guess smoothly, seeded by
-its number, and is solved on the coarsest mesh; of the different optima found there the best are carried on to
-the problem's own mesh. The lowest objective of a converged solve wins.
+Start 0 is the problem's own guess. Every other one perturbs that guess, narrowly or widely, or the best
+optimum that earlier starts found, seeded by its number. All are solved on the coarsest mesh; half as many
+different optima are carried to the next finer mesh, half of those to the one after it, and so on. The lowest
+objective of a converged solve on the problem's own mesh wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from trajopt.errors import TrajoptError
 from trajopt.problem.problem import Problem
-from trajopt.refinement.mesh_levels import TimedSolver, carried_on, mesh_levels, on_coarse, solve_of, summed
+from trajopt.refinement.guess_search import Guess, searched_guesses
+from trajopt.refinement.mesh_levels import (
+    TimedSolver,
+    mesh_levels,
+    on_coarse,
+    solve_of,
+    summed,
+)
+from trajopt.refinement.perturbed_guess import perturbed_guess
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
-from trajopt.solvers.capabilities import with_max_iterations
-from trajopt.solvers.solver import Status
+from trajopt.solvers.capabilities import CheckpointingSolver, with_max_iterations
+from trajopt.solvers.solver import Solver, Status
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.transcribe import transcribe
 
-HARMONICS = 4
-SPREAD = 0.3  # size of perturbations, as a part of each joint's travel
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
 MOST_ITERATIONS = 200  # of a start on the coarse mesh
-CARRIED = 3  # different optima of the coarse mesh that are carried on, start 0 included
-WITHIN = 0.1  # relative distance to the best one on the coarse mesh beyond which none is carried on
+WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
+AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
+RETRIES = 4  # further starts, at most, where the problem's own guess leads nowhere
+RETRIED = 1000  # coefficients of a motion up to which that is the default: a start takes seconds at most
+MANY_JOINTS = 4  # from which on a motion with free durations is solved from several starts by default
+AUTOMATIC = 5  # that many
+MISSED = frozenset(
+    {
+        Status.INFEASIBLE,
+        Status.INCOMPATIBLE,
+        Status.DIVERGING,
+        Status.RESTORATION_FAILED,
+        Status.STEP_TOO_SMALL,
+        Status.STEP_FAILED,
+        Status.EVALUATION_ERROR,
+    }
+)  # ends of a solve that another guess may do better than; limits of time and iterations are the user's
+# What start 1, 2, ... is, in turn: found by the search for guesses, or a perturbation of the best optimum of
+# the starts before. Where nothing is searched, or not so many are found, the problem's guess is perturbed,
+# narrowly and widely in turn.
+TURNS = ("search", "best", "search", "best", "search", "search", "best")
+NEAR, WIDE = 0.3, 1.0  # sizes of perturbations, as a part of each joint's travel
+
+
+def automatic_starts(problem: Problem, solver: Solver) -> int:
+    """The number of starts where the user gives none: several for a free duration, no guess, many joints."""
+    return AUTOMATIC if searching(problem) and not isinstance(solver, CheckpointingSolver) else 1
+
+
+def searching(problem: Problem) -> bool:
+    """Whether guesses are searched for: a free duration, no guess, many joints."""
+    guessed = problem.guessed_curve is not None or problem.guessed_durations is not None
+    bounds = (arc.duration_bounds for arc in problem.trajectory.arcs)
+    free = any(shortest < longest for shortest, longest in bounds)
+    return problem.dynamics.n >= MANY_JOINTS and free and not guessed
+
+
+def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
+    """Whether other guesses are tried: the solve found no solution by itself, and a solve is a short one."""
+    resumed = isinstance(timed.solver, CheckpointingSolver)
+    size = sum(points.size for group in solution.curve.groups for points in group.control_points)
+    return solution.status in MISSED and size <= RETRIED and not resumed and not timed.expired
+
+
+def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
+    """The solution from the first perturbed guess that leads to one, or what the problem's own led to.
+
+    `failed` is start 0 of the table.
+    """
+    return best_of_starts(problem, timed, 1 + RETRIES, lambda *_: failed, agreed=1)
 
 
 @dataclass
 class _Start:
-    """A start while the table is filled."""
+    """A start while the table is filled.
+
+    finished : whether it was solved on the problem's own mesh
+    """
 
     number: int
     solution: Solution | None
     error: str = ""
     same_as: int | None = None
     finished: bool = False
+    interrupted: bool = False
+
+    def add(self, solution: Solution, keep: bool = False) -> None:
+        """Note a further solve; with `keep` the motion stays, and only seconds and iterations are added."""
+        solution = replace(solution, levels=(solve_of(solution),))
+        self.interrupted = solution.status is Status.INTERRUPTED
+        before = () if self.solution is None else (self.solution,)
+        self.solution = summed(before[0] if keep else solution, *before, solution)
 
     @property
     def value(self) -> float:
@@ -55,113 +120,171 @@ class _Start:
 
 
 def best_of_starts(
-    problem: Problem, timed: TimedSolver, count: int, first: Callable[[Problem, TimedSolver], Solution]
+    problem: Problem,
+    timed: TimedSolver,
+    count: int,
+    first: Callable[[Problem, TimedSolver], Solution] | None = None,
+    agreed: int | None = None,
 ) -> Solution:
     """The best solution of `count` starts, with the table of all; seconds and iterations are those of all.
 
-    first : solves as without further starts
+    first : solves start 0 as without further starts; None: start 0 is one like the others
+    agreed : starts that must have found the lowest optimum before the others are left out
     """
-    default = first(problem, timed)
-    starts = [_Start(0, default, finished=True)]
     levels = mesh_levels(problem.trajectory, FEWEST_SPANS)
-    if not _stopped(default, timed):
-        starts += _coarse_starts(problem, levels[0], timed, count)
-        _mark_repeated(starts, [(0, _value_on(levels[0], default))])
-        _carry_best(problem, starts, levels, timed)
+    starts = [] if first is None else [_Start(0, first(problem, timed), finished=True)]
+    if not (starts and _stopped(starts[0], timed)):
+        agreed = max(AGREED, 1 + count // 2) if agreed is None else agreed
+        _solve_coarse(problem, starts, levels[0], timed, count, agreed)
+        _carry_best(problem, starts, levels, timed, count)
+    ended = timed.expired and any(start.finished for start in starts)
+    if first is None and not ended and not any(s.finished and np.isfinite(s.value) for s in starts):
+        _finish(problem, starts, timed)
     finished = [start for start in starts if start.finished]
     lowest = min(start.value for start in finished)
-    chosen = next((start for start in finished if _equal(start.value, lowest)), starts[0])
+    chosen = next((start for start in finished if _equal(start.value, lowest)), finished[0])
     assert chosen.solution is not None
     table = StartTable(tuple(start.row() for start in starts), chosen.number)
     every = summed(chosen.solution, *(start.solution for start in starts if start.solution is not None))
-    return replace(every, levels=chosen.solution.levels, starts=table)
+    return replace(every, levels=chosen.solution.levels, starts=table, known_problem=problem)
 
 
-def perturbed_guess(
-    base: Curve, joints: int, rng: np.random.Generator, spread: float
-) -> tuple[Callable[[Any], np.ndarray], np.ndarray]:
-    """A curve moved by sines that vanish at both ends, and durations from half to twice as long.
-
-    spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none);
-        additional curves behind the joints stay: their sizes say nothing about joints
-    """
-    travel = np.concatenate([np.ptp(np.concatenate(group.control_points), axis=0) for group in base.groups])
-    size = spread * np.where(travel > 1e-9, travel, 1.0)
-    size[joints:] = 0.0
-    weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
-
-    def curve(s: Any) -> np.ndarray:
-        along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
-        waves = np.sin(np.pi * np.arange(1, HARMONICS + 1) * along[..., None])
-        return base.at_progress(along) + waves @ weights
-
-    return curve, base.durations * 2.0 ** rng.uniform(-1.0, 1.0)
-
-
-def _coarse_starts(problem: Problem, trajectory: Trajectory, timed: TimedSolver, count: int) -> list[_Start]:
-    """The perturbed starts, solved on the coarse trajectory; fewer where time or the user ends them."""
+def _solve_coarse(
+    problem: Problem,
+    starts: list[_Start],
+    trajectory: Trajectory,
+    timed: TimedSolver,
+    count: int,
+    agreed: int,
+) -> None:
+    """Solve the missing starts on the coarse trajectory, until the time, the user or agreement ends them."""
     guessed = on_coarse(problem, trajectory)
     limited = replace(timed, solver=with_max_iterations(timed.solver, MOST_ITERATIONS))
     try:
         nlp = transcribe(guessed)
     except TrajoptError as error:
-        return [_Start(number, None, str(error)) for number in range(1, count)]
-    base, found = nlp.unknowns.curve(nlp.start), []
-    for number in range(1, count):
-        perturbed = problem.on(trajectory)
-        rng = np.random.default_rng([0, number])
-        perturbed.guess(*perturbed_guess(base, problem.dynamics.n, rng, SPREAD))
-        found.append(_solved_start(number, perturbed, limited))
-        last = found[-1].solution
-        if last is not None and _stopped(last, timed):
+        starts += [_Start(number, None, str(error)) for number in range(len(starts), count)]
+        return
+    base, own = nlp.unknowns.curve(nlp.start), len(starts)
+    searched: list[Guess] = []
+    if searching(problem):
+        searched = searched_guesses(nlp, problem.dynamics.n, count)
+    for number in range(own, count):
+        start = guessed if number == 0 else guessed.on(guessed.trajectory)
+        if number:
+            start.guess(*_guess_of(number, base, problem.dynamics.n, starts, searched))
+        starts.append(_solved_start(number, start, limited))
+        if _stopped(starts[-1], timed):
             break
-    return found
+        known = _value_on(trajectory, starts[0])
+        _mark_repeated(starts, known)
+        if _finders([known, *(start.value for start in starts[1:])]) >= agreed:
+            break
+
+
+def _guess_of(
+    number: int, base: Curve, joints: int, starts: Sequence[_Start], searched: Sequence[Guess]
+) -> Guess:
+    """The guess of a start; base is the problem's own."""
+    turns = [TURNS[turn % len(TURNS)] for turn in range(number)]
+    place = turns.count("search") - 1
+    rng, best = np.random.default_rng([0, number]), min(starts, key=_rank)
+    if turns[-1] == "search" and place < len(searched):
+        return searched[place]
+    if turns[-1] == "best" and best.solution is not None and np.isfinite(best.value):
+        return perturbed_guess(best.solution.curve, joints, rng, NEAR)
+    return perturbed_guess(base, joints, rng, WIDE if place % 2 else NEAR)
 
 
 def _solved_start(number: int, problem: Problem, timed: TimedSolver) -> _Start:
+    start = _Start(number, None)
     try:
-        solution = timed.solve(problem, last=False)
+        start.add(timed.solve(problem, last=False))
     except TrajoptError as error:
-        return _Start(number, None, str(error))
-    return _Start(number, replace(solution, levels=(solve_of(solution),)))
+        start.error = str(error)
+    return start
 
 
 def _carry_best(
-    problem: Problem, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver
+    problem: Problem, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver, count: int
 ) -> None:
-    """Solve the best different optima of the coarse trajectory on the finer ones."""
+    """Solve the best different optima of every trajectory on the next finer one, half as many each time."""
+    direct = [start for start in starts if start.finished]
     if len(levels) == 1:
         for start in starts:
             start.finished = start.solution is not None
         return
-    default = _value_on(levels[0], starts[0].solution)
-    fresh = sorted((s for s in starts[1:] if np.isfinite(s.value) and s.same_as is None), key=_rank)
-    best = min([default, *(start.value for start in fresh)])
-    for start in fresh[: CARRIED - int(np.isfinite(default))]:
-        if timed.expired or start.value > best + WITHIN * abs(best):
-            break
-        assert start.solution is not None
-        start.solution = carried_on(problem, start.solution, levels[1:], timed)
-        start.finished = True
-        if start.solution.status is Status.INTERRUPTED:
-            break
-    finished = [start for start in starts[1:] if start.finished]
-    _mark_repeated([starts[0], *finished], [(0, starts[0].value)])
+    known = _value_on(levels[0], direct[0]) if direct else np.inf
+    carried, places = starts[len(direct) :], count // 2 - int(np.isfinite(known))
+    for trajectory in levels[1:]:
+        if any(start.interrupted for start in starts):
+            return
+        carried = _most_promising(carried, known)[: max(places, 1)]
+        _carry(problem, carried, trajectory, timed)
+        places, known = places // 2, np.inf
+        _mark_repeated([*direct, *carried])
 
 
-def _mark_repeated(starts: Sequence[_Start], known: list[tuple[int, float]]) -> None:
-    """Note of every start but the first which earlier one found the same optimum, if any."""
-    for start in starts[1:]:
-        start.same_as = next((number for number, value in known if _equal(value, start.value)), None)
+def _most_promising(starts: Sequence[_Start], known: float) -> list[_Start]:
+    """Different optima that are not far above the lowest, or the known one, in order."""
+    different = sorted((s for s in starts if np.isfinite(s.value) and s.same_as is None), key=_rank)
+    best = min([known, *(start.value for start in different)])
+    return [start for start in different if start.value <= best + WITHIN * abs(best)]
+
+
+def _carry(problem: Problem, starts: Sequence[_Start], trajectory: Trajectory, timed: TimedSolver) -> None:
+    """Solve starts on a finer trajectory; one that fails on a mesh between keeps what it has."""
+    last = trajectory is problem.trajectory
+    for start in starts:
+        if timed.expired and not last:
+            return
+        try:
+            finer = timed.solve(problem if last else problem.on(trajectory), start.solution, last=last)
+        except TrajoptError as error:
+            start.error = str(error)
+            continue
+        start.add(finer, keep=not (last or finer.converged))
+        start.finished = last
+        if _stopped(start, timed):
+            return
+
+
+def _finish(problem: Problem, starts: Sequence[_Start], timed: TimedSolver) -> None:
+    """Solve on the problem's own mesh where nothing was found there: from the best motion, or its guess.
+
+    An interrupted solve ends there at once, as a solution of this problem.
+    """
+    interrupted = any(start.interrupted for start in starts)
+    best = min(starts, key=_rank)
+    motion = best.solution if (interrupted or timed.expired) and np.isfinite(best.value) else None
+    found = replace(timed, deadline=0.0 if interrupted else timed.deadline).solve(problem, motion)
+    best.add(replace(found, status=Status.INTERRUPTED) if interrupted else found)
+    best.finished = True
+
+
+def _mark_repeated(starts: Sequence[_Start], first: float | None = None) -> None:
+    """Note of every start which earlier one found the same optimum, if any.
+
+    first : objective of start 0 where it is to be taken on another mesh than its last one
+    """
+    known: list[tuple[int, float]] = []
+    for start in starts:
+        value = first if first is not None and start.number == 0 else start.value
+        start.same_as = next((number for number, other in known if _equal(other, value)), None)
         if start.same_as is None:
-            known.append((start.number, start.value))
+            known.append((start.number, value))
 
 
-def _value_on(trajectory: Trajectory, default: Solution | None) -> float:
+def _finders(values: Sequence[float]) -> int:
+    """How many of the objectives are the lowest one."""
+    return sum(_equal(value, min(values)) for value in values)
+
+
+def _value_on(trajectory: Trajectory, default: _Start) -> float:
     """The objective of start 0 on the mesh of the other starts; infinity where it was not solved there."""
-    if default is None or not default.levels:
+    if default.solution is None or not np.isfinite(default.value):
         return np.inf
-    first = default.levels[0]
+    first = default.solution.levels[0]
     same = first.spans == sum(arc.basis.span_count for arc in trajectory.arcs)
     return first.objective if same and first.converged else np.inf
 
@@ -170,8 +293,8 @@ def _rank(start: _Start) -> tuple[float, int]:
     return start.value, start.number
 
 
-def _stopped(solution: Solution, timed: TimedSolver) -> bool:
-    return timed.expired or solution.status is Status.INTERRUPTED
+def _stopped(start: _Start, timed: TimedSolver) -> bool:
+    return timed.expired or start.interrupted
 
 
 def _equal(one: float, other: float) -> bool:

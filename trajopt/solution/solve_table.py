@@ -33,7 +33,8 @@ class MeshSolve:
 class StartSolves:
     """One start: its solves from the coarsest mesh to the finest that it was carried to.
 
-    number : 0 is the problem's own guess; every other one perturbs it, seeded by its number
+    number : 0 is the problem's own guess; every other one perturbs it or the best optimum of those before,
+        seeded by its number
     same_as : number of the earlier start that found the same optimum on the same mesh, None where none did
     finished : whether it was carried to the problem's own mesh
     """
@@ -69,9 +70,14 @@ class StartTable:
         finished = [start for start in self.starts if start.finished]
         different = sum(start.same_as is None for start in finished)
         optima = "optimum" if different == 1 else "optima"
+        if self.converged_count == 0:
+            return f"none of {len(self.starts)} starts converged"
+        own = self.starts[0].solves[-1]
+        failed = "" if own.converged else f"; the problem's own guess did not ({own.status})"
         return (
             f"a local optimum, the best of {len(self.starts)} starts: {self.converged_count} converged, "
             f"{len(finished)} were carried to the final mesh and ended in {different} different {optima}"
+            f"{failed}"
         )
 
     def __str__(self) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 
 from trajopt.errors import OptionError
 from trajopt.problem.problem import Problem, Recipe
-from trajopt.refinement.starts import EQUAL, perturbed_guess
+from trajopt.refinement.perturbed_guess import perturbed_guess
+from trajopt.refinement.starts import EQUAL
 from trajopt.solution.archive import built
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
