@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import dynamics
 import problems
 import trajopt
@@ -46,6 +48,23 @@ def arm_under_gravity() -> trajopt.Problem:
     return problem
 
 
+def drawn_arm(seed: int) -> trajopt.Problem:
+    """The two-link arm with lengths, masses, torque limits and poses drawn at random."""
+    rng = np.random.default_rng(seed)
+    lengths, masses = rng.uniform(0.2, 1.0, 2), rng.uniform(0.5, 12.0, 2)
+    torque = rng.uniform([5.0, 3.0], [60.0, 25.0])
+    return problems.two_link_rr.build(
+        lengths=tuple(lengths),
+        masses=tuple(masses),
+        centres=tuple((-centre, 0.0) for centre in rng.uniform(0.2, 0.8, 2)),
+        inertias=tuple(masses * lengths**2 * rng.uniform(0.05, 0.15, 2)),
+        torque_upper=tuple(torque),
+        torque_lower=tuple(-torque),
+        q_start=tuple(rng.uniform(-1.5, 1.5, 2)),
+        q_end=tuple(rng.uniform(-1.5, 1.5, 2)),
+    )
+
+
 def cases() -> dict[str, Callable[[], trajopt.Problem]]:
     """What is certified, by the name it has in the table."""
     found: dict[str, Callable[[], trajopt.Problem]] = {
@@ -56,6 +75,7 @@ def cases() -> dict[str, Callable[[], trajopt.Problem]]:
     }
     for u in (0.0, 0.001, 0.01, 0.1):
         found[f"two_link_pr, u = {u:g}"] = lambda u=u: problems.two_link_pr.build(u=u)
+    found |= {f"two links drawn, seed {seed}": lambda seed=seed: drawn_arm(seed) for seed in range(10)}
     return found | {
         "betts_robot_arm (published 9.14093620)": problems.betts_robot_arm.build,
         "three_link_arm": problems.three_link_arm.build,

@@ -80,10 +80,13 @@ def on_trajectory(solution: Solution, trajectory: Trajectory) -> Problem:
 
 
 def adaptively_refined(solution: Solution, settings: SearchSettings = DEFAULT) -> Problem:
-    """The problem with those spans halved whose indicator is near the largest of their arc."""
+    """The problem with spans halved whose indicator is large in their arc, those with the largest twice."""
     indicators = indicator(solution, settings)
     marks = [values >= settings.marked_share * values.max() for values in indicators]
-    return on_trajectory(solution, split(solution.problem.trajectory, marks))
+    heavy = [values >= settings.quartered_share * values.max() for values in indicators]
+    halved = split(solution.problem.trajectory, marks)
+    again = [np.repeat(most & mark, 1 + mark) for most, mark in zip(heavy, marks, strict=True)]
+    return on_trajectory(solution, split(halved, again))
 
 
 def uniformly_refined(solution: Solution) -> Problem:

@@ -12,14 +12,22 @@ from trajopt.transcription.transcribe import transcribe
 
 
 def solve_once(
-    problem: Problem, solver: Solver, callback: Callback | None = None, motion: Motion | None = None
+    problem: Problem,
+    solver: Solver,
+    callback: Callback | None = None,
+    motion: Motion | None = None,
+    like: Solution | None = None,
 ) -> Solution:
     """The solution of a problem on its own trajectory, without refinement and without a derivative check.
 
     motion : what to start from instead of the problem's guess; the program and its scaling stay the same
+    like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
+        the start
     """
     nlp = transcribe(problem)
     start = None if motion is None else _start_of(motion, problem, nlp)
+    if like is not None and like.point is not None:
+        start = like.point
     return Solution.of(problem, nlp, solver.solve(nlp, callback, start))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,10 @@ class ActiveInterval:
 
 @dataclass(frozen=True)
 class Structure:
-    """Switch times 0 = t_0 < ... < t_A in seconds and, for each of the A arcs, the saturations on it."""
+    """Switch times 0 = t_0 < ... < t_A in seconds and, for each of the A arcs, the saturations on it.
+
+    Neighbours that are saturated alike are parts of one arc, of equal durations.
+    """
 
     times: tuple[float, ...]
     saturated: tuple[frozenset[Saturation], ...]
@@ -70,6 +73,11 @@ class Structure:
     @property
     def durations(self) -> NDArray[np.float64]:
         return np.diff(self.times)
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """In how many parts each arc of the merged structure is cut."""
+        return tuple(len(list(alike)) for _, alike in groupby(self.saturated))
 
     def arc_at(self, time: float) -> int:
         """Index of the arc that contains a time; the later arc at a switch."""
@@ -100,6 +108,20 @@ class Structure:
         times = (*self.times[:arc], *(part[0] for part in parts), *self.times[arc + 1 :])
         states = (*self.saturated[:arc], *(part[2] for part in parts), *self.saturated[arc + 1 :])
         return Structure(times, states).merged()
+
+    def in_parts(self, parts: Iterable[int]) -> Structure:
+        """Every arc cut in a number of equal parts, which are saturated alike; `merged` joins them again."""
+        times, saturated = [self.times[:1]], []
+        for arc, count in enumerate(parts):
+            times.append(tuple(np.linspace(self.times[arc], self.times[arc + 1], count + 1)[1:].tolist()))
+            saturated += [self.saturated[arc]] * count
+        return Structure(tuple(chain.from_iterable(times)), tuple(saturated))
+
+    def on(self, times: NDArray) -> Structure:
+        """The same saturations on finer arcs, whose borders `times` the switches are among."""
+        middles = 0.5 * (times[:-1] + times[1:])
+        saturated = tuple(self.saturated[self.arc_at(float(middle))] for middle in middles)
+        return Structure(tuple(times.tolist()), saturated)
 
     def merged(self) -> Structure:
         """The structure with neighbouring arcs of equal saturations joined into one."""

@@ -63,6 +63,7 @@ def _refined_problem(solution: Solution) -> Problem | None:
     if certificate.structure is not None and certificate.settings is not None:
         if arcs[0].basis.knots.shape == basis.knots.shape:  # it is on its arcs already
             return None
-        return arc_problem(asked, certificate.structure, solution, basis.degree, certificate.settings)
+        structure = certificate.structure.on(solution.curve.starts)  # on arcs that were cut, too
+        return arc_problem(asked, structure, solution, basis.degree, certificate.settings)
     trajectory = Trajectory((replace(arcs[0], basis=basis),), extra_points=solution.extra_points)
     return on_trajectory(replace(solution, known_problem=asked), trajectory)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import gauss
-from trajopt.splines.node_sets import START, ArcNodes
+from trajopt.splines.node_sets import START, ArcNodes, Neighbours
 from trajopt.splines.trajectory import Arc, Trajectory
 from trajopt.terms import term as terms
 
@@ -85,6 +86,7 @@ def arc_problem(
         _add_limit(arcs, structure, index, limit, settings)
     _minimize_free_effort(arcs, motion, settings.effort_weight, free)
     _fix_duration(arcs, problem)
+    _equal_parts(arcs, structure)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
     return arcs
@@ -159,6 +161,16 @@ def _fix_duration(arcs: Problem, problem: Problem) -> None:
         arcs.subject_to(terms.duration, equals=shortest, over="end", name="the fixed duration")
     else:
         arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
+
+
+def _equal_parts(arcs: Problem, structure: Structure) -> None:
+    """Parts of one arc last equally long: where it is cut does not change the motion."""
+    for number, (before, after) in enumerate(pairwise(structure.saturated)):
+        if before == after:
+            name = f"equal durations of arcs {number} and {number + 1}"
+            arcs.subject_to(
+                terms.Quantity("arc_duration"), equals=0.0, over=Neighbours(after=number), name=name
+            )
 
 
 def _add_limit(

@@ -8,15 +8,19 @@ objective does not depend on joints that the structure leaves free; no spline is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajopt.errors import TrajoptError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.refinement.switching.arc_gain import arc_gain
+from trajopt.refinement.switching.arc_gain import ArcGain, arc_gain
 from trajopt.refinement.switching.arc_problem import arc_problem, is_free, read_back
+from trajopt.refinement.switching.arc_resolution import finer
+from trajopt.refinement.switching.arc_solves import ArcSolves
 from trajopt.refinement.switching.multiplier_signs import velocity_sign_check
 from trajopt.refinement.switching.structure_correction import (
     active_outside_structure,
@@ -28,49 +32,11 @@ from trajopt.refinement.switching.structure_correction import (
     without_idle,
 )
 from trajopt.solution.certificate import Certificate
-from trajopt.solution.first_order_gain import FirstOrderGain
 from trajopt.solution.sign_check import Contradiction, sign_check
 from trajopt.solution.solution import Solution
-from trajopt.solution.solve_once import solve_once
-from trajopt.solution.switching_structure import ArcSettings, Structure
+from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solution.violation import LimitViolation, largest_violations, path_limits, relative_violations
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
-
-
-@dataclass
-class ArcSolves:
-    """Solves on switching arcs, and a count of what they took.
-
-    iterations, count : of all solves
-    effort : iterations, those of large programs in proportion to their size
-    """
-
-    solver: TimeBudget
-    settings: SearchSettings
-    iterations: int = 0
-    count: int = 0
-    effort: float = 0.0
-
-    def solve(self, problem: Problem) -> Solution:
-        """Solve with few iterations, from two starts: on a wrong structure a solve takes hundreds."""
-        brief = self.solver.with_max_iterations(self.settings.arc_iterations)
-        brief = brief.with_row_tolerances(self.settings.row_tolerances)
-        solution = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_START))
-        if not solution.converged:
-            again = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_BOUNDS))
-            solution = again if again.converged else solution
-        return solution
-
-    def _solve(self, problem: Problem, solver: TimeBudget) -> Solution:
-        solution = solve_once(problem, solver)
-        if solution.status is Status.ACCEPTABLE and solution.kkt.error <= self.settings.optimal:
-            solution = replace(solution, status=Status.CONVERGED)
-        size = solution.n_variables + solution.n_constraints
-        self.iterations, self.count = self.iterations + solution.iterations, self.count + 1
-        self.effort += solution.iterations * max(1.0, size / self.settings.large_program)
-        return solution
+from trajopt.solvers.time_budget import SolvesStopped
 
 
 @dataclass
@@ -101,8 +67,12 @@ class StructureAttempt:
     reason: str = ""
     short_arcs_removed: int = 0
     doubtful_from: Structure | None = None  # before an arc was removed after an unconverged solve
-    gain: FirstOrderGain | None = None
-    confirmed: Solution | None = None  # while arcs of higher degree are tried
+    trial: Solution | None = None  # `motion` as it was solved, with the multipliers of its own rows
+    gain: ArcGain | None = None
+    before: StructureAttempt | None = None  # a solve whose limits hold, while finer arcs are tried
+    solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
+    violations: tuple[LimitViolation, ...] = ()
+    wrong: tuple[Contradiction, ...] = ()
     velocities_checked: int = 0  # pairs of arc and velocity at its limit whose multipliers were checked
 
     def run(self) -> Solution | str:
@@ -110,10 +80,16 @@ class StructureAttempt:
         try:
             outcome = self._corrected()
         except (SolvesStopped, KeyboardInterrupt, TrajoptError):
-            if self.confirmed is None:
+            kept = self._kept()
+            if kept is None:
                 raise
-            return self.confirmed
-        return self.confirmed if isinstance(outcome, str) and self.confirmed is not None else outcome
+            return kept
+        return self._kept() or outcome if isinstance(outcome, str) else outcome
+
+    def _kept(self) -> Solution | None:
+        """The coarser solution whose limits held, if it is confirmed without another solve."""
+        outcome = None if self.before is None else self.before._confirmed()
+        return outcome if isinstance(outcome, Solution) else None
 
     def _corrected(self) -> Solution | str:
         """Rounds of solves and corrections until one confirms the structure or refutes it."""
@@ -135,16 +111,15 @@ class StructureAttempt:
 
     def _round(self) -> Solution | str | None:
         """Solve and correct; None asks for another round."""
-        trial = self.solves.solve(
-            arc_problem(
-                self.asked,
-                self.structure,
-                self.motion,
-                self.degree,
-                self.arc_settings,
-                self.settings.shortest_arc,
-            )
+        problem = arc_problem(
+            self.asked,
+            self.structure,
+            self.motion,
+            self.degree,
+            self.arc_settings,
+            self.settings.shortest_arc,
         )
+        trial = self.solves.solve(problem, self._solved_alike())
         if not trial.converged and self._has_free_joints():
             return (
                 f"the arcs did not converge ({trial.status.value})"  # finer knots say more than corrections
@@ -152,8 +127,9 @@ class StructureAttempt:
         now = self.structure.with_times(trial.curve.durations)
         s = self.settings
         collapsed = s.collapsed if trial.converged else s.collapsed_unconverged
-        fewer = without_collapsed(now, trial.duration, collapsed)
-        if fewer is not now:
+        whole = now.merged()
+        fewer = without_collapsed(whole, trial.duration, collapsed)
+        if fewer is not whole:
             if not trial.converged:  # its durations are no evidence which arc collapses
                 self.doubtful_from = self.structure
             self.structure, self.reason = fewer, "arcs collapse"
@@ -161,7 +137,10 @@ class StructureAttempt:
             return None
         if not trial.converged:
             return self._after_no_convergence(trial)
-        self.structure, self.motion = now, read_back(trial, self.asked, now)
+        self.structure, self.motion, self.solved = now, read_back(trial, self.asked, now), now.saturated
+        self.trial, self.gain = trial, arc_gain(trial, self.asked, now, self.arc_settings)
+        if self._with_finer_arcs(self.gain.held / s.unresolved, "arcs are too coarse for what they hold"):
+            return None
         self.velocities_checked, wrong_velocities = velocity_sign_check(trial, self.asked, now)
         wrong = contradictions(self.motion, now)
         if self._corrected_by_multipliers(wrong):
@@ -172,28 +151,21 @@ class StructureAttempt:
                 f"(relative impulse {wrong_velocities[0].impulse:.1e})"
             )
         both = tuple(sorted((*wrong, *wrong_velocities), key=lambda each: -each.impulse))
-        violations = tuple(largest_violations(self.motion))
-        self.gain = arc_gain(trial, self.asked, now, violations, self.arc_settings)
-        return self._judged(violations, both)
+        self.violations, self.wrong = tuple(largest_violations(self.motion)), both
+        return self._judged()
 
-    def _sharpened(self, outcome: Solution | str | None) -> Solution | str | None:
-        """Ask for arcs of higher degree while oversteps gain; a solution that is confirmed is kept."""
-        if not isinstance(outcome, Solution) or self.gain is None:
-            return outcome
-        before = None if self.confirmed is None else self.confirmed.certificate
-        known = np.inf if before is None or before.gain is None else before.gain.of_oversteps
-        if known <= self.gain.of_oversteps:
-            return self.confirmed
-        self.confirmed = outcome
-        sharp = self.gain.of_oversteps <= self.settings.overstep_gain
-        return outcome if sharp or not self._with_higher_degree("oversteps gain") else None
+    def _solved_alike(self) -> Solution | None:
+        """The last solution, if it is one of these arcs and this degree."""
+        arcs = self.motion.problem.trajectory.arcs
+        same = self.solved == self.structure.saturated and arcs[0].basis.degree == self.degree
+        return self.motion if same else None
 
     def _has_free_joints(self) -> bool:
         return is_free(self.structure, self.asked.dynamics.n, self.regular)
 
     def _after_no_convergence(self, trial: Solution) -> str | None:
         """Remove a short arc and ask for another round, a limited number of times; else say what happened."""
-        if self.short_arcs_removed < self.settings.most_short_arcs:
+        if self.before is None and self.short_arcs_removed < self.settings.most_short_arcs:
             fewer = self._without_short_arc()
             if fewer is not None:
                 self.structure, self.reason = fewer, "a short arc was removed"
@@ -206,8 +178,9 @@ class StructureAttempt:
         """The structure, or that before a doubtful removal, without a short arc; None if neither has one."""
         for structure in (self.structure, self.doubtful_from):
             if structure is not None:
-                fewer = without_collapsed(structure, structure.times[-1], self.settings.short_arc)
-                if fewer is not structure:
+                whole = structure.merged()
+                fewer = without_collapsed(whole, whole.times[-1], self.settings.short_arc)
+                if fewer is not whole:
                     return fewer
         return None
 
@@ -223,18 +196,16 @@ class StructureAttempt:
             return True
         return False
 
-    def _judged(
-        self, violations: tuple[LimitViolation, ...], wrong: tuple[Contradiction, ...]
-    ) -> Solution | str | None:
+    def _judged(self) -> Solution | str | None:
         """Confirm the structure if its limits hold; else split an arc, raise the degree or tighten limits."""
+        violations, s = self.violations, self.settings
         if not violations or max(violation.value for violation in violations) <= self.tol:
-            return self._sharpened(self._confirmed(violations, wrong))
+            return None if self._sharpened() else self._confirmed()
         relative = relative_violations(self.motion, violations)
         largest = int(np.argmax(relative))
         worst = violations[largest]
         self.reason = f"the arcs violate {worst.name} of {worst.component} by {worst.value:.3g}"
         free = of_free_joints(self.motion, self.structure, violations, self.regular)
-        s = self.settings
         if max(relative) > (s.wrong_structure_free if free[largest] else s.wrong_structure):
             split = corrected_violation(self.motion, self.structure, worst, s)
             if split is None:
@@ -243,16 +214,49 @@ class StructureAttempt:
         elif all(f or violation.value <= self.tol for f, violation in zip(free, violations, strict=True)):
             margins = self._grown(self.arc_settings.free_margins, violations)
             self.arc_settings = replace(self.arc_settings, free_margins=margins)
-        elif not self._with_higher_degree(self.reason):
+        elif not self._with_finer_arcs(self._excess(), self.reason):
             margins = self._grown(self.arc_settings.margins, violations)
             self.arc_settings = replace(self.arc_settings, margins=margins)
         return None
 
-    def _with_higher_degree(self, reason: str) -> bool:
-        """Raise the degree of the arcs; False at the highest."""
-        if self.degree + 2 > self.settings.highest_degree:
+    def _sharpened(self) -> bool:
+        """Ask for finer arcs where oversteps gain too much; this solution is kept for the case they fail."""
+        gain = self._relative_gain()
+        known = np.inf if self.before is None else self.before._relative_gain()
+        if gain <= self.settings.overstep_gain or gain >= known:
             return False
-        self.degree, self.reason = self.degree + 2, reason
+        now = replace(self, before=None)
+        now.arc_settings = self.arc_settings  # not a field of the constructor
+        if not self._with_finer_arcs(self._excess(), "oversteps gain"):
+            return False
+        self.before = now
+        return True
+
+    def _relative_gain(self) -> float:
+        """Of oversteps, of the objective."""
+        return 0.0 if self.gain is None else self.gain.relative(self.motion.objective).of_oversteps
+
+    def _excess(self) -> NDArray:
+        """By what factor violations are above the tolerance, or gain more than their part, (arcs,)."""
+        count = self.structure.arc_count
+        excess = np.zeros(count)
+        if self.gain is not None:
+            heavy = self.gain.oversteps > 0.1 * self.gain.oversteps.max()
+            share = self.settings.overstep_gain * abs(self.motion.objective) / heavy.sum()
+            excess[heavy] = self.gain.oversteps[heavy] / share
+        for violation in self.violations:
+            arc = self.structure.arc_at(violation.time)
+            excess[arc] = max(excess[arc], violation.value / self.tol)
+        return excess
+
+    def _with_finer_arcs(self, excess: NDArray, reason: str) -> bool:
+        """A higher degree, or arcs cut in parts, where the excess (arcs,) is above one; False at the most."""
+        s = self.settings
+        change = finer(self.motion.curve, self.structure.parts, s.highest_degree, excess)
+        if change is None or sum(change.parts) > s.most_arcs:
+            return False
+        self.degree, self.reason = change.degree, reason
+        self.structure = self.structure.merged().in_parts(change.parts)
         return True
 
     def _grown(
@@ -263,9 +267,7 @@ class StructureAttempt:
         growth = iter([max(0.0, factor * violation.value) for violation in violations])
         return tuple(tuple(margin + next(growth) for margin in limit) for limit in margins)
 
-    def _confirmed(
-        self, violations: tuple[LimitViolation, ...], wrong: tuple[Contradiction, ...]
-    ) -> Solution | str | None:
+    def _confirmed(self) -> Solution | str | None:
         motion, spline = self.motion, self.spline
         bound = spline.objective + self.settings.objective_tolerance * abs(spline.objective) + 1e-12
         if motion.objective > bound and motion.objective > bound + _gained_by_violation(spline):
@@ -275,18 +277,18 @@ class StructureAttempt:
             return None
         if doubt:
             return doubt
-        signs = sign_check(motion, self.structure, wrong, self.regular, self.velocities_checked)
+        signs = sign_check(motion, self.structure, self.wrong, self.regular, self.velocities_checked)
         certificate = Certificate(
             tolerance=self.tol,
-            violations=violations,
+            violations=self.violations,
             method="switching arcs",
-            structure=self.structure,
+            structure=self.structure.merged(),
             rounds=self.solves.count,
             reason="",
             signs=signs,
             settings=self.arc_settings,
             motion=replace(motion, known_problem=self.asked),  # its statements are those that were asked
-            gain=self.gain,
+            gain=None if self.gain is None else self.gain.relative(motion.objective),
         )
         if certificate.failing:
             return f"on the arcs {certificate.failing[0]}"
@@ -302,6 +304,16 @@ class StructureAttempt:
         self.reason = doubt
         return True
 
+    def _leave_out_effort(self, lighter: Solution) -> None:
+        """Gains and costs by the objective's own multipliers, without those by the effort of free joints.
+
+        lighter : the same arcs with half the weight of that effort
+        """
+        if self.trial is not None:
+            own = _extrapolated(self.trial.multipliers, lighter.multipliers)
+            alone = replace(self.trial, multipliers=own)
+            self.gain = arc_gain(alone, self.asked, self.structure, self.arc_settings)
+
     def _undetermined(self) -> str:
         """Why a structure is wrong whose objective depends on the motion of its free joints, or nothing."""
         if not self._has_free_joints():
@@ -311,14 +323,21 @@ class StructureAttempt:
         problem = arc_problem(
             self.asked, self.structure, motion, self.degree, half, self.settings.shortest_arc
         )
-        other = read_back(self.solves.solve(problem), self.asked, self.structure)
+        lighter = self.solves.solve(problem, self._solved_alike())
+        other = read_back(lighter, self.asked, self.structure)
         change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
         if other.converged and change <= self.settings.objective_change:
+            self._leave_out_effort(lighter)
             return ""
         return (
             "the objective depends on how joints move that the structure leaves free (half the weight of "
             f"their effort changes it by {change:.1e}): they have switches that are not resolved"
         )
+
+
+def _extrapolated(multipliers: Mapping[str, NDArray], at_half: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Multipliers at no effort, from those at an effort's weight and at half of it, between linear in it."""
+    return {name: 2.0 * half - multipliers[name] for name, half in at_half.items() if name in multipliers}
 
 
 def _gained_by_violation(solution: Solution) -> float:

@@ -18,7 +18,8 @@ from trajopt.refinement.knots import adaptively_refined, uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.refinement.switching.active_intervals import DetectionOptions
 from trajopt.refinement.switching.arc_problem import is_free
-from trajopt.refinement.switching.structure_attempt import ArcSolves, StructureAttempt
+from trajopt.refinement.switching.arc_solves import ArcSolves
+from trajopt.refinement.switching.structure_attempt import StructureAttempt
 from trajopt.refinement.switching.structure_detection import detect, is_regular
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once

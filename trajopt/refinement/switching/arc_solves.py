@@ -1,0 +1,54 @@
+"""Solves on switching arcs: briefly, from several starts, and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trajopt.problem.problem import Problem
+from trajopt.refinement.search_settings import SearchSettings
+from trajopt.solution.solution import Solution
+from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.capabilities import StartPreset
+from trajopt.solvers.solver import Status
+from trajopt.solvers.time_budget import TimeBudget
+
+
+@dataclass
+class ArcSolves:
+    """Solves on switching arcs, and a count of what they took.
+
+    iterations, count : of all solves
+    effort : iterations, those of large programs in proportion to their size
+    """
+
+    solver: TimeBudget
+    settings: SearchSettings
+    iterations: int = 0
+    count: int = 0
+    effort: float = 0.0
+
+    def solve(self, problem: Problem, like: Solution | None = None) -> Solution:
+        """Solve with few iterations, from two starts: on a wrong structure a solve takes hundreds.
+
+        like : the solution of the same arcs with other margins and weights, tried as a start before
+        """
+        brief = self.solver.with_max_iterations(self.settings.arc_iterations)
+        brief = brief.with_row_tolerances(self.settings.row_tolerances)
+        if like is not None:
+            solution = self._solve(problem, brief, like)
+            if solution.converged:
+                return solution
+        solution = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_START))
+        if not solution.converged:
+            again = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_BOUNDS))
+            solution = again if again.converged else solution
+        return solution
+
+    def _solve(self, problem: Problem, solver: TimeBudget, like: Solution | None = None) -> Solution:
+        solution = solve_once(problem, solver, like=like)
+        if solution.status is Status.ACCEPTABLE and solution.kkt.error <= self.settings.optimal:
+            solution = replace(solution, status=Status.CONVERGED)
+        size = solution.n_variables + solution.n_constraints
+        self.iterations, self.count = self.iterations + solution.iterations, self.count + 1
+        self.effort += solution.iterations * max(1.0, size / self.settings.large_program)
+        return solution
