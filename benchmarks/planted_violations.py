@@ -1,50 +1,69 @@
-"""Certificates against planted violations: `python -m benchmarks.planted_violations [problems]`.
+"""Certificates and reports against planted violations: `python -m benchmarks.planted_violations [problems]`.
 
-Small problems with random meshes and motions are solved, and then asked whether further statements hold on
-the motion found: limits with a peak of random width somewhere on the path or in a window, equations that a
-bump of force breaks between nodes, bounds of velocities, accelerations and jerks near their largest value.
-The truth is computed by other means, on a grid two hundred times finer than the certificate's and, near
-where a peak was planted, finer than the peak. Counted are
+Random motions (`planted_motions`) are asked whether further statements hold on them (`planted_statements`):
+peaks narrower than any step of samples, at knots, in windows shorter than a span and on parts of arcs, steps,
+holes, poles, waves, bounds of any scale, forces and curves that equations miss between nodes, bounds of
+derivatives near their largest value, of the jerk across jumps, differences of neighbours, repetitions,
+values at ends, durations and sharp costs. Truth is computed by NumPy, on a grid that is finer than the
+certificate's a thousand times for the first half of the problems and two hundred times for the rest, and,
+near what was planted, finer than that. Counted are
 
 * false "proved": none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;
+* passed by `verify` although violated by more than 1 % of the scale, longer than its samples are apart;
+* dishonest: a tolerance or a scale above the size of what it is applied to;
 * refused although true: where the violation is at most half of the tolerance everywhere.
 """
 
 from __future__ import annotations
 
 import argparse
+import platform
 import time
+import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-import dynamics
-import trajopt
+from benchmarks.planted_statements import KINDS, TOLERANCE, Planted
 from trajopt.solution.certificate import Certificate
+from trajopt.solution.check_times import samples
+from trajopt.verification.statements import violations
 
-TOLERANCE = 1e-6
-GRID = 400_001  # times at which the truth is computed
-NEAR = 40_001  # further times within some widths of where a peak is crossed
+GRIDS = (2_000_001, 400_001)  # times at which the truth is computed, for the certificate's two thousand
+CHUNK = 250_000  # times that are evaluated at once
+NEAR = 40_001  # further times within some widths of where something was planted
+BETWEEN = 1e-2  # of the scale: what `verify` allows between nodes
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "planted_violations.md"
 
 
 @dataclass(frozen=True)
 class Outcome:
     """One statement on one motion.
 
-    verdict : of the certificate
+    verdict : of its lines in the certificate
     largest : largest violation in truth, relative to the tolerance
     longest : seconds of the longest interval on which the tolerance is exceeded
-    resolution : seconds, that the certificate states
+    resolution : seconds, that the lines state
+    honest : whether tolerances and scales are no larger than what they are applied to
+    passed : whether `verify` finds no fault with the statement
+    broken : seconds of the longest interval on which 1 % of the scale of `verify` is exceeded
+    step : seconds between its samples
     """
 
+    seed: int
     kind: str
     verdict: str
     largest: float
     longest: float
     resolution: float
+    honest: bool
+    passed: bool
+    broken: float
+    step: float
 
     @property
     def false_proof(self) -> bool:
@@ -55,146 +74,129 @@ class Outcome:
         return self.verdict == "holds, sampled" and self.longest > self.resolution
 
     @property
-    def refused_truth(self) -> bool:
-        return self.verdict == "DOES NOT HOLD" and self.largest <= 0.5
+    def false_pass(self) -> bool:
+        return self.passed and self.broken > self.step
 
     @property
     def true(self) -> bool:
         return self.largest <= 0.5
 
+    @property
+    def refused_truth(self) -> bool:
+        return self.verdict == "DOES NOT HOLD" and self.true
 
-def motion(rng: np.random.Generator) -> trajopt.Solution:
-    """A slider from rest to rest, in minimum time or at least effort, on a random mesh."""
-    limits = dynamics.JointLimits.symmetric(torque=float(rng.uniform(2.0, 50.0)))
-    row = {"a": 0.0, "mass": float(rng.uniform(0.5, 5.0)), "limits": limits, "kind": "prismatic"}
-    slider = dynamics.from_dh([row], gravity=(0.0, 0.0, 0.0))
-    fixed = bool(rng.integers(2))
-    span = float(rng.uniform(0.5, 3.0)) if fixed else (0.05, 20.0)
-    intervals, degree = int(rng.integers(3, 12)), int(rng.integers(3, 6))
-    problem = trajopt.Problem(slider, trajopt.Trajectory.uniform(intervals, degree, duration=span))
-    problem.start_at(q=0.0, v=0.0)
-    problem.end_at(q=float(rng.uniform(0.3, 2.0)), v=0.0)
-    if fixed:
-        problem.minimize(trajopt.a**2)
-    else:
-        problem.minimize(trajopt.duration)
-        problem.subject_to_joint_limits()
-    solution = trajopt.solve(problem)
-    if not fixed:  # torques between nodes are not what is asked here
-        problem.constraints[:] = [c for c in problem.constraints if c.name != "torque limits"]
-    return solution
-
-
-def peak(solution: trajopt.Solution, rng: np.random.Generator, over: object = "path") -> Planted:
-    """A limit on a bump over q that is exceeded, or not, where the path crosses it."""
-    along = float(rng.uniform(0.05, 0.95))
-    middle = float(solution.q(along * solution.duration)[0])
-    width = 10.0 ** rng.uniform(-5.0, -1.0)
-    height = float(rng.choice([0.5, 0.999, 1.0 + 1e-9, 1.001, 2.0]))
-
-    def bump(q, exp):
-        return height * exp(-(((q - middle) / width) ** 2))
-
-    @trajopt.term
-    def planted_peak(node):
-        return bump(node.q, np.exp)
-
-    solution.problem.subject_to(planted_peak, upper=1.0, over=over, name="planted")
-    window = over if isinstance(over, tuple) else (0.0, 1.0)
-    return Planted(lambda t: bump(solution.q(t)[:, 0], np.exp) - 1.0, along, width, window)
-
-
-def phantom_force(solution: trajopt.Solution, rng: np.random.Generator) -> Planted:
-    """An equation for the force that a bump breaks somewhere, or everywhere by rounding only."""
-    along, width = float(rng.uniform(0.05, 0.95)), 10.0 ** rng.uniform(-4.0, -1.0)
-    middle = float(solution.q(along * solution.duration)[0])
-    force = float(rng.choice([0.0, 1e-9, 1e-3, 1.0]))
-    mass = float(solution.tau(0.0)[0] / solution.a(0.0)[0])
-
-    @trajopt.term
-    def phantom(node):
-        return node.tau + force * np.exp(-(((node.q - middle) / width) ** 2)) - mass * node.a
-
-    solution.problem.subject_to(phantom, equals=0.0, name="planted")
-    return Planted(
-        lambda t: force * np.exp(-(((solution.q(t)[:, 0] - middle) / width) ** 2)), along, width, (0.0, 1.0)
-    )
-
-
-def derivative_limit(solution: trajopt.Solution, rng: np.random.Generator) -> Planted:
-    """A bound of v, a or the jerk near its largest value: proved or refused, by control points."""
-    order = int(rng.integers(1, 4))
-    t = np.linspace(0.0, solution.duration, GRID)
-    largest = float(solution.curve(t, order)[:, 0].max())
-    bound = largest * float(rng.choice([0.9, 1.0 - 1e-4, 1.0 + 1e-4, 1.1]))
-    term = (trajopt.v, trajopt.a, trajopt.jerk)[order - 1]
-    solution.problem.subject_to(term, upper=bound, name="planted")
-    return Planted(lambda t: solution.curve(t, order)[:, 0] - bound, 0.5, 1.0, (0.0, 1.0))
+    @property
+    def wrong(self) -> bool:
+        return self.false_proof or self.false_sampled or self.false_pass or not self.honest
 
 
 @dataclass(frozen=True)
-class Planted:
-    """The violation of a statement as a function of time, and where it is likely to be largest."""
+class Truth:
+    """Violations (K,) of a statement at times (K,), so fine that nothing planted hides between them."""
 
-    violation: Callable[[np.ndarray], np.ndarray]
-    along: float
-    width: float
-    window: tuple[float, float]
+    times: np.ndarray
+    violation: np.ndarray
+
+    @staticmethod
+    def of(planted: Planted, grid: int) -> Truth:
+        first, last = planted.first, planted.last
+        if first == last:
+            t = np.array([first])
+        else:
+            near = [at + np.linspace(-8.0, 8.0, NEAR) * width for at, width in planted.near]
+            several = [np.linspace(first, last, grid), *near]
+            t = np.unique(np.concatenate([part[(part >= first) & (part <= last)] for part in several]))
+        parts = np.array_split(t, max(1, t.size // CHUNK))
+        with np.errstate(all="ignore"):
+            found = np.concatenate([planted.violation(part) for part in parts])
+        return Truth(t, np.where(np.isnan(found), np.inf, found))
+
+    def beyond(self, tolerance: float) -> float:
+        """Seconds of the longest interval on which a tolerance is exceeded."""
+        over = np.concatenate([[False], self.violation > tolerance, [False]])
+        edges = np.flatnonzero(np.diff(over.astype(int)))
+        return float((self.times[edges[1::2] - 1] - self.times[edges[::2]]).max(initial=0.0))
 
 
-def truth(solution: trajopt.Solution, planted: Planted, tolerance: float) -> tuple[float, float]:
-    """The largest violation relative to the tolerance, and the longest interval on which it exceeds it."""
-    T = solution.duration
-    middle = planted.along * T
-    speed = max(abs(float(solution.v(middle)[0])), 1e-3)
-    near = middle + np.linspace(-8.0, 8.0, NEAR) * planted.width / speed
-    first, last = (s * T for s in planted.window)
-    t = np.unique(np.concatenate([np.linspace(first, last, GRID), near[(near > first) & (near < last)]]))
-    relative = planted.violation(t) / tolerance
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], relative > 1.0, [False]]).astype(int)))
-    starts, ends = t[edges[::2]], t[edges[1::2] - 1]
-    return float(relative.max()), float((ends - starts).max(initial=0.0))
-
-
-KINDS = ("peak", "peak in a window", "phantom force", "bound of a derivative")
-
-
-def outcome(seed: int) -> Outcome:
-    """Plant one statement on one random motion, and compare its certificate with the truth."""
-    rng = np.random.default_rng(seed)
-    solution, kind = motion(rng), KINDS[seed % len(KINDS)]
-    if kind == "peak":
-        planted = peak(solution, rng)
-    elif kind == "peak in a window":
-        first = float(rng.uniform(0.0, 0.8))
-        planted = peak(solution, rng, (first, first + float(rng.uniform(0.01, 0.2))))
-    elif kind == "phantom force":
-        planted = phantom_force(solution, rng)
-    else:
-        planted = derivative_limit(solution, rng)
-    certificate = Certificate(TOLERANCE, (), "none", None, 0, "", motion=solution)
-    (line,) = [line for line in certificate.lines if line.name == "planted"]
+def outcome(seed: int, grid: int = GRIDS[-1]) -> Outcome:
+    """Plant one statement on one random motion, and compare certificate and report with the truth."""
+    kind, rng = KINDS[seed % len(KINDS)], np.random.default_rng(seed)
+    planted = kind(rng)
+    truth = Truth.of(planted, grid)
+    certificate = Certificate(TOLERANCE, (), "none", None, 0, "", motion=planted.solution)
+    lines = [line for line in certificate.lines if line.name == planted.name]
+    assert lines, certificate.unchecked or f"{planted.name} has no line"
+    tolerance = max(line.tolerance for line in lines)
+    sampled = [line.resolution for line in lines if line.evidence == "sampled"]
+    verdict = "holds, sampled" if sampled else "proved"
+    rows = [v for v in violations(planted.solution) if v.name == planted.name]
+    scale = max((v.scale for v in rows), default=np.inf)
     return Outcome(
-        kind, certificate.verdict, *truth(solution, planted, line.tolerance), certificate.resolution
+        seed,
+        kind.__name__.replace("_", " "),
+        verdict if all(line.holds for line in lines) else "DOES NOT HOLD",
+        float(truth.violation.max()) / tolerance,
+        truth.beyond(tolerance),
+        max(sampled, default=0.0),
+        tolerance <= planted.most * (1.0 + 1e-9) and (scale <= planted.scale or planted.scale == np.inf),
+        bool(rows) and all(v.node_relative <= 1e-6 and v.dense_relative <= BETWEEN for v in rows),
+        truth.beyond(BETWEEN * scale),
+        float(np.diff(samples(planted.solution)[1].times).max()),
     )
+
+
+def table(outcomes: Sequence[Outcome], seconds: float) -> str:
+    """The page: verdicts by kind, and what was counted."""
+    columns = ("proved", "holds, sampled", "DOES NOT HOLD")
+    lines = [
+        "# Planted violations",
+        f"`python -m benchmarks.planted_violations {len(outcomes)} --write` wrote this page in "
+        f"{seconds / 60.0:.0f} minutes on {platform.machine()}, Python {platform.python_version()}, one "
+        "process.",
+        "",
+        *(__doc__ or "").split("\n", 2)[2].strip().split("\n"),
+        "",
+        f"| planted | {' | '.join(columns)} | true | true, refused | passed by verify |",
+        "| --- |" + " --- |" * (len(columns) + 3),
+    ]
+    counted = Counter((each.kind, each.verdict) for each in outcomes)
+    for kind in dict.fromkeys(each.kind for each in outcomes):
+        own = [each for each in outcomes if each.kind == kind]
+        numbers = [counted[kind, verdict] for verdict in columns]
+        numbers += [sum(e.true for e in own), sum(e.refused_truth for e in own), sum(e.passed for e in own)]
+        lines.append(f"| {kind} | " + " | ".join(map(str, numbers)) + " |")
+    return "\n".join([*lines, "", *_counts(outcomes)])
+
+
+def _counts(outcomes: Sequence[Outcome]) -> list[str]:
+    true = [each for each in outcomes if each.true]
+    missed = [e for e in outcomes if e.verdict == "holds, sampled" and e.largest > 1.0 + 1e-6]
+    longest = max((each.longest / each.resolution for each in missed), default=0.0)
+    return [
+        f'* false "proved": {sum(each.false_proof for each in outcomes)}',
+        f'* false "holds, sampled": {sum(each.false_sampled for each in outcomes)}; shorter violations '
+        f"missed: {len(missed)}, the longest {longest:.2f} of its resolution",
+        f"* passed by `verify` although violated: {sum(each.false_pass for each in outcomes)}",
+        f"* tolerance or scale dishonest: {sum(not each.honest for each in outcomes)}",
+        f"* true: {len(true)}, of these refused: {sum(each.refused_truth for each in true)}",
+        "* seeds of what is wrong: "
+        + (", ".join(f"{e.seed} ({e.kind})" for e in outcomes if e.wrong) or "none"),
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("problems", nargs="?", type=int, default=300)
-    count, began = parser.parse_args().problems, time.perf_counter()
-    outcomes = [outcome(seed) for seed in range(count)]
-    verdicts = Counter((each.kind, each.verdict) for each in outcomes)
-    for (kind, verdict), times in sorted(verdicts.items()):
-        print(f"{kind:24}{verdict:18}{times:6}")
-    true = [each for each in outcomes if each.true]
-    print(f"problems {count}, seconds {time.perf_counter() - began:.0f}")
-    print(f'false "proved" {sum(each.false_proof for each in outcomes)}')
-    print(f'false "holds, sampled" {sum(each.false_sampled for each in outcomes)}')
-    missed = [e for e in outcomes if e.verdict == "holds, sampled" and e.largest > 1.0 + 1e-6]
-    longest = max((each.longest / each.resolution for each in missed), default=0.0)
-    print(f"shorter violations missed {len(missed)}, the longest {longest:.2f} of its resolution")
-    print(f"true {len(true)}, of these refused {sum(each.refused_truth for each in true)}")
+    parser.add_argument("--write", action="store_true", help="write the page of the documentation, too")
+    arguments, began = parser.parse_args(), time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        count = arguments.problems
+        outcomes = [outcome(seed, GRIDS[0 if 2 * seed < count else 1]) for seed in range(count)]
+    page = table(outcomes, time.perf_counter() - began) + "\n"
+    print(page)
+    if arguments.write:
+        PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,470 @@
+"""Statements that are planted on a motion, and what is true of them, by NumPy alone.
+
+Every function states one thing under the name "planted" and returns its violation as a function of time. Some
+hold, some are violated by far, some by a little, some only in a place that is hard to find: narrower than the
+steps of any grid, at a knot, in a window shorter than a span, in a hole where nothing is a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import dynamics
+import trajopt
+from benchmarks import planted_motions as motions
+from trajopt.terms.term import Quantity
+
+Rng = np.random.Generator
+TOLERANCE = 1e-6  # of the certificates
+OF_RANGE = 1e-2  # of the range of a limit: the most that its tolerance may be
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A statement on a motion, and its truth.
+
+    violation : of the worst component at times (K,), in the statement's unit; NaN and infinity violate it
+    first, last : seconds, where it is stated; equal where one value says all
+    near : (time, half-width) pairs in seconds, around which truth is looked at more finely
+    most : the largest tolerance that would be honest, in the statement's unit
+    scale : the largest that would be honest, in the statement's unit
+    name : of the lines of the certificate
+    """
+
+    solution: trajopt.Solution
+    violation: Callable[[np.ndarray], np.ndarray]
+    first: float
+    last: float
+    near: tuple[tuple[float, float], ...] = ()
+    most: float = TOLERANCE
+    scale: float = np.inf
+    name: str = "planted"
+
+
+def peak(rng: Rng) -> Planted:
+    """A limit on a bump over q that is exceeded, or not, where the path crosses it."""
+    return _bump(motions.slider(rng), rng)
+
+
+def peak_in_a_window(rng: Rng) -> Planted:
+    """The same in a window, often shorter than a span, the bump inside it or just outside."""
+    solution = motions.slider(rng)
+    length = float(10.0 ** rng.uniform(-4.0, -0.7))
+    first = float(rng.uniform(0.0, 1.0 - length))
+    along = first + length * float(rng.choice([0.5, 0.0, 1.0, -0.2, 1.2, rng.uniform()]))
+    return _bump(solution, rng, (first, first + length), float(np.clip(along, 0.0, 1.0)))
+
+
+def peak_at_a_knot(rng: Rng) -> Planted:
+    """A bump whose top is at a knot, or so close to one that both sides of it look alike."""
+    solution = motions.rough_slider(rng) if rng.integers(2) else motions.arcs(rng)
+    knot = float(rng.choice(solution.knot_times))
+    beside = float(rng.choice([0.0, 1e-13, 1e-11, 1e-8, 1e-5, 1e-3])) * solution.duration
+    at = float(np.clip(knot + beside * rng.choice([-1.0, 1.0]), 0.0, solution.duration))
+    return _bump(solution, rng, along=at / solution.duration)
+
+
+def peak_on_an_arc(rng: Rng) -> Planted:
+    """A bump on one arc of several, or on a part of it."""
+    solution = motions.arcs(rng)
+    starts = solution.curve.starts
+    arc = int(rng.integers(len(starts) - 1))
+    length = float(starts[arc + 1] - starts[arc])
+    s = sorted(map(float, rng.uniform(0.0, 1.0, 2)))
+    part = [("whole", 0.0, 1.0), ("inside", 0.0, 1.0), ((s[0], s[1]), s[0], s[1])][int(rng.integers(3))]
+    first, last = (float(starts[arc]) + length * share for share in part[1:])
+    along = float(rng.uniform(first - 0.1 * length, last + 0.1 * length)) / solution.duration
+    over = trajopt.ArcNodes(arc, part[0])  # type: ignore[arg-type]
+    return _bump(solution, rng, over, float(np.clip(along, 0.0, 1.0)), (first, last))
+
+
+def peak_in_time(rng: Rng) -> Planted:
+    """A bump over time itself, between two nodes."""
+    solution = motions.arm(rng)
+    width = 10.0 ** rng.uniform(-6.0, -1.5)
+    at, height = float(rng.uniform(0.0, 1.0)), _height(rng)
+
+    @trajopt.term
+    def planted_peak(node):
+        return [height * np.exp(-(((node.t - at) / width) ** 2)), 0.5 + 0.0 * node.t]
+
+    solution.problem.subject_to(planted_peak, upper=1.0, name="planted")
+    return Planted(
+        solution, lambda t: height * np.exp(-(((t - at) / width) ** 2)) - 1.0, 0.0, 1.0, ((at, width),)
+    )
+
+
+def step(rng: Rng) -> Planted:
+    """A term that steps above its limit in one place, an if_else."""
+    import casadi
+
+    solution = motions.slider(rng)
+    middle, slow = _middle(solution, float(rng.uniform(0.05, 0.95)))
+    width, height = 10.0 ** rng.uniform(-6.0, -1.0), float(rng.choice([0.5, 1.0, 1.0 + 1e-3, 2.0]))
+
+    @trajopt.term
+    def planted_step(node):
+        return casadi.if_else(casadi.fabs(node.q - middle) < width, height, 0.5)
+
+    solution.problem.subject_to(planted_step, upper=1.0, name="planted")
+
+    def violation(t: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(solution.q(t)[:, 0] - middle) < width, height, 0.5) - 1.0
+
+    return Planted(solution, violation, 0.0, solution.duration, ((slow[0], width / slow[1]),))
+
+
+def hole(rng: Rng) -> Planted:
+    """A root that is no number where the path crosses a short interval."""
+    solution = motions.slider(rng)
+    middle, slow = _middle(solution, float(rng.uniform(0.05, 0.95)))
+    width = float(rng.choice([0.0, 10.0 ** rng.uniform(-6.0, -1.0)]))
+
+    @trajopt.term
+    def planted_root(node):
+        return ((node.q - middle) ** 2 - width**2) ** 0.5 if width else ((node.q - middle) ** 2) ** 0.5
+
+    solution.problem.subject_to(planted_root, lower=-1.0, name="planted")
+
+    def violation(t: np.ndarray) -> np.ndarray:
+        return -1.0 - np.sqrt((solution.q(t)[:, 0] - middle) ** 2 - width**2)
+
+    return Planted(solution, violation, 0.0, solution.duration, ((slow[0], width / slow[1]),))
+
+
+def sharp_pole(rng: Rng) -> Planted:
+    """A pole beside the path or on it: values rise to anything between two samples."""
+    solution = motions.slider(rng)
+    middle, slow = _middle(solution, float(rng.uniform(0.05, 0.95)))
+    width = 10.0 ** rng.uniform(-5.0, -1.0)
+    bound = float(rng.choice([0.5, 0.999, 1.001, 2.0])) / width**2
+
+    @trajopt.term
+    def planted_pole(node):
+        return 1.0 / ((node.q - middle) ** 2 + width**2)
+
+    solution.problem.subject_to(planted_pole, upper=bound, name="planted")
+    return Planted(
+        solution,
+        lambda t: 1.0 / ((solution.q(t)[:, 0] - middle) ** 2 + width**2) - bound,
+        0.0,
+        solution.duration,
+        ((slow[0], width / slow[1]),),
+    )
+
+
+def oscillation(rng: Rng) -> Planted:
+    """A sine over q whose period is far below the steps of samples, or near a multiple of them."""
+    solution = motions.scaled_slider(rng) if rng.integers(2) else motions.slider(rng)
+    length = float(np.abs(solution.q(solution.duration)[0]))
+    omega, bound = 10.0 ** rng.uniform(0.0, 6.0) / length, float(rng.choice([0.5, 0.999, 1.001]))
+
+    @trajopt.term
+    def planted_wave(node):
+        return np.sin(omega * node.q)
+
+    solution.problem.subject_to(planted_wave, upper=bound, name="planted")
+    return Planted(
+        solution, lambda t: np.sin(omega * solution.q(t)[:, 0]) - bound, 0.0, solution.duration
+    )
+
+
+def any_scale(rng: Rng) -> Planted:
+    """A bump whose bound is anything from 1e-12 to 1e12, or zero, the other side missing or far away."""
+    solution = motions.scaled_slider(rng)
+    along = float(rng.uniform(0.1, 0.9))
+    middle, slow = _middle(solution, along)
+    length = float(np.abs(solution.q(solution.duration)[0]))
+    width, size = length * 10.0 ** rng.uniform(-2.0, -0.5), 10.0 ** rng.uniform(-12.0, 12.0)
+    height, shift = float(rng.choice([0.5, 0.99, 1.01, 2.0])) * size, float(rng.integers(2)) * size
+    far = [None, -1e12 * size, -1e3 * size, -size][int(rng.integers(4))]
+
+    def values(q, exp):
+        return height * exp(-(((q - middle) / width) ** 2)) - shift
+
+    @trajopt.term
+    def planted_peak(node):
+        return values(node.q, np.exp)
+
+    bound = size - shift
+    solution.problem.subject_to(planted_peak, lower=far, upper=bound, name="planted")
+    honest = min(TOLERANCE, OF_RANGE * 2.0 * size)
+    return Planted(
+        solution,
+        lambda t: values(solution.q(t)[:, 0], np.exp) - bound,
+        0.0,
+        solution.duration,
+        ((slow[0], width / slow[1]),),
+        honest,
+        4.0 * size,
+    )
+
+
+def phantom_force(rng: Rng) -> Planted:
+    """An equation for the force that a bump breaks somewhere, or everywhere by rounding only."""
+    solution = motions.slider(rng)
+    along, width = float(rng.uniform(0.05, 0.95)), 10.0 ** rng.uniform(-4.0, -1.0)
+    middle, slow = _middle(solution, along)
+    force = float(rng.choice([0.0, 1e-9, 1e-3, 1.0]))
+    mass = float(solution.tau(0.0)[0] / solution.a(0.0)[0])
+
+    @trajopt.term
+    def phantom(node):
+        return node.tau + force * np.exp(-(((node.q - middle) / width) ** 2)) - mass * node.a
+
+    solution.problem.subject_to(phantom, equals=0.0, name="planted")
+    t = np.linspace(0.0, solution.duration, 20001)
+    slope = force * np.sqrt(2.0 / np.e) / width * np.ptp(solution.q(t))
+    return Planted(
+        solution,
+        lambda t: force * np.exp(-(((solution.q(t)[:, 0] - middle) / width) ** 2)),
+        0.0,
+        solution.duration,
+        ((slow[0], width / slow[1]),),
+        3.0 * TOLERANCE * (2.0 * float(np.abs(solution.tau(t)).max()) + slope),
+    )
+
+
+def undriven_joint(rng: Rng) -> Planted:
+    """The torque between nodes at a joint that has no motor."""
+    solution = motions.undriven(rng)
+    name = next(c.name for c in solution.problem.constraints if c.name.startswith("no motor"))
+    t = np.linspace(0.0, solution.duration, 2001)
+    M = np.abs(dynamics.crba(solution.problem.dynamics, solution.q(t)))  # type: ignore[arg-type]
+    inertial = float((M @ np.abs(solution.a(t))[:, :, None]).max())
+    size = inertial + float(np.abs(solution.tau(t)).max())
+    return Planted(
+        solution,
+        lambda t: np.abs(solution.tau(t)[:, 1]),
+        0.0,
+        solution.duration,
+        (),
+        30.0 * TOLERANCE * size,
+        name=name,
+    )
+
+
+def additional_curve(rng: Rng) -> Planted:
+    """An additional curve that equals a term at nodes only."""
+    solution, w = motions.with_extra(rng), Quantity("extra:w")
+    size = float(np.square(solution.v(np.linspace(0.0, 1.0, 2001))).max())
+    return Planted(
+        solution,
+        lambda t: np.abs(solution.value(w, t)[:, 0] - solution.v(t)[:, 0] ** 2),
+        0.0,
+        1.0,
+        (),
+        30.0 * TOLERANCE * size,
+    )
+
+
+def bound_of_a_derivative(rng: Rng) -> Planted:
+    """A bound of q, v, a or the jerk near its largest or smallest value: proved or refused."""
+    several = (motions.slider, motions.scaled_slider, motions.arcs, motions.arm)
+    solution, order = several[int(rng.integers(len(several)))](rng), int(rng.integers(4))
+    first, last = sorted(map(float, rng.uniform(0.0, 1.0, 2))) if rng.integers(2) else (0.0, 1.0)
+    if len(solution.curve.bases) > 1:
+        first, last = 0.0, 1.0
+    over = "path" if (first, last) == (0.0, 1.0) else (first, last)
+    first, last = first * solution.duration, last * solution.duration
+    inner = np.linspace(first, last, 400_001)[1:-1]
+    values = solution.curve(inner, order)[:, 0]
+    smooth = order < 3 or not _jumps(solution, 2)
+    side = float(rng.choice([-1.0, 1.0]))
+    largest, span = float((side * values).max()), float(np.ptp(values)) or 1.0
+    bound = largest + span * float(rng.choice([-0.1, -1e-4, 1e-4, 0.1]))
+    term = (trajopt.q, trajopt.v, trajopt.a, trajopt.jerk)[order]
+    n = solution.problem.dynamics.n
+    bounds = np.full(n, np.inf)
+    bounds[0] = bound
+    limits = {"upper": bounds} if side > 0.0 else {"lower": -bounds}
+    solution.problem.subject_to(term, **limits, over=over, name="planted")
+
+    def violation(t: np.ndarray) -> np.ndarray:
+        broken = np.inf if not smooth else -np.inf
+        return np.maximum(side * solution.curve(t, order)[:, 0] - bound, broken)
+
+    return Planted(solution, violation, first, last, (), min(TOLERANCE, OF_RANGE * abs(bound)))
+
+
+def jerk_across_jumps(rng: Rng) -> Planted:
+    """A bound of the jerk, alone or inside a term, on motions whose acceleration jumps, or does not."""
+    several = (motions.rough_slider, motions.arcs)
+    solution = several[int(rng.integers(2))](rng)
+    t = np.linspace(0.0, solution.duration, 20001)
+    bound = 2.0 * float(np.abs(solution.curve(t, 3)).max()) + 1.0
+
+    @trajopt.term
+    def own(node):
+        return 1.0 * node.jerk
+
+    solution.problem.subject_to(
+        own if rng.integers(2) else trajopt.jerk, lower=-bound, upper=bound, name="planted"
+    )
+    broken = np.inf if _jumps(solution, 2) else -bound
+    return Planted(solution, lambda t: np.full(t.size, broken), 0.0, 0.0)
+
+
+def neighbours(rng: Rng) -> Planted:
+    """Differences of neighbouring nodes, near their largest value."""
+    solution = motions.arcs(rng) if rng.integers(2) else motions.slider(rng)
+    difference = np.diff(solution.v(solution.node_times)[:, 0])
+    span = float(np.ptp(difference))
+    bound = float(difference.max()) + span * float(rng.choice([-0.1, -1e-4, 1e-4, 0.1]))
+
+    @trajopt.term
+    def planted_speed(node):
+        return 1.0 * node.v
+
+    solution.problem.subject_to(planted_speed, upper=bound, over=trajopt.Neighbours(), name="planted")
+    worst = float(difference.max()) - bound
+    return Planted(solution, lambda t: np.full(t.size, worst), 0.0, 0.0)
+
+
+def at_an_end(rng: Rng) -> Planted:
+    """A bound, or an equation, of the torque at an end of the motion."""
+    solution = motions.arm(rng)
+    place = ("start", "end")[int(rng.integers(2))]
+    time = 0.0 if place == "start" else solution.duration
+    value = solution.tau(time)
+    size = float(np.abs(solution.tau(np.linspace(0.0, solution.duration, 2001))).max())
+    off = size * float(rng.choice([0.0, 1e-8, 1e-4, 0.1]))
+    if rng.integers(2):
+        solution.problem.subject_to(trajopt.tau, equals=value + off, over=place, name="planted")
+        return Planted(solution, lambda t: np.full(t.size, off), time, time, (), 30.0 * TOLERANCE * size)
+    sign = float(rng.choice([-1.0, 1.0]))
+    solution.problem.subject_to(trajopt.tau, upper=value + sign * off, over=place, name="planted")
+    return Planted(solution, lambda t: np.full(t.size, -sign * off), time, time)
+
+
+def repetition(rng: Rng) -> Planted:
+    """A periodic motion whose acceleration, or a term of it, repeats itself or does not."""
+    solution = motions.periodic(rng)
+    order = int(rng.integers(3))
+    term = (trajopt.q, trajopt.v, trajopt.a)[order]
+    first, last = (float(solution.curve(np.array([t]), order)[0, 0]) for t in (0.0, solution.duration))
+    size = float(np.abs(solution.curve(np.linspace(0.0, 1.0, 2001), order)).max())
+    off = float(rng.choice([0.0, 1e-8, 1e-4, 0.1])) * size
+
+    @trajopt.term
+    def planted_term(node):
+        return 1.0 * (node.q, node.v, node.a)[order]
+
+    chosen = planted_term if rng.integers(2) else term
+    solution.problem.subject_to_periodic(chosen, offset=last - first + off, name="planted")
+    return Planted(
+        solution, lambda t: np.full(t.size, off), 0.0, 0.0, (), 30.0 * TOLERANCE * size
+    )
+
+
+def whole_duration(rng: Rng) -> Planted:
+    """A bound of the duration of the motion, near it."""
+    solution = motions.slider(rng)
+    bound = solution.duration * (1.0 + float(rng.choice([-0.1, -1e-4, 1e-4, 0.1])))
+    solution.problem.subject_to(trajopt.duration, upper=bound, over="end", name="planted")
+    worst = solution.duration - bound
+    return Planted(solution, lambda t: np.full(t.size, worst), solution.duration, solution.duration)
+
+
+def sharp_cost(rng: Rng) -> Planted:
+    """A cost with a bump, narrower or wider than the distance of nodes: what nodes integrate is stated."""
+    middle, width = float(rng.uniform(0.1, 0.9)), 10.0 ** rng.uniform(-3.5, -0.5)
+
+    @trajopt.term
+    def planted_cost(node):
+        return np.exp(-(((node.q - middle) / width) ** 2))
+
+    solution = motions.with_more(rng, lambda problem: problem.minimize(planted_cost, name="planted"))
+    t = np.linspace(0.0, 1.0, 2_000_001)
+    values = np.exp(-(((solution.q(t)[:, 0] - middle) / width) ** 2))
+    integral = float(np.trapezoid(values, t) if hasattr(np, "trapezoid") else np.trapz(values, t))
+    miss = abs(integral - float(solution.cost_terms["planted"]))
+    reached = np.abs(solution.q(t)[:, 0] - middle) < width
+    wide = float(reached.mean())  # the bump counts as present where it is above 1/e
+    return Planted(
+        solution,
+        lambda t: np.where(np.abs(t - 0.5) <= 0.5 * wide, miss, 0.0),
+        0.0,
+        1.0,
+        (),
+        2e-2 * max(integral, 1e-6 * solution.objective),
+        name="cost 'planted'",
+    )
+
+
+KINDS: tuple[Callable[[Rng], Planted], ...] = (
+    peak,
+    peak_in_a_window,
+    peak_at_a_knot,
+    peak_on_an_arc,
+    peak_in_time,
+    step,
+    hole,
+    sharp_pole,
+    oscillation,
+    any_scale,
+    phantom_force,
+    undriven_joint,
+    additional_curve,
+    bound_of_a_derivative,
+    jerk_across_jumps,
+    neighbours,
+    at_an_end,
+    repetition,
+    whole_duration,
+    sharp_cost,
+)
+
+
+def _height(rng: Rng) -> float:
+    """Of a bump under a limit of one."""
+    return float(rng.choice([0.5, 0.999, 1.0 + 1e-9, 1.001, 2.0]))
+
+
+def _middle(solution: trajopt.Solution, along: float) -> tuple[float, tuple[float, float]]:
+    """The first joint's position at a part of the motion, and that time with the speed there."""
+    time = along * solution.duration
+    speed = abs(float(solution.v(time)[0]))
+    fastest = float(np.abs(solution.v(np.linspace(0.0, solution.duration, 101))).max())
+    return float(solution.q(time)[0]), (time, max(speed, 1e-3 * fastest))
+
+
+def _bump(
+    solution: trajopt.Solution,
+    rng: Rng,
+    over: object = "path",
+    along: float | None = None,
+    when: tuple[float, float] | None = None,
+) -> Planted:
+    """A limit of one on a bump over q, at a random place or at a part `along` of the motion."""
+    along = float(rng.uniform(0.05, 0.95)) if along is None else along
+    middle, (at, speed) = _middle(solution, along)
+    width, height = 10.0 ** rng.uniform(-5.0, -1.0), _height(rng)
+    T = solution.duration
+    if when is None:
+        when = (over[0] * T, over[1] * T) if isinstance(over, tuple) else (0.0, T)
+
+    def bump(q, exp):
+        return height * exp(-(((q - middle) / width) ** 2))
+
+    @trajopt.term
+    def planted_peak(node):
+        return bump(node.q, np.exp)
+
+    solution.problem.subject_to(planted_peak, upper=1.0, over=over, name="planted")  # type: ignore[arg-type]
+    return Planted(
+        solution, lambda t: bump(solution.q(t)[:, 0], np.exp) - 1.0, *when, ((at, width / speed),)
+    )
+
+
+def _jumps(solution: trajopt.Solution, order: int) -> bool:
+    """Whether a derivative of the curve jumps at a knot, by more than a millionth of its largest value."""
+    T, knots = solution.duration, solution.knot_times[1:-1]
+    t = np.linspace(0.0, T, 20001)
+    largest = float(np.abs(solution.curve(t, order)).max())
+    side = 1e-9 * T
+    jumps = np.abs(solution.curve(knots + side, order) - solution.curve(knots - side, order))
+    return bool(np.any(jumps > 1e-5 * largest))
