@@ -1,4 +1,4 @@
-"""Random motions on which statements are planted: sliders and arms of any scale, several arcs, coarse meshes."""
+"""Random motions on which statements are planted: sliders of any scale, arms, several arcs, coarse meshes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,11 @@ def arcs(rng: Rng) -> trajopt.Solution:
 def arm(rng: Rng) -> trajopt.Solution:
     """Two links under gravity, at least effort."""
     rows = [
-        {"a": float(rng.uniform(0.2, 1.0)), "mass": float(rng.uniform(0.5, 5.0)), "centre_of_mass": [-0.2, 0.0, 0.0]}
+        {
+            "a": float(rng.uniform(0.2, 1.0)),
+            "mass": float(rng.uniform(0.5, 5.0)),
+            "centre_of_mass": [-0.2, 0.0, 0.0],
+        }
         for _ in range(2)
     ]
     problem = trajopt.Problem(

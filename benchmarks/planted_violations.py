@@ -5,8 +5,8 @@ peaks narrower than any step of samples, at knots, in windows shorter than a spa
 holes, poles, waves, bounds of any scale, forces and curves that equations miss between nodes, bounds of
 derivatives near their largest value, of the jerk across jumps, differences of neighbours, repetitions,
 values at ends, durations and sharp costs. Truth is computed by NumPy, on a grid that is finer than the
-certificate's a thousand times for the first half of the problems and two hundred times for the rest, and,
-near what was planted, finer than that. Counted are
+certificate's a thousand times for the first half of the problems and fifty times for the rest, and, near what
+was planted, finer than that. Counted are
 
 * false "proved": none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;
@@ -33,7 +33,7 @@ from trajopt.solution.certificate import Certificate
 from trajopt.solution.check_times import samples
 from trajopt.verification.statements import violations
 
-GRIDS = (2_000_001, 400_001)  # times at which the truth is computed, for the certificate's two thousand
+GRIDS = (2_000_001, 100_001)  # times at which the truth is computed, for the certificate's two thousand
 CHUNK = 250_000  # times that are evaluated at once
 NEAR = 40_001  # further times within some widths of where something was planted
 BETWEEN = 1e-2  # of the scale: what `verify` allows between nodes
@@ -112,7 +112,9 @@ class Truth:
         return Truth(t, np.where(np.isnan(found), np.inf, found))
 
     def beyond(self, tolerance: float) -> float:
-        """Seconds of the longest interval on which a tolerance is exceeded."""
+        """Seconds of the longest interval on which a tolerance is exceeded; infinity for one value."""
+        if self.times.size == 1:
+            return np.inf if self.violation[0] > tolerance else 0.0
         over = np.concatenate([[False], self.violation > tolerance, [False]])
         edges = np.flatnonzero(np.diff(over.astype(int)))
         return float((self.times[edges[1::2] - 1] - self.times[edges[::2]]).max(initial=0.0))

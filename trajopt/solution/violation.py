@@ -89,6 +89,31 @@ def limit_ranges(limit: Constraint) -> NDArray:
     return np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
 
 
+def side_scales(limit: Constraint, values: NDArray) -> NDArray:
+    """(2, width): what violations of the lower and the upper side are compared with, values (K, width).
+
+    The range of a limit, but at most its bound plus the largest value: a bound beyond all that happens is no
+    end of a range and must not loosen the other side. Without another bound, the bound itself; one unit where
+    that is zero, or where there is none.
+    """
+    reach = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
+    sides = ((limit.lower, limit.upper), (limit.upper, limit.lower))
+    return np.stack([_side_scale(own, other, reach) for own, other in sides])
+
+
+def _side_scale(own: NDArray, other: NDArray, reach: NDArray) -> NDArray:
+    with np.errstate(invalid="ignore"):
+        width = np.abs(other - own)
+    scale = np.where(np.isfinite(other), np.minimum(width, np.abs(own) + reach), np.abs(own))
+    return np.where(np.isfinite(own) & (scale > 0.0), scale, 1.0)
+
+
+def zero_bounded(limit: Constraint) -> NDArray:
+    """Which components have one bound, and that is zero: it says nothing of the size of values, (width,)."""
+    one = np.where(np.isfinite(limit.upper), limit.upper, limit.lower)
+    return (np.isfinite(limit.lower) != np.isfinite(limit.upper)) & (one == 0.0)
+
+
 def local_maxima(solution: Solution, limit: Constraint, above: float) -> list[tuple[NDArray, NDArray]]:
     """Times and values of the local maxima of every component's violation that may exceed `above`."""
     return [(peaks.at, peaks.values) for peaks in _peaks(solution, [limit], above)[0]]

@@ -112,6 +112,8 @@ class Report:
 
     def _wrong_between(self) -> str:
         worst = _worst(self.violations, "dense_relative")
+        if worst is not None and np.isinf(worst.dense_relative):
+            return f"{worst.label}: infinite at t = {worst.dense_time:.6g} s, where the acceleration jumps"
         if worst is not None and worst.dense_relative > self.accuracy:
             what = "missed" if worst.equation else "violated"
             whose = "scale" if worst.equation else "range"

@@ -6,7 +6,7 @@ Violations are compared with the range of a limit or the scale of an equation. N
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,14 +21,14 @@ from trajopt.solution.check_times import Samples, samples
 from trajopt.solution.equations.equation_scales import equation_scales, periodicity_scales
 from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
+from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
+from trajopt.solution.violation import side_scales, zero_bounded
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
 from trajopt.transcription.row_labels import continuity_name
 from trajopt.verification.between_nodes import Track, narrowed
 from trajopt.verification.equation_report import trajectory_of
-
-FAR = 100.0  # a bound so many times beyond the motion and the other bound is no end of a range
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def violations(solution: Solution) -> list[Violation]:
     tracks = list(_tracks(solution, stated, nodes, dense))
     narrowed(solution, [track for pair in tracks for track in pair[1:] if track is not None])
     found = [
-        entry for constraint, at, between in tracks for entry in _entries(problem, constraint, at, between)
+        entry for constraint, at, between in tracks for entry in _entries(solution, constraint, at, between)
     ]
     found += _forces_together(solution, nodes, dense)
     return [*found, *_periodicities(solution, nodes), *_continuity(solution), *_durations(solution)]
@@ -108,13 +108,16 @@ def _tracks(
     if not several:
         return
     at_nodes, between = solution.values(several, nodes.times), solution.values(several, dense.times)
-    scales = equation_scales(solution, [c for c in stated if np.any(c.lower == c.upper)], nodes)
+    measured = [c for c in stated if np.any((c.lower == c.upper) | zero_bounded(c))]
+    scales = equation_scales(solution, measured, nodes)
     for constraint in stated:
         quantity = constraint.term.quantity
         parts: list[Track | None] = []
-        scale = _scales(constraint, between[quantity][constraint.over.mask(dense)])
+        scale = side_scales(constraint, between[quantity][constraint.over.mask(dense)])
         if constraint in scales:
-            scale = np.where(constraint.lower == constraint.upper, scales[constraint], scale)
+            size, equal = scales[constraint], constraint.lower == constraint.upper
+            small = np.where(zero_bounded(constraint), np.minimum(size, scale), scale)
+            scale = np.where(equal, size, small)
         for times, values in ((nodes, at_nodes[quantity]), (dense, between[quantity])):
             mask = constraint.over.mask(times)
             here, own = times.times[mask], values[mask]
@@ -140,34 +143,18 @@ def _without_added_equations(solution: Solution, constraint: Constraint, values:
     return np.where(equal & ~carried[:, None], constraint.lower, values)
 
 
-def _scales(constraint: Constraint, values: Array) -> Array:
-    """(2, width): what violations of the lower and the upper side are compared with."""
-    lower, upper = constraint.lower, constraint.upper
-    reach = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
-    return np.stack([_side_scale(lower, upper, reach), _side_scale(upper, lower, reach)])
-
-
-def _side_scale(own: Array, other: Array, reach: Array) -> Array:
-    """The range of a limit where the other bound is one; else the bound, or one unit where it is zero.
-
-    A bound far beyond all that happens is no end of a range: it must not loosen the other side.
-    """
-    with np.errstate(invalid="ignore"):
-        width = np.abs(other - own)
-    single = np.where(np.isfinite(own) & (own != 0.0), np.abs(own), 1.0)
-    near = np.isfinite(other) & (np.abs(other) <= FAR * np.maximum(np.abs(own), reach))
-    scale = np.where(near, width, np.minimum(np.where(np.isfinite(width), width, np.inf), single))
-    return np.where(np.isfinite(own) & (scale > 0.0), scale, 1.0)
-
-
 def _entries(
-    problem: Problem, constraint: Constraint, at: Track, between: Track | None
+    solution: Solution, constraint: Constraint, at: Track, between: Track | None
 ) -> Iterator[Violation]:
+    problem = solution.problem
     quantity, width = constraint.term.quantity, constraint.lower.size
     labels, units = problem.component_names(quantity, width), units_of(problem, constraint.term, width)
     bounded = np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper))
     for component in map(int, bounded):
         node, dense = at.worst(component), (between or at).worst(component)
+        jumps = acceleration_jumps(solution, constraint, component)
+        if jumps.size:  # whatever the jerk is on both sides
+            dense = replace(dense, violation=np.inf, time=float(jumps[0]))
         yield Violation(
             constraint.name,
             labels[component],

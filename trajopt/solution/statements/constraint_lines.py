@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.arrays import Array
 from trajopt.graph.leaves import SplineLeaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import implied_constraints
-from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.check_times import samples
 from trajopt.solution.equations.equation_scales import equation_scales
+from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
 from trajopt.solution.statements.statement_times import Interval, interval_of, sample_times
-from trajopt.solution.violation import limit_ranges
+from trajopt.solution.violation import side_scales, zero_bounded
 from trajopt.solution.violation_peaks import Peaks, component_violation, narrowed
 from trajopt.splines.node_sets import ArcNodes, TimeWindow
-from trajopt.splines.polynomial_bounds import UpperBound, jump_times, pieces_of, upper_bound
+from trajopt.splines.polynomial_bounds import UpperBound, pieces_of, upper_bound
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 OF_RANGE = 1e-2  # the most of a limit's range that its tolerance may be
-JUMP = 1e-6  # of the largest acceleration of a joint: smaller jumps are rounding
 MOST_PEAKS = 16  # of a component, looked at between samples
 
 
@@ -40,7 +38,8 @@ class ConstraintLines:
     tol : tolerance of limits in their unit, but at most a hundredth of their range
     equation_tol : tolerance of equations over an interval, relative to their scale; that of equations at
         single times is 1e-6
-    scales : of every equation, (width,)
+    scales : of every equation and limit of zero, (width,)
+    values : of every stated term at the nodes, quantity -> (K, width)
     """
 
     def __init__(self, solution: Solution, tol: float, equation_tol: float) -> None:
@@ -48,8 +47,10 @@ class ConstraintLines:
         self.tol, self.equation_tol = tol, equation_tol
         self.stated = [*self.problem.constraints, *implied_constraints(self.problem)]
         self.leaves = self.problem.spline_leaves
-        equations = [c for c in self.stated if np.any(c.lower == c.upper)]
-        self.scales = equation_scales(solution, equations, samples(solution)[0])
+        measured = [c for c in self.stated if np.any((c.lower == c.upper) | zero_bounded(c))]
+        nodes = samples(solution)[0]
+        self.scales = equation_scales(solution, measured, nodes)
+        self.values = solution.values([c.term for c in self.stated], nodes.times) if self.stated else {}
 
     def lines(self) -> Iterator[StatementLine]:
         """In the order of the statements; those that are sampled are evaluated together."""
@@ -176,7 +177,11 @@ class ConstraintLines:
             scale = float(self.scales[constraint][c])
             tolerance = self.equation_tol * scale
         else:
-            scale = float(limit_ranges(constraint)[c])
+            sides = side_scales(constraint, self.values[constraint.term.quantity])[:, c]
+            bounded = np.isfinite([constraint.lower[c], constraint.upper[c]])
+            scale = float(sides[bounded].min())
+            if zero_bounded(constraint)[c]:
+                scale = min(scale, float(self.scales[constraint][c]))
             tolerance = min(self.tol, OF_RANGE * scale)
         label = self.problem.component_names(constraint.term.quantity, constraint.lower.size)[c]
         return StatementLine(
@@ -185,25 +190,11 @@ class ConstraintLines:
 
     def _smooth(self, line: StatementLine, constraint: Constraint, c: int) -> StatementLine:
         """The line, violated without bound where it depends on the jerk and the acceleration jumps."""
-        joints = self._jerk_joints(constraint, c)
-        if not joints.any() or not constraint.over.integrates:
+        jumps = acceleration_jumps(self.solution, constraint, c)
+        if not jumps.size:
             return line
-        when = interval_of(constraint.over, self.solution.curve)
-        for joint in map(int, np.flatnonzero(joints)):
-            jumps = jump_times(self.solution.curve, joint, 2, JUMP)
-            jumps = jumps[(jumps > when.first) & (jumps < when.last)]
-            if jumps.size:
-                note = f"the acceleration jumps at {jumps.size} times: its jerk is infinite"
-                return replace(line, value=np.inf, time=float(jumps[0]), note=note)
-        return line
-
-    def _jerk_joints(self, constraint: Constraint, c: int) -> Array:
-        """Which joints' jerk a component of a constraint depends on, (n,)."""
-        n, quantity = self.problem.dynamics.n, constraint.term.quantity
-        if quantity in self.leaves:
-            return (quantity == "jerk") & (np.arange(n) == c)
-        pattern = graph_of(self.problem, [constraint.term]).jacobian_pattern.get(quantity, {})
-        return np.asarray(pattern["jerk"])[c] if "jerk" in pattern else np.zeros(n, dtype=bool)
+        note = f"the acceleration jumps at {jumps.size} times: its jerk is infinite"
+        return replace(line, value=np.inf, time=float(jumps[0]), note=note)
 
     def _placed(self, constraint: Constraint) -> bool:
         """Whether the arcs that a statement names are arcs of the motion."""
