@@ -149,9 +149,10 @@ def test_a_limit_much_smaller_than_the_tolerance_is_not_loosened_by_it():
     def small(node):
         return 1e-9 * node.v
 
-    problem.subject_to(small, upper=1e-10, name="small")
-    line = line_of(solution, "small")
-    assert line.value > 1e-10 and not line.holds  # far below a tolerance of 1e-6
+    for number, (lower, upper) in enumerate([(None, 1e-10), (-1e3, 1e-10), (None, 0.0), (2e-9, 1e12)]):
+        problem.subject_to(small, lower, upper, name=f"small {number}")
+        line = line_of(solution, f"small {number}")
+        assert line.value > 1e-10 and not line.holds  # far below a tolerance of 1e-6
 
 
 def test_bounds_of_parameters_curves_periodicity_and_costs_have_lines():

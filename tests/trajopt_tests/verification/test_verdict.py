@@ -121,6 +121,34 @@ def test_limits_of_any_size_are_checked_relative_to_themselves(plain, lower, upp
     assert not report.holds_at_nodes and report.reason.startswith("small, slider 0: violated by")
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(-1e-9, 4e-9), (-1e3, 4e-9), (None, 4e-9), (-4e-9, 1e12), (0.0, None), (None, 0.0)]
+)
+def test_small_values_are_checked_by_their_own_size(plain, lower, upper):
+    """6e-9 at most: a bound of zero, or one far away on the other side, says nothing of what is small."""
+
+    @trajopt.term
+    def small(node):
+        return 1e-9 * node.tau
+
+    report = judged(plain, lambda p: p.subject_to(small, lower, upper, name="small"))
+    assert report.reason.startswith("small, slider 0: violated by")
+    held = judged(plain, lambda p: p.subject_to(1e-9 * trajopt.tau**2, 0.0, None, name="small"))
+    assert held.holds, held.reason
+
+
+def test_a_limit_of_the_jerk_fails_where_the_acceleration_jumps():
+    """Parabolas under a speed limit: between the knots the jerk is zero, at some it is infinite."""
+    own = trajopt.ExpressionTerm(lambda node: 1.0 * node.jerk, "own")
+    for term in (trajopt.jerk, own):
+        capped = lambda p: p.subject_to(trajopt.v, upper=1.2, name="speed")  # noqa: E731
+        limited = lambda p, t=term: p.subject_to(t, -50.0, 50.0, name="jerk limit")  # noqa: E731
+        rough = trajopt.solve(slide(capped, limited, degree=2)).verify()
+        assert rough.reason.startswith("jerk limit, slider 0: infinite at t = ")
+        smooth = trajopt.solve(slide(limited, degree=4)).verify()
+        assert smooth.holds, smooth.reason
+
+
 def test_a_limit_that_holds_passes_whatever_its_size(plain):
     for lower, upper in ((-6.0, 6.0), (-1e19, 1e19), (-1e9, 6.1)):
         assert judged(plain, lambda p, a=lower, b=upper: p.subject_to(trajopt.tau, a, b, name="wide")).holds
