@@ -10,6 +10,7 @@ import trajopt
 from trajopt import errors
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.solver import Status
+from trajopt.transcription.derivative_check import check_problem
 
 
 class Work:
@@ -63,6 +64,41 @@ def test_values_that_refuse_complex_numbers_are_checked_by_central_differences()
     trajopt.solve(arm_with(spoiled(value=real_parts_only)))
     with pytest.raises(errors.DerivativeError, match="but central differences of its own values give"):
         trajopt.solve(arm_with(spoiled(value=real_parts_only, partials=wrong_partials)))
+
+
+@pytest.mark.parametrize("omega", [1.0, 1500.0, 1e5, 1e7])
+def test_fast_terms_are_right_where_they_are_right(omega):
+    """Differences over one step of 6e-6 see none of these sines but the first."""
+    problem = two_link_minimum_time(5)
+    problem.minimize(trajopt.ExpressionTerm(lambda node: np.sin(omega * node.q), "wave"), weight=1e-9)
+    check_problem(problem)
+
+    def value(self, u):
+        return {"work": np.sin(omega * u["v"].real).sum(axis=1, keepdims=True)}
+
+    def partials(factor):
+        return lambda self, u: {("work", "v"): factor * omega * np.cos(omega * u["v"])[:, None, :]}
+
+    check_problem(arm_with(spoiled(value=value, partials=partials(1.0))))
+    if omega > 1e6:  # no step is fine enough to tell an error of a thousandth
+        return
+    with pytest.raises(errors.DerivativeError, match="but central differences of its own values give"):
+        check_problem(arm_with(spoiled(value=value, partials=partials(1.001))))
+
+
+def test_a_step_beside_the_point_is_no_wrong_derivative():
+    import casadi
+
+    problem = two_link_minimum_time(5)
+    at = {}
+
+    def noted(node):
+        return casadi.if_else(node.q > at.get("edge", 0.123), 1.0, 0.0)
+
+    for edge in np.linspace(-2.0, 2.0, 21):
+        at["edge"] = edge
+        problem.minimize(trajopt.ExpressionTerm(noted, f"step {edge:.1f}"))
+    check_problem(problem)
 
 
 def test_a_wrong_curvature_is_named():
