@@ -278,8 +278,8 @@ def bound_of_a_derivative(rng: Rng) -> Planted:
     n = solution.problem.dynamics.n
     bounds = np.full(n, np.inf)
     bounds[0] = bound
-    limits = {"upper": bounds} if side > 0.0 else {"lower": -bounds}
-    solution.problem.subject_to(term, **limits, over=over, name="planted")
+    lower, upper = (None, bounds) if side > 0.0 else (-bounds, None)
+    solution.problem.subject_to(term, lower, upper, over=over, name="planted")
 
     def violation(t: np.ndarray) -> np.ndarray:
         broken = np.inf if not smooth else -np.inf
