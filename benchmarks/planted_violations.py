@@ -4,9 +4,8 @@ Random motions (`planted_motions`) are asked whether further statements hold on 
 peaks narrower than any step of samples, at knots, in windows shorter than a span and on parts of arcs, steps,
 holes, poles, waves, bounds of any scale, forces and curves that equations miss between nodes, bounds of
 derivatives near their largest value, of the jerk across jumps, differences of neighbours, repetitions,
-values at ends, durations and sharp costs. Truth is computed by NumPy, on a grid that is finer than the
-certificate's a thousand times for the first half of the problems and fifty times for the rest, and, near what
-was planted, finer than that. Counted are
+values at ends, durations and sharp costs. Truth is computed by NumPy on a grid fifty times finer than the
+certificate's and, around what was planted, at least a thousand times finer. Counted are
 
 * false "proved": none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;
@@ -33,9 +32,9 @@ from trajopt.solution.certificate import Certificate
 from trajopt.solution.check_times import samples
 from trajopt.verification.statements import violations
 
-GRIDS = (2_000_001, 100_001)  # times at which the truth is computed, for the certificate's two thousand
-CHUNK = 250_000  # times that are evaluated at once
-NEAR = 40_001  # further times within some widths of where something was planted
+GRID = 100_001  # times at which the truth is computed, for the certificate's two thousand
+FINEST = 2_000_000  # steps around what was planted, if they were taken over the whole motion
+WIDTHS, PART = 8.0, 1e-2  # what counts as around: so many widths, but at most this part of the motion
 BETWEEN = 1e-2  # of the scale: what `verify` allows between nodes
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "planted_violations.md"
 
@@ -98,17 +97,16 @@ class Truth:
     violation: np.ndarray
 
     @staticmethod
-    def of(planted: Planted, grid: int) -> Truth:
+    def of(planted: Planted) -> Truth:
         first, last = planted.first, planted.last
         if first == last:
             t = np.array([first])
         else:
-            near = [at + np.linspace(-8.0, 8.0, NEAR) * width for at, width in planted.near]
-            several = [np.linspace(first, last, grid), *near]
+            near = [_around(at, width, planted.solution.duration) for at, width in planted.near]
+            several = [np.linspace(first, last, GRID), *near]
             t = np.unique(np.concatenate([part[(part >= first) & (part <= last)] for part in several]))
-        parts = np.array_split(t, max(1, t.size // CHUNK))
         with np.errstate(all="ignore"):
-            found = np.concatenate([planted.violation(part) for part in parts])
+            found = planted.violation(t)
         return Truth(t, np.where(np.isnan(found), np.inf, found))
 
     def beyond(self, tolerance: float) -> float:
@@ -120,11 +118,18 @@ class Truth:
         return float((self.times[edges[1::2] - 1] - self.times[edges[::2]]).max(initial=0.0))
 
 
-def outcome(seed: int, grid: int = GRIDS[-1]) -> Outcome:
+def _around(at: float, width: float, duration: float) -> np.ndarray:
+    """Times around a place, a thousandth of its width apart or less, and a thousandth of a sample's step."""
+    half = min(WIDTHS * width, PART * duration)
+    step = min(1e-3 * width, duration / FINEST) or 1.0
+    return at + np.linspace(-half, half, 2 * int(np.ceil(half / step)) + 1)
+
+
+def outcome(seed: int) -> Outcome:
     """Plant one statement on one random motion, and compare certificate and report with the truth."""
     kind, rng = KINDS[seed % len(KINDS)], np.random.default_rng(seed)
     planted = kind(rng)
-    truth = Truth.of(planted, grid)
+    truth = Truth.of(planted)
     certificate = Certificate(TOLERANCE, (), "none", None, 0, "", motion=planted.solution)
     lines = [line for line in certificate.lines if line.name == planted.name]
     assert lines, certificate.unchecked or f"{planted.name} has no line"
@@ -193,8 +198,7 @@ def main() -> None:
     arguments, began = parser.parse_args(), time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        count = arguments.problems
-        outcomes = [outcome(seed, GRIDS[0 if 2 * seed < count else 1]) for seed in range(count)]
+        outcomes = [outcome(seed) for seed in range(arguments.problems)]
     page = table(outcomes, time.perf_counter() - began) + "\n"
     print(page)
     if arguments.write:
