@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from trajopt.errors import OptionError
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import documented
+from trajopt.terms.smoothed_term import SmoothedTerm
 from trajopt.terms.term import ExpressionTerm
 
 
@@ -45,7 +46,8 @@ def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
     """sqrt(P_i^2 + e^2) - e with P = tau v: |P|, made smooth within e = `rounding` watts of zero.
 
     Integrated over the path, the work of actuators that cannot recover energy, short by less than e per
-    second and joint.
+    second and joint. `Solution.verify` compares it with the integral of |P| itself and fails where a small
+    motion makes the rounding matter; a smaller one costs iterations.
     """
     if not rounding > 0.0:
         raise OptionError(f"rounding is {rounding}: give watts above zero, |P| has no slope at zero")
@@ -53,7 +55,15 @@ def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
     def work(node: Any) -> Any:
         return ((node.tau * node.v) ** 2 + rounding**2) ** 0.5 - rounding
 
-    return ExpressionTerm(work, "mechanical work")
+    return SmoothedTerm(work, "mechanical work", exact=_exact_work)
+
+
+def _absolute_power(node: Any) -> Any:
+    """|tau_i v_i|, (n,) W."""
+    return abs(node.tau * node.v)
+
+
+_exact_work = ExpressionTerm(_absolute_power, "mechanical work without rounding")
 
 
 smoothness = documented(

@@ -10,6 +10,7 @@ from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.check_times import Samples, samples
 from trajopt.solution.solution import Solution
+from trajopt.terms.smoothed_term import SmoothedTerm, exact_of
 from trajopt.verification.equation_report import quadrature, trajectory_of
 
 NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
@@ -21,10 +22,11 @@ class CostCheck:
 
     value : what was minimized, from the solution
     by_nodes : the same quadrature over the solution's nodes again; NaN where its nodes are not known
-    integral : Gauss points, twelve per span, or the value at an end
+    integral : Gauss points, twelve per span, or the value at an end; of a smoothed term that of the exact one
     size : integral of the absolute value
     total : sizes of all costs together, which the error of the integral is compared with
     time : of the first sample that is not finite; 0 where all are
+    smoothed : whether a smooth term stood for an exact one
     """
 
     name: str
@@ -34,6 +36,7 @@ class CostCheck:
     size: float
     total: float
     time: float = 0.0
+    smoothed: bool = False
 
     @property
     def changed(self) -> float:
@@ -58,14 +61,15 @@ def cost_checks(solution: Solution) -> list[CostCheck]:
     nodes, trajectory = samples(solution)[0], trajectory_of(solution)
     # Values at an end are taken from the first and the last node, which the masks of ends look for.
     several = [cost.term for cost in solution.problem.costs]
-    dense, own = solution.values(several, times), solution.values(several, nodes.times)
+    exact = [exact_of(term) for term in several]
+    dense, own = solution.values(exact, times), solution.values(several, nodes.times)
     here, found = Samples.at(solution.curve, times), []
     for name, costs in named.items():
         fine, by_nodes, size, bad = 0.0, 0.0, 0.0, 0.0
         for cost in costs:
             at_nodes = cost.weight * own[cost.term.quantity].sum(axis=1)
             if cost.over.integrates:
-                integrand = cost.weight * dense[cost.term.quantity].sum(axis=1)
+                integrand = cost.weight * dense[exact_of(cost.term).quantity].sum(axis=1)
                 inside = weights * cost.over.mask(here)
                 when, parts = times, inside * integrand
                 T = solution.curve.durations[nodes.arc]
@@ -79,7 +83,8 @@ def cost_checks(solution: Solution) -> list[CostCheck]:
             else:
                 by_nodes += float((cost.over.cost_weights(trajectory) * T * at_nodes).sum())
         value = float(solution.cost_terms.get(name, np.nan))
-        found.append(CostCheck(name, value, by_nodes, fine, size, size, bad))
+        smoothed = any(isinstance(cost.term, SmoothedTerm) for cost in costs)
+        found.append(CostCheck(name, value, by_nodes, fine, size, size, bad, smoothed))
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
     return [replace(check, total=total) for check in found]
 

@@ -10,6 +10,7 @@ import problems
 import trajopt
 from trajopt.errors import OptionError, SolutionFileError
 from trajopt.solution.equations.path_equations import scale_of
+from trajopt.solution.statements.all_lines import statement_lines
 
 
 def slide(*statements, intervals=8, degree=5):
@@ -224,6 +225,27 @@ def test_a_cost_that_the_nodes_integrate_badly_fails(plain):
     problem = slide(lambda p: p.minimize(spike, name="spike"))
     report = trajopt.solve(problem).verify()
     assert "cost 'spike'" in report.reason and "but its integral is" in report.reason
+
+
+def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
+    """A mass of 1 kg moved by 1 m in 1 s: of a power of a few watts, a rounding of 1 W is a third."""
+
+    def moved(rounding):
+        problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(20, duration=1.0))
+        problem.start_at(q=0.0, v=0.0)
+        problem.end_at(q=1.0, v=0.0)
+        problem.minimize(trajopt.library.mechanical_work(rounding))
+        return trajopt.solve(problem)
+
+    rough, fine = moved(1.0), moved(0.01)
+    t = np.linspace(0.0, 1.0, 20001)
+    work = np.abs(rough.tau(t) * rough.v(t)).mean()
+    (cost,) = rough.verify().costs
+    assert cost.integral == pytest.approx(work, rel=1e-4) and work > 1.3 * cost.value
+    assert "its integral without its smoothing is 1.2" in rough.verify().reason
+    assert fine.verify().holds and fine.objective == pytest.approx(1.07, rel=3e-3)
+    lines = {each.name: each for each in statement_lines(rough, 1e-6, 1e-6)}
+    assert not lines["cost 'mechanical work'"].holds
 
 
 def test_random_peaks_wider_than_the_samples_are_never_passed():

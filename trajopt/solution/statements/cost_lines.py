@@ -12,6 +12,7 @@ from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.statements.statement_line import AT_TIMES, Evidence, StatementLine
 from trajopt.solution.statements.statement_times import interval_of
 from trajopt.splines.gauss_rules import gauss
+from trajopt.terms.smoothed_term import exact_of
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -23,7 +24,7 @@ QUADRATURE = 1e-2  # of the integral of the absolute value: the tolerance of an 
 
 
 def cost_lines(solution: Solution) -> Iterator[StatementLine]:
-    """The largest difference of every named cost to its integral, or to its value at an end."""
+    """The difference of every named cost to its integral, or to its value at an end, without smoothing."""
     named: dict[str, list[Cost]] = {}
     for cost in solution.problem.costs:
         named.setdefault(cost.name, []).append(cost)
@@ -32,7 +33,8 @@ def cost_lines(solution: Solution) -> Iterator[StatementLine]:
         bad: list[float] = []
         for cost in costs:
             times, weights = _quadrature(solution, cost)
-            parts = weights * cost.weight * solution.value(cost.term, times).sum(axis=1)
+            term = exact_of(cost.term) if cost.over.integrates else cost.term
+            parts = weights * cost.weight * solution.value(term, times).sum(axis=1)
             bad += times[~np.isfinite(parts)].tolist()
             value, size = value + float(parts.sum()), size + float(np.abs(parts).sum())
             resolution = max(resolution, float(np.diff(times).max(initial=0.0)))
