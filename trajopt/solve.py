@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.errors import OptionError, ShapeError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
-from trajopt.refinement.starts import automatic_starts, best_of_starts, retried, worth_retrying
+from trajopt.refinement.starts import CARRIED, automatic_starts, best_of_starts, retried, worth_retrying
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
 from trajopt.solvers.capabilities import TimeLimitedSolver, without_checkpoints
@@ -48,7 +48,7 @@ def solve(
         `trajopt.Refined(...)` halves knot intervals until estimated errors are small.
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
         carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
-        on the lowest optimum, the others are left out. "auto": 5 where durations are free, nothing is guessed
+        on the lowest optimum, the others are left out. "auto": 8 where durations are free, nothing is guessed
         and there are 4 joints or more, as such motions have many local optima; else 1, and further ones only
         where that one finds nothing
     coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
@@ -90,7 +90,8 @@ def _from_starts(
     automatic = automatic_starts(problem, timed.solver) if coarse_to_fine is not False else 1
     count = automatic if starts == "auto" else starts
     if count > 1:
-        return best_of_starts(problem, timed, count, None if automatic > 1 else first)
+        carried = CARRIED if starts == "auto" else None
+        return best_of_starts(problem, timed, count, None if automatic > 1 else first, carried=carried)
     solution = first(problem, timed)
     retry = starts == "auto" and worth_retrying(solution, timed)
     return retried(problem, timed, solution) if retry else solution

@@ -33,14 +33,15 @@ from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.transcribe import transcribe
 
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
+SEARCH_SPANS = 20  # of that mesh where guesses are searched for, if the problem's own has twice as many
 MOST_ITERATIONS = 200  # of a start on the coarse mesh
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
-RETRIES = 4  # further starts, at most, where the problem's own guess leads nowhere
-RETRIED = 1000  # coefficients of a motion up to which that is the default: a start takes seconds at most
+RETRIES = 8  # further starts, at most, where the problem's own guess leads nowhere
+RETRIED = 500  # coefficients of a motion up to which that is the default: a start takes seconds at most
 MANY_JOINTS = 4  # from which on a motion with free durations is solved from several starts by default
-AUTOMATIC = 5  # that many
+AUTOMATIC, CARRIED = 8, 2  # that many; of their optima those that are carried to the second mesh
 MISSED = frozenset(
     {
         Status.INFEASIBLE,
@@ -82,9 +83,11 @@ def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
 def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
     """The solution from the first perturbed guess that leads to one, or what the problem's own led to.
 
-    `failed` is start 0 of the table.
+    `failed` is start 0 of the table. The others are solved on the problem's own mesh: where a motion is hard
+    to find, coarse ones have none.
     """
-    return best_of_starts(problem, timed, 1 + RETRIES, lambda *_: failed, agreed=1)
+    own = (problem.trajectory,)
+    return best_of_starts(problem, timed, 1 + RETRIES, lambda *_: failed, agreed=1, levels=own)
 
 
 @dataclass
@@ -125,18 +128,23 @@ def best_of_starts(
     count: int,
     first: Callable[[Problem, TimedSolver], Solution] | None = None,
     agreed: int | None = None,
+    carried: int | None = None,
+    levels: tuple[Trajectory, ...] | None = None,
 ) -> Solution:
     """The best solution of `count` starts, with the table of all; seconds and iterations are those of all.
 
     first : solves start 0 as without further starts; None: start 0 is one like the others
-    agreed : starts that must have found the lowest optimum before the others are left out
+    agreed : starts that must have found the lowest optimum before the others are left out; None: three, or
+        more than half
+    carried : optima that are carried to the second mesh, None: half as many as starts; then half of those
+    levels : the meshes, of which the last is the problem's own; None: from a coarse one on
     """
-    levels = mesh_levels(problem.trajectory, FEWEST_SPANS)
+    levels = _levels(problem.trajectory, first is None) if levels is None else levels
     starts = [] if first is None else [_Start(0, first(problem, timed), finished=True)]
     if not (starts and _stopped(starts[0], timed)):
         agreed = max(AGREED, 1 + count // 2) if agreed is None else agreed
         _solve_coarse(problem, starts, levels[0], timed, count, agreed)
-        _carry_best(problem, starts, levels, timed, count)
+        _carry_best(problem, starts, levels, timed, count // 2 if carried is None else carried)
     ended = timed.expired and any(start.finished for start in starts)
     if first is None and not ended and not any(s.finished and np.isfinite(s.value) for s in starts):
         _finish(problem, starts, timed)
@@ -147,6 +155,16 @@ def best_of_starts(
     table = StartTable(tuple(start.row() for start in starts), chosen.number)
     every = summed(chosen.solution, *(start.solution for start in starts if start.solution is not None))
     return replace(every, levels=chosen.solution.levels, starts=table, known_problem=problem)
+
+
+def _levels(trajectory: Trajectory, searching: bool) -> tuple[Trajectory, ...]:
+    """The meshes of several starts; many joints need a finer one to tell their optima apart."""
+    levels = mesh_levels(trajectory, FEWEST_SPANS)
+    while searching and len(levels) > 2:
+        if max(arc.basis.span_count for arc in levels[1].arcs) > SEARCH_SPANS:
+            break
+        levels = levels[1:]
+    return levels
 
 
 def _solve_coarse(
@@ -206,7 +224,7 @@ def _solved_start(number: int, problem: Problem, timed: TimedSolver) -> _Start:
 
 
 def _carry_best(
-    problem: Problem, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver, count: int
+    problem: Problem, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver, places: int
 ) -> None:
     """Solve the best different optima of every trajectory on the next finer one, half as many each time."""
     direct = [start for start in starts if start.finished]
@@ -215,7 +233,7 @@ def _carry_best(
             start.finished = start.solution is not None
         return
     known = _value_on(levels[0], direct[0]) if direct else np.inf
-    carried, places = starts[len(direct) :], count // 2 - int(np.isfinite(known))
+    carried, places = starts[len(direct) :], places - int(np.isfinite(known))
     for trajectory in levels[1:]:
         if any(start.interrupted for start in starts):
             return

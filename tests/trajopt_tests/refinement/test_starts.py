@@ -12,7 +12,7 @@ from trajopt.solvers.solver import Status
 @pytest.fixture(scope="module")
 def swing():
     """The cart and pole: two optima that differ by 1.5 %."""
-    problem = problems.cart_pole.build(intervals=16)
+    problem = problems.cart_pole.build(intervals=24)
     return problem, trajopt.solve(problem), trajopt.solve(problem, starts=4)
 
 
@@ -75,7 +75,7 @@ def test_many_joints_with_a_free_duration_have_several_starts_by_default(reach):
     problem, found = reach
     one = trajopt.solve(problem, starts=1)
     assert one.starts is None
-    assert 3 <= len(found.starts.starts) <= 5
+    assert 3 <= len(found.starts.starts) <= 8
     assert found.problem is problem
     assert found.objective <= one.objective * (1.0 + 1e-6)
     assert found.verify().holds_at_nodes
