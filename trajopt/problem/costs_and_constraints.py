@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import NodeSet
+from trajopt.splines.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,12 @@ class Constraint:
     over: NodeSet
     name: str
     hold: Literal["nodes", "hull"] = "nodes"
+
+    def held_at(self, trajectory: Trajectory) -> NDArray[np.bool_]:
+        """At which nodes of its part of the motion it holds, component by component, (nodes, width)."""
+        equal = self.lower == self.upper
+        limits = self.over.carries_limits(trajectory, continuous=self.term.quantity == "q")
+        return np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,10 +90,24 @@ class NodeSet(ABC):
         if not (self.integrates and self.has_cost):
             return np.ones(chosen.size, dtype=bool)
         nodes = trajectory.nodes
-        border = np.diff(nodes.arc, prepend=-1, append=len(trajectory.arcs)) != 0
-        border = (border[:-1] | border[1:]) & ~_collocated(trajectory)[nodes.arc]
+        border = _at_ends(nodes.arc) & ~_collocated(trajectory)[nodes.arc]
         carrying = (nodes.weight[chosen] > 0.0) | border[chosen]
         return carrying if carrying.any() else np.ones(chosen.size, dtype=bool)
+
+    def carries_limits(self, trajectory: Trajectory, continuous: bool) -> Array:
+        """Which of the `nodes` carry limits: all but ends of collocated spans that have no weight.
+
+        There a control has no coefficient that the equations need, and a continuous quantity has the value
+        that it has on the other side. Of a `continuous` quantity the ends of arcs carry limits, too.
+        """
+        chosen = self.nodes(trajectory)
+        if not (self.integrates and self.has_cost):
+            return np.ones(chosen.size, dtype=bool)
+        nodes = trajectory.nodes
+        left_out = _at_ends(nodes.span) & (nodes.weight == 0.0) & _collocated(trajectory)[nodes.arc]
+        if continuous:
+            left_out &= ~_at_ends(nodes.arc)
+        return ~left_out[chosen]
 
     def selection(self, trajectory: Trajectory) -> sparse.csr_array:
         """The rows of a constraint as a matrix times the values at all nodes, (rows, K)."""
@@ -319,6 +333,12 @@ def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> s
 def _collocated(trajectory: Trajectory) -> Array:
     """Which arcs hold equations at the points of their rule alone, (arcs,)."""
     return np.array([arc.collocated for arc in trajectory.arcs])
+
+
+def _at_ends(number: Array) -> Array:
+    """Which nodes are the first or the last of their arc, or span, by its number (K,)."""
+    changes = np.diff(number, prepend=-1, append=-1) != 0
+    return changes[:-1] | changes[1:]
 
 
 def _only(count: int, place: int) -> Array:

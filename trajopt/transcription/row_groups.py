@@ -123,8 +123,8 @@ def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths)
         weights = constraint.over.selection(problem.trajectory)
         shape = (weights.shape[0], widths[constraint.term.quantity])
         lower, upper = (np.broadcast_to(bound, shape) for bound in (constraint.lower, constraint.upper))
-        limits_only = ~constraint.over.carries_equations(problem.trajectory)[:, None] & (lower == upper)
-        lower, upper = np.where(limits_only, -np.inf, lower), np.where(limits_only, np.inf, upper)
+        free = ~constraint.held_at(problem.trajectory)
+        lower, upper = np.where(free, -np.inf, lower), np.where(free, np.inf, upper)
         yield RowGroup(constraint.name, constraint.term.quantity, weights, lower, upper)
 
 

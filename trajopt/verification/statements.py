@@ -124,23 +124,23 @@ def _tracks(
             if constraint.over.is_difference:
                 here, own = here[1:], np.diff(own, axis=0)
             if times is nodes:
-                own = _without_added_equations(solution, constraint, own)
+                own = _at_carrying_nodes(solution, constraint, own)
             parts.append(Track.of(constraint, here, own, scale, fixed=times is nodes))
         at, dense_track = parts
         assert at is not None
         yield constraint, at, None if constraint.over.is_difference else dense_track
 
 
-def _without_added_equations(solution: Solution, constraint: Constraint, values: Array) -> Array:
-    """The values at nodes, an equation's own bound at nodes that carry limits only."""
-    equal = constraint.lower == constraint.upper
-    trajectory = trajectory_of(solution) if equal.any() and constraint.over.integrates else None
-    if trajectory is None or constraint.over.is_difference:
+def _at_carrying_nodes(solution: Solution, constraint: Constraint, values: Array) -> Array:
+    """The values at nodes, moved within the bounds at nodes that do not carry the constraint."""
+    over = constraint.over
+    trajectory = trajectory_of(solution) if over.integrates and not over.is_difference else None
+    if trajectory is None:
         return values
-    carried = constraint.over.carries_equations(trajectory)
-    if carried.size != len(values):
+    held = constraint.held_at(trajectory)
+    if len(held) != len(values):
         return values
-    return np.where(equal & ~carried[:, None], constraint.lower, values)
+    return np.where(held, values, np.clip(values, constraint.lower, constraint.upper))
 
 
 def _entries(

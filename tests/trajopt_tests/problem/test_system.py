@@ -301,3 +301,23 @@ def test_more_boundary_values_than_controls_can_meet_say_what_is_free():
     solution = trajopt.solve(problem)
     assert solution.status is trajopt.Status.NOT_ENOUGH_FREEDOM
     assert "only controls are free (there are none)" in str(solution)
+
+
+# -- limits ------------------------------------------------------------------------------------------------
+
+
+def test_limits_at_collocation_points_give_the_optimum_of_radau_collocation_by_hand():
+    from benchmarks.systems import by_hand, rayleigh
+
+    mine, theirs = trajopt.solve(rayleigh(10, 2)), by_hand(10, 2)
+    assert mine.n_variables == theirs.unknowns
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-8)
+
+
+def test_a_state_that_is_free_at_the_start_keeps_its_limit_there():
+    problem = trajopt.Problem(double_integrator(), trajopt.Trajectory.collocation(3, duration=1.0))
+    problem.control("u", -1.0, 1.0)
+    problem.subject_to(trajopt.state("x"), lower=-1.0)
+    problem.end_at(x=[0.0, 0.5])
+    problem.minimize(trajopt.state("x"), over="start")
+    assert trajopt.solve(problem).q(0.0)[0] == pytest.approx(-1.0, abs=1e-8)
