@@ -5,7 +5,6 @@ The only package that knows both `dynamics` and `trajopt`. To write a problem, c
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from problems.shadowing import refuse_shadowed
@@ -29,16 +28,20 @@ if TYPE_CHECKING:
     from problems import two_link_pr as two_link_pr
     from problems import two_link_rr as two_link_rr
     from problems import urdf_arm as urdf_arm
+    from problems.gallery import brachistochrone as brachistochrone
+    from problems.gallery import bryson_denham as bryson_denham
+    from problems.gallery import hypersensitive as hypersensitive
+    from problems.gallery import van_der_pol as van_der_pol
 else:  # type checkers would take any name for a problem if they saw these
 
     def __getattr__(name: str) -> Any:
         """`problems.two_link_rr`, imported on first use, and `__all__`, the names of all problems."""
-        from problems.catalogue import names
+        from problems.catalogue import module, names
 
         if name == "__all__":
             return list(names())
         if name in names():
-            return import_module(f"problems.{name}")
+            return module(name)
         raise AttributeError(f"module 'problems' has no problem {name!r}: there are {', '.join(names())}")
 
     def __dir__() -> list[str]:

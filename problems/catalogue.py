@@ -1,4 +1,7 @@
-"""The problems of this package by name, found by reading their sources: a new file is a new problem."""
+"""The problems of this package by name, found by reading their sources: a new file is a new problem.
+
+Those of the folder `gallery` have names without it, like the others.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from typing import Any
 from trajopt.errors import UnknownNameError, near_matches
 from trajopt.problem.problem import Problem
 
+PACKAGES = ("problems", "problems.gallery")
+
 
 def names() -> tuple[str, ...]:
     """Names of the problems, in alphabetical order."""
@@ -23,13 +28,21 @@ def names() -> tuple[str, ...]:
 @functools.cache
 def descriptions() -> Mapping[str, str]:
     """Name -> first line of the module's docstring, without importing any of them."""
+    return MappingProxyType({name: text for name, (_, text) in _found().items()})
+
+
+@functools.cache
+def _found() -> Mapping[str, tuple[str, str]]:
+    """Name -> module and first line of its docstring, in alphabetical order."""
     found = {}
-    for source in sorted(files("problems").iterdir(), key=lambda entry: entry.name):
-        if source.name.endswith(".py"):
-            tree = ast.parse(source.read_text(encoding="utf-8"))
-            if any(is_recipe(statement) for statement in tree.body):
-                found[source.name[:-3]] = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return MappingProxyType(found)
+    for package in PACKAGES:
+        for source in files(package).iterdir():
+            if source.name.endswith(".py"):
+                tree = ast.parse(source.read_text(encoding="utf-8"))
+                if any(is_recipe(statement) for statement in tree.body):
+                    name, text = source.name[:-3], (ast.get_docstring(tree) or "").partition("\n")[0]
+                    found[name] = f"{package}.{name}", text
+    return dict(sorted(found.items()))
 
 
 def is_recipe(statement: ast.stmt) -> bool:
@@ -49,7 +62,7 @@ def module(name: str) -> Any:
             f"; the file {name}.py is here, name it with its ending" if Path(f"{name}.py").is_file() else ""
         )
         raise UnknownNameError(f"no problem is called '{name}'{near}{file}")
-    return import_module(f"problems.{name}")
+    return import_module(_found()[name][0])
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Problem:

@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, str] = {
     "dynamics.algorithms": "kernels",
     "dynamics.quantities": "algorithms",
     "dynamics.blocks": "quantities",
+    "problems.gallery": "recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
     "problems.shadowing": "",

@@ -22,11 +22,32 @@ def solved(name, **parameters):
         ("minimum_acceleration", {}, 1e-12),
         ("kirk", {}, 5e-9),
         ("cart_pole", {"intervals": 60}, 1e-6),
+        ("bryson_denham", {}, 1e-8),
+        ("brachistochrone", {}, 1e-10),
+        ("van_der_pol", {}, 1e-6),
+        ("hypersensitive", {}, 2e-7),
     ],
 )
 def test_a_problem_reaches_its_reference(name, parameters, error):
     reference = getattr(problems, name).REFERENCE
     assert solved(name, **parameters).objective == pytest.approx(reference, rel=error)
+
+
+@pytest.mark.parametrize("wall", [1.0 / 12.0, 1.0 / 7.0])
+def test_the_effort_before_a_wall_is_bryson_and_denhams(wall):
+    objective = solved("bryson_denham", intervals=48, wall=wall).objective
+    assert objective == pytest.approx(4.0 / (9.0 * wall), rel=1e-4)
+
+
+def test_the_bead_slides_along_a_cycloid():
+    solution, gravity = solved("brachistochrone"), 9.80665
+    t = np.linspace(0.0, solution.duration, 50)
+    x, y, v = solution.q(t).T
+    radius = gravity * (solution.duration / problems.brachistochrone.end_angle(10.0, 5.0)) ** 2
+    phi = t * np.sqrt(gravity / radius)
+    assert np.allclose(v**2, 2.0 * gravity * y, atol=1e-7)
+    assert np.allclose(x, radius * (phi - np.sin(phi)), atol=1e-6)
+    assert np.allclose(y, radius * (1.0 - np.cos(phi)), atol=1e-6)
 
 
 def test_minimum_time_of_a_mass_scales_as_the_closed_form_says():

@@ -33,3 +33,9 @@ def test_the_page_on_dynamics_solves_by_hand_and_by_pinocchio():
     assert done["boom"].converged and 0.0 < done["boom"].duration / 9.14093620 - 1.0 < 1.5e-3
     first, second = done["durations"]
     assert second == pytest.approx(first, rel=1e-5)
+
+
+def test_the_page_on_systems_swings_the_pole_up_like_the_robot(capsys):
+    done = run("systems.md")
+    assert done["swing_up"].objective == pytest.approx(58.8077, rel=1e-4)
+    assert "PASS" in capsys.readouterr().out

@@ -1,0 +1,193 @@
+"""Systems x' = f(x, u) beside hand-written collocation: `python -m benchmarks.systems`, docs/systems.md.
+
+The first table holds the Rayleigh oscillator with a mixed constraint against Radau collocation written by
+hand in CasADi, at equal intervals, points and unknowns, from the same start to the same tolerance; states
+and controls at the collocation points are its unknowns. Seconds are those of one processor
+(`time.process_time`), the least of five, from the statement to the answer: tracing, checks of derivatives and
+construction of the solver included on both sides. The second table holds the gallery.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import casadi
+import numpy as np
+
+import trajopt
+from problems import catalogue
+
+PAGE = Path(__file__).parents[1] / "docs" / "systems.md"
+DURATION, START = 4.5, (-5.0, -5.0)
+REFERENCE = 44.804444914  # 160 intervals of five points, 640 of three; Maurer and Augustin: 44.8044
+INTERVALS, ORDERS, REPEATS, TOLERANCE = (20, 40, 80), (2, 3), 5, 1e-9
+GALLERY = ("bryson_denham", "brachistochrone", "van_der_pol", "hypersensitive")
+
+
+@dataclass(frozen=True)
+class Solve:
+    """What a solve cost and found; seconds of a processor for statement, construction and solve."""
+
+    objective: float
+    unknowns: int
+    iterations: int
+    seconds: float
+
+
+def rayleigh_rates(x: Any, v: Any, u: Any) -> list[Any]:
+    """x' = v, v' = -x + v (1.4 - 0.14 v^2) + 4 u."""
+    return [v, -x + v * (1.4 - 0.14 * v**2) + 4.0 * u]
+
+
+@trajopt.term
+def mixed(node: Any) -> Any:
+    """u + x / 6, at most zero."""
+    return node.u + node.x / 6.0
+
+
+@trajopt.term
+def cost(node: Any) -> Any:
+    """u^2 + x^2."""
+    return node.u**2 + node.x**2
+
+
+def rayleigh(intervals: int, order: int) -> trajopt.Problem:
+    """The oscillator on Radau points."""
+    system = trajopt.system(("x", "v"), ("u",), lambda node: rayleigh_rates(node.x, node.v, node.u))
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(intervals, order, duration=DURATION))
+    problem.start_at(x=START)
+    problem.subject_to(mixed, upper=0.0)
+    problem.minimize(cost)
+    return problem
+
+
+def ours(intervals: int, order: int) -> Solve:
+    """By this project."""
+    started = time.process_time()
+    found = trajopt.solve(rayleigh(intervals, order), trajopt.Ipopt(tol=TOLERANCE))
+    seconds = time.process_time() - started
+    return Solve(float(found.objective), found.n_variables, found.iterations, seconds)
+
+
+def by_hand(intervals: int, order: int) -> Solve:
+    """Radau collocation in CasADi: Lagrange polynomials through the start and the points of an interval."""
+    started = time.process_time()
+    points = np.array([0.0, *casadi.collocation_points(order, "radau")])
+    slopes, weights = lagrange_slopes(points), quadrature_weights(points[1:])
+    x, u = casadi.SX.sym("x", 2), casadi.SX.sym("u")
+    node = casadi.Function("node", [x, u], [casadi.vertcat(*rayleigh_rates(x[0], x[1], u)), u**2 + x[0] ** 2])
+    h, last = DURATION / intervals, casadi.MX(list(START))
+    unknowns, rows, lower, objective = [], [], [], 0.0
+    for k in range(intervals):
+        states = [last, *(casadi.MX.sym(f"x{k}_{j}", 2) for j in range(order))]
+        controls = [casadi.MX.sym(f"u{k}_{j}") for j in range(order)]
+        for j in range(order):
+            rate, rated = node(states[j + 1], controls[j])
+            slope = sum(slopes[r, j + 1] * states[r] for r in range(order + 1))
+            rows += [slope - h * rate, controls[j] + states[j + 1][0] / 6.0]
+            lower += [0.0, 0.0, -np.inf]
+            objective += h * weights[j] * rated
+            unknowns += [states[j + 1], controls[j]]
+        last = states[-1]
+    program = {"x": casadi.vertcat(*unknowns), "f": objective, "g": casadi.vertcat(*rows)}
+    told = {"ipopt.print_level": 0, "print_time": False, "ipopt.sb": "yes", "ipopt.tol": TOLERANCE}
+    solver = casadi.nlpsol("solver", "ipopt", program, told)
+    start = np.tile([*START, 0.0], intervals * order)
+    found = solver(x0=start, lbg=lower, ubg=np.zeros(len(lower)))
+    seconds = time.process_time() - started
+    return Solve(float(found["f"]), start.size, int(solver.stats()["iter_count"]), seconds)
+
+
+def lagrange_slopes(points: np.ndarray) -> np.ndarray:
+    """[r, j]: derivative of the r-th Lagrange polynomial at the j-th point."""
+    return np.stack([lagrange(points, r).deriv()(points) for r in range(points.size)])
+
+
+def quadrature_weights(points: np.ndarray) -> np.ndarray:
+    """Integrals of the Lagrange polynomials over [0, 1]."""
+    return np.array([lagrange(points, r).integ()(1.0) for r in range(points.size)])
+
+
+def lagrange(points: np.ndarray, r: int) -> np.polynomial.Polynomial:
+    """The polynomial that is one at a point and zero at all others."""
+    others = np.delete(points, r)
+    polynomial = np.polynomial.Polynomial.fromroots(others)
+    return polynomial / polynomial(points[r])
+
+
+def best(solve: Callable[[], Solve], repeats: int) -> Solve:
+    """The fastest of some solves."""
+    return min((solve() for _ in range(repeats)), key=lambda each: each.seconds)
+
+
+def comparison(intervals: Sequence[int] = INTERVALS, repeats: int = REPEATS) -> str:
+    """The table of both, row by row from one run."""
+    rows = [("intervals", "points", "unknowns", "error, ours", "by hand", "iterations", "by hand ")]
+    rows[0] += ("CPU ms, ours", "by hand  ")
+    for order in ORDERS:
+        for count in intervals:
+            mine = best(lambda n=count, d=order: ours(n, d), repeats)
+            theirs = best(lambda n=count, d=order: by_hand(n, d), repeats)
+            assert mine.unknowns == theirs.unknowns
+            errors = (f"{each.objective - REFERENCE:+.1e}" for each in (mine, theirs))
+            milliseconds = (f"{1e3 * each.seconds:.0f}" for each in (mine, theirs))
+            counts = (mine.iterations, theirs.iterations)
+            rows.append((count, order, mine.unknowns, *errors, *counts, *milliseconds))
+    return table(rows)
+
+
+def gallery(names: Sequence[str] = GALLERY, repeats: int = REPEATS) -> str:
+    """The table of published problems."""
+    rows = [("problem", "lines", "unknowns", "iterations", "CPU ms", "ours", "reference", "source")]
+    for name in names:
+        module = catalogue.module(name)
+        found, seconds = None, []
+        for _ in range(repeats):
+            started = time.process_time()
+            found = trajopt.solve(module.build())
+            seconds.append(time.process_time() - started)
+        assert found is not None
+        reference = (f"{module.REFERENCE:.9g}", module.REFERENCE_SOURCE)
+        measured = (
+            found.n_variables,
+            found.iterations,
+            f"{1e3 * min(seconds):.0f}",
+            f"{found.objective:.9g}",
+        )
+        rows.append((f"`{name}`", lines_of(module), *measured, *reference))
+    return table(rows)
+
+
+def lines_of(module: Any) -> int:
+    """Lines of code, without docstring, comments and empty lines."""
+    text = re.sub(r'""".*?"""', "", Path(module.__file__).read_text(encoding="utf-8"), flags=re.DOTALL)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in text.splitlines())
+
+
+def table(rows: Sequence[Sequence[Any]]) -> str:
+    """A table for Markdown, the first row its head."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+
+def main() -> None:
+    """Replace the tables of the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name, content in (("comparison", comparison()), ("gallery", gallery())):
+        page = re.sub(
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)",
+            lambda found, text=content: f"{found[1]}{text}\n{found[2]}",
+            page,
+            flags=re.DOTALL,
+        )
+    PAGE.write_text(page, encoding="utf-8")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()
