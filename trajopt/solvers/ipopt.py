@@ -20,6 +20,7 @@ import numpy as np
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import RowTolerances, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
+from trajopt.solvers.kkt import is_optimal_to_rounding
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
 
@@ -205,7 +206,7 @@ class Ipopt:
             for name, value in self._settings(second_order, monitor.start.has_multipliers).items():
                 problem.add_option(name, value)
             with monitor.interruptible():
-                return run.finish(problem)
+                return run.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
 
@@ -266,7 +267,7 @@ class _Run:
         at = WarmStart(current["x"], current["mult_g"], current["mult_x_L"], current["mult_x_U"])
         return self.monitor.iterate(iteration, at, current["g"], objective, dual_infeasibility, step)
 
-    def finish(self, problem: Any) -> Result:
+    def finish(self, problem: Any, tol: float) -> Result:
         self.problem = problem
         start = self.monitor.start
         # Lists, because cyipopt compares these arguments with [].
@@ -280,6 +281,8 @@ class _Run:
             )
         final = WarmStart(y, info["mult_g"], np.maximum(info["mult_x_L"], 0), np.maximum(info["mult_x_U"], 0))
         status = _STATUSES.get(info["status"], Status.UNKNOWN)
+        if status is Status.ACCEPTABLE and is_optimal_to_rounding(self.nlp, final, tol):
+            status = Status.CONVERGED
         return self.monitor.result(status, final, self.iterations, info["status_msg"].decode())
 
 

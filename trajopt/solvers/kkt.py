@@ -17,9 +17,10 @@ import numpy as np
 from trajopt.solvers.solver import NLP, Result, WarmStart
 from trajopt.solvers.violation import largest_violation
 
-__all__ = ["KKT", "ActiveSet", "active_set", "kkt_residuals", "lagrangian_gradient"]
+__all__ = ["KKT", "ActiveSet", "active_set", "is_optimal_to_rounding", "kkt_residuals", "lagrangian_gradient"]
 
 _S_MAX = 100.0
+ROUNDINGS = 4.0  # of all unknowns at once: what a stationarity may be off by them
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,26 @@ def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
         dual_scale=_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
         complementarity_scale=_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
     )
+
+
+def is_optimal_to_rounding(nlp: NLP, answer: WarmStart, tol: float) -> bool:
+    """Whether all residuals are below tol but the stationarity, and that one is what rounding leaves.
+
+    Unknowns y are known to eps |y|, so that no gradient of the Lagrangian is known better than eps |H| |y|,
+    with H its Hessian: 1e-8 on splines of a hundred spans, accelerations being 1e4 times the coefficients.
+    """
+    residuals = kkt_residuals(nlp, answer)
+    others = max(
+        residuals.primal, residuals.complementarity / residuals.complementarity_scale, residuals.sign
+    )
+    if not (others <= tol and nlp.has_hessian):
+        return False
+    rows = np.zeros(nlp.row_count) if answer.row_multipliers is None else answer.row_multipliers
+    entries, i, j = np.abs(nlp.hessian(answer.y, rows, 1.0)), nlp.hessian_rows, nlp.hessian_columns
+    size = np.abs(answer.y)
+    moved = np.bincount(i, entries * size[j], minlength=size.size)
+    moved += np.bincount(j, np.where(i == j, 0.0, entries) * size[i], minlength=size.size)
+    return residuals.stationarity <= ROUNDINGS * np.finfo(float).eps * float(moved.max(initial=0.0))
 
 
 def _largest(values: np.ndarray) -> float:

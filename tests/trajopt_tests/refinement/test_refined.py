@@ -45,6 +45,13 @@ def test_the_cart_pole_converges_from_coarse_meshes(intervals):
     assert "reached" in str(refined) and f"{record.after.objective:.10g}" in str(record)
 
 
+@pytest.mark.long
+def test_the_cart_pole_reaches_the_default_tolerance():
+    """On more than a hundred spans the rounding of coefficients hides the gradient below 5e-9."""
+    refined = trajopt.solve(problems.cart_pole.build(), refine=trajopt.Refined(), progress="silent")
+    assert refined.refinement.reached and refined.converged and refined.verify().holds, refined.refinement
+
+
 def test_new_knots_are_repeated_as_often_as_the_others():
     """Three new coefficients per span for three new nodes: as many equations as coefficients."""
     problem = problems.cart_pole.build(intervals=6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_nlps import INF, equality_quadratic, quadratic_with_rows
 
-from trajopt.solvers.kkt import active_set, kkt_residuals, lagrangian_gradient
+from trajopt.solvers.kkt import active_set, is_optimal_to_rounding, kkt_residuals, lagrangian_gradient
 from trajopt.solvers.solver import WarmStart
 
 
@@ -100,3 +100,18 @@ def test_the_active_set_has_what_is_at_or_beyond_its_bound():
     equalities = active_set(nlp, nlp.solution)
     assert equalities.rows_at_lower.all()
     assert equalities.rows_at_upper.all()
+
+
+@pytest.mark.parametrize("stiffness", [1.0, 1e9])
+def test_a_gradient_that_the_rounding_of_unknowns_explains_is_optimal_and_a_larger_one_is_not(stiffness):
+    """min k |y - 1/3|^2 / 2: the floats beside 1/3 have gradients of k eps / 3."""
+    nlp = quadratic_with_rows(stiffness * np.eye(2), [-stiffness / 3.0] * 2, [[1, 1]], [-INF], [4])
+
+    def off_by(roundings, y1=1.0 / 3.0):
+        y = np.array([1.0 / 3.0 + roundings * np.finfo(float).eps / 3.0, y1])
+        return WarmStart(y, np.zeros(1), np.zeros(2), np.zeros(2))
+
+    assert is_optimal_to_rounding(nlp, off_by(3.0), 1e-9)
+    assert not is_optimal_to_rounding(nlp, off_by(6.0), 1e-9)
+    assert not is_optimal_to_rounding(replace(nlp, row_upper=np.array([0.5])), off_by(3.0), 1e-9)
+    assert not is_optimal_to_rounding(replace(nlp, has_hessian=False), off_by(3.0), 1e-9)
