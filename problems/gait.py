@@ -15,7 +15,7 @@ from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.gait_problem import gait_problem, gait_solver
-from problems.human.gait.step import Step
+from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
 
@@ -69,6 +69,7 @@ def build(
     step = Step(
         step_length, speed, height, mass, foot_flat, toe_off, heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak, split=split,
+        limit_nodes=LIMIT_NODES,
     )  # fmt: skip
     problem = gait_problem(
         "gait", Person(height, mass, backpack), (step,),

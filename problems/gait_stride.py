@@ -14,7 +14,7 @@ from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.gait_problem import gait_problem, gait_solver
-from problems.human.gait.step import Step
+from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
 from trajopt.errors import ProblemError
@@ -63,6 +63,7 @@ def build(
     steps = Step(
         step_length, speed, height, mass, foot_flat, toe_off, heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
+        limit_nodes=LIMIT_NODES,
     ).steps(2)  # fmt: skip
     strength = {"knee_r_flex": knee_strength, "ankle_r_dorsi": ankle_strength}
     problem = gait_problem(

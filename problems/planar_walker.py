@@ -18,6 +18,8 @@ from problems.human.gait.step import Step
 from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
 
+# Parts of the step at which the default step would leave limits of its feet between the other nodes.
+LIMIT_NODES = (0.066, 0.19, 0.265, 0.515, 0.5825, 0.91)
 CONSTRAINTS = (
     "joint limits", "torque limits", "foot placement", "penetration", "balance", "pressure", "push",
     "knee clearance", "heel strike", "continuous reaction",
@@ -28,7 +30,7 @@ CONSTRAINTS = (
 def build(
     *,
     intervals: int = 5,
-    nodes_per_span: int = 3,
+    nodes_per_span: int = 4,
     speed: float = 1.2,
     step_length: float = 0.6,
     height: float = 1.75,
@@ -60,7 +62,7 @@ def build(
     """
     step = Step(
         step_length, speed, height, mass, foot_flat, toe_off, heel_off,
-        line=None, toes_bend=False, knee_peak=knee_peak,
+        line=None, toes_bend=False, knee_peak=knee_peak, limit_nodes=LIMIT_NODES,
     )  # fmt: skip
     return gait_problem(
         "planar_walker", Person(height, mass), (step,),

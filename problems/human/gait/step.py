@@ -23,6 +23,8 @@ NODES_APART = 1e-6  # of normalised time: closer ones are the same
 SOLE_HALF_WIDTH = 0.04  # m
 PRESSURE_IN_FRONT_OF_HEEL = 0.06  # m, where the reaction acts on the leading sole in double support
 PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised foot
+# Parts of the step at which the default gaits would leave limits of feet and arms between the other nodes.
+LIMIT_NODES = (0.317, 0.54, 0.553, 0.617, 0.659, 0.706, 0.895)
 FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes carry load
 
 
@@ -38,6 +40,7 @@ class Step:
     toes_bend : whether a rising foot turns about its ball; a rigid one turns about its toe
     knee_peak : when the swinging knee is bent most
     split : how the feet share the reaction, by "time", by the "ratio" of distances, or at "one place"
+    limit_nodes : further nodes, parts of the step, where the motion would leave its limits between the others
     leads : the side whose heel strikes when the step begins;  number : of steps before;  count : of all steps
     """
 
@@ -53,6 +56,7 @@ class Step:
     toes_bend: bool = True
     knee_peak: float = 0.42
     split: str = "time"
+    limit_nodes: tuple[float, ...] = ()
     leads: str = "r"
     number: int = 0
     count: int = 1
@@ -71,6 +75,8 @@ class Step:
             raise OptionError(f"the split is {self.split!r}: use 'time', 'ratio' or 'one place'")
         if not 0.0 < self.knee_peak < 1.0:
             raise ProblemError(f"the knee is bent most at {self.knee_peak} of the step: give 0 < part < 1")
+        if not all(0.0 < part < 1.0 for part in self.limit_nodes):
+            raise ProblemError(f"limit_nodes are {self.limit_nodes}: give parts of the step between 0 and 1")
         if not 0.0 < self.flat <= self.toe_off < self.heel_off < 1.0:
             raise ProblemError(
                 f"the events of the step are foot flat {self.flat}, toe-off {self.toe_off}, heel-off "
@@ -139,10 +145,10 @@ class Step:
         }
 
     def trajectory(self, intervals: int, nodes_per_span: int) -> trajopt.Trajectory:
-        """A cubic arc for every step, with nodes at events, contacts and the knee's peak."""
+        """A cubic arc for every step, with nodes at events, contacts, the knee's peak and `limit_nodes`."""
         plain = trajopt.Trajectory.uniform(intervals, 3, self.duration, nodes_per_span)
         events = [self.toe_off, self.knee_peak, self.heel_off + FOREFOOT_ALONE]
-        events += np.concatenate(list(self.contacts.values())).tolist()
+        events += [*np.concatenate(list(self.contacts.values())).tolist(), *self.limit_nodes]
         new: list[float] = []
         for event in sorted(events):
             if np.abs(np.append(plain.nodes.s, new) - event).min() > NODES_APART:

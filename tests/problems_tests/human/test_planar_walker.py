@@ -133,6 +133,8 @@ def test_steps_that_nobody_can_do_are_refused():
         planar_walker.build(foot_flat=0.5)
     with pytest.raises(OptionError, match="starts from 'running': use 'standing' or 'measured'"):
         planar_walker.build(start="running")
+    with pytest.raises(ProblemError, match=r"limit_nodes are \(0.5, 1.5\)"):
+        Step(0.6, 1.2, 1.75, 75.0, limit_nodes=(0.5, 1.5))
 
 
 def test_events_of_a_step_place_the_feet():

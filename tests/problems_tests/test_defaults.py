@@ -1,0 +1,16 @@
+"""Every problem of the library, at its default parameters, holds between its nodes to one percent."""
+
+import pytest
+
+import trajopt
+from problems import catalogue
+
+SLOW = {"gait", "gait_stride", "hop", "planar_walker"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in catalogue.names()]
+)
+def test_a_problem_at_its_defaults_passes(name):
+    report = trajopt.solve(catalogue.build(name, {}), progress="silent").verify()
+    assert report.verdict == "PASS", report.reason
