@@ -12,6 +12,7 @@ TrajoptError (a ValueError)
 │   └── GraphCycleError        quantities that need each other
 ├── EvaluationError            a term that is NaN or infinite, or depends on more than its node
 ├── DerivativeError            a block whose derivatives are not those of its values
+├── ResultFolderError          a folder that another process writes, that cannot be written, or has no room
 ├── SolutionFileError          a file that is not a saved solution, or one of another problem or version
 └── ShadowedPackageError       a user's file that has the name of a package and hides it; also an ImportError
 """
@@ -30,6 +31,7 @@ __all__ = [
     "NotFiniteError",
     "OptionError",
     "ProblemError",
+    "ResultFolderError",
     "ShadowedPackageError",
     "ShapeError",
     "SolutionFileError",
@@ -86,6 +88,10 @@ class EvaluationError(TrajoptError):
 
 class DerivativeError(TrajoptError):
     """A block of the user's own has derivatives that its values do not have."""
+
+
+class ResultFolderError(TrajoptError):
+    """A folder cannot take results: another process writes it, it is read-only, or it has no room."""
 
 
 class SolutionFileError(TrajoptError):

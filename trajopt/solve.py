@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -13,6 +14,7 @@ from trajopt.errors import OptionError, ShapeError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
 from trajopt.refinement.starts import CARRIED, automatic_starts, best_of_starts, retried, worth_retrying
+from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
 from trajopt.solvers.capabilities import TimeLimitedSolver, without_checkpoints
@@ -67,15 +69,21 @@ def solve(
     _check_arguments(problem, solver, refine)
     _check_ways(starts, coarse_to_fine, time_limit)
     solver = solver or default_solver(problem)
+    run = RunRecord.of(
+        solver,
+        {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
+    )
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     check_problem(problem)
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with iteration_callback(progress) as callback, np.errstate(all="ignore"):
         timed = TimedSolver(solver, min(deadline, _own_deadline(solver)), callback)
         solution = _from_starts(problem, timed, starts, coarse_to_fine)
+        solution = replace(solution, run=run)
         if refine is None or time.monotonic() >= deadline:
             return solution
-        return _refined(refine, solution, without_checkpoints(solver), deadline, callback)
+        refined = _refined(refine, solution, without_checkpoints(solver), deadline, callback)
+        return replace(refined, run=run)
 
 
 def _from_starts(
@@ -105,14 +113,18 @@ def default_solver(problem: Problem) -> Solver:
 def _refined(
     refine: Refinement, solution: Solution, solver: Solver, deadline: float, callback: Callback | None
 ) -> Solution:
-    """The refined solution, or the one there is where the deadline interrupts a refinement."""
-    if not np.isfinite(deadline):
-        return _with_tables(refine.refine(solution, solver, callback), solution)
+    """The refined solution; the one there is where a deadline or an error ends the refinement."""
+    limited = TimeBudget(solver, deadline, callback) if np.isfinite(deadline) else solver
     try:
-        return _with_tables(
-            refine.refine(solution, TimeBudget(solver, deadline, callback), callback), solution
-        )
+        return _with_tables(refine.refine(solution, limited, callback), solution)
     except SolvesStopped:
+        return solution
+    except Exception as error:  # whatever it is, the finished solve must not be lost
+        warnings.warn(
+            f"the refinement ended in an error, the solution is as it was before ({type(error).__name__}: "
+            f"{error})",
+            stacklevel=3,
+        )
         return solution
 
 

@@ -22,8 +22,9 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     wanted = [name for name in FIGURES if known(NEEDED.get(name, "q"))]
     if not isinstance(solution.problem.dynamics, SkeletonDynamics):
         wanted.remove("motion")
+    run = {} if solution.run is None else {"Keywords": f"trajopt run {solution.run.id}"}
     for name in wanted:
-        getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}")
+        getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}", metadata=run)
     return [f"{name}.{ending}" for name in wanted] + draw_more(solution, folder, ending)
 
 

@@ -10,7 +10,9 @@ import click
 from problems.cli.exit_status import conclude
 from problems.cli.figures import draw
 from problems.cli.misuse import explained
+from problems.cli.result_files import run_of, tell_mixture
 from problems.cli.result_folder import ResultFolder
+from trajopt.files.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 def verify(file: Path, problem: str | None, accuracy: float | None) -> None:
     """Check a saved solution by means that the solver never saw; exit 1 where the verdict is FAIL."""
     solution = loaded(file, problem)
+    tell_mixture(file, solution)
     report = solution.verify(accuracy)
     click.echo(str(report))
     if solution.certificate is not None:
@@ -47,8 +50,9 @@ def plot(file: Path, problem: str | None, out: Path | None, ending: str) -> None
     """Draw torques, internal joint forces, joint profiles and the motion of a saved solution."""
     solution = loaded(file, problem)
     folder = file.parent if out is None else out
-    folder.mkdir(parents=True, exist_ok=True)
-    click.echo(f"written to {folder}: " + ", ".join(draw(solution, folder, ending)))
+    with RunFolder(folder) as results:
+        draw(solution, results.stage, ending)
+        click.echo(f"written to {folder}: " + ", ".join(results.add(run_of(solution))))
 
 
 def loaded(file: Path, problem: str | None) -> Solution:

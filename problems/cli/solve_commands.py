@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED, conclude
-from problems.cli.figures import draw
 from problems.cli.misuse import explained
 from problems.cli.result_folder import ResultFolder
 from trajopt.solvers import registry
@@ -81,45 +80,36 @@ def solve(
     import trajopt
     from problems.cli.literal import assignment
     from problems.cli.problem_file import build_named
-    from problems.cli.summary import summary, write_json, write_text
+    from problems.cli.result_files import write_results
+    from trajopt.files.run_folder import RunFolder
+    from trajopt.solution.archive import check_savable
 
     refine = None if certify is None else trajopt.Certified(tol=certify)
     question = build_named(problem, dict(assignment(text) for text in assignments))
+    check_savable(question.recipe)
     method = chosen_solver(solver, dict(assignment(text) for text in options), question)
     if checkpoint is not None:
         method = trajopt.Checkpointed(method, checkpoint)
     folder = out or Path("results") / Path(problem).stem
-    folder.mkdir(parents=True, exist_ok=True)
-
-    solution = trajopt.solve(
-        question,
-        method,
-        refine=refine,
-        starts="auto" if starts is None else starts,
-        time_limit=time_limit,
-        progress="auto",
-    )
-    solution.save(folder / "solution.npz")
-    try:
-        report = solution.verify()
-    except KeyboardInterrupt:
-        write_json(folder / "summary.json", summary(solution, None))
+    with RunFolder(folder) as results:
+        solution = trajopt.solve(
+            question,
+            method,
+            refine=refine,
+            starts="auto" if starts is None else starts,
+            time_limit=time_limit,
+            progress="auto",
+        )
+        report, names = write_results(solution, results, plot, one_page)
+    if report is None:
         click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
         sys.exit(NOT_CONVERGED)
-    write_json(folder / "summary.json", summary(solution, report))
-    drawn = draw(solution, folder, "png") if plot else []
-    if one_page:
-        trajopt.report.html(solution, folder / "report.html")
-        drawn.append("report.html")
     click.echo(str(report))
     if solution.starts is not None:
         click.echo(f"\n{solution.starts}")
     if solution.certificate is not None:
-        certificate = str(solution.certificate)
-        write_text(folder / "certificate.txt", certificate + "\n")
-        drawn.append("certificate.txt")
-        click.echo(f"\n{certificate}")
-    click.echo(f"\nwritten to {folder}: " + ", ".join(["solution.npz", "summary.json", *drawn]))
+        click.echo(f"\n{solution.certificate}")
+    click.echo(f"\nwritten to {folder}: " + ", ".join(names))
     conclude(solution, report, report.holds_at_nodes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,8 @@ def summary(solution: Solution, report: Report | None) -> dict[str, Any]:
         "accuracy": checked("accuracy"),
         "equations": {} if report is None else {e.label: _equation(e.summary()) for e in report.equations},
         "cost_of_equations": checked("cost_of_equations"),
+        "differences": [] if report is None else list(report.differences),
+        "run": None if solution.run is None else asdict(solution.run),
     }
 
 

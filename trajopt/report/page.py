@@ -80,8 +80,9 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
         _section("Convergence", _solves(solution) + _charts(_history_charts(solution))),
         _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
     ]
+    run = "" if solution.run is None else solution.run.id
     text = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="en" data-run="{run}"><head><meta charset="utf-8">'
         f"<title>{escape(solution.name)}</title><style>{STYLE}</style></head>"
         f"<body>{''.join(parts)}</body></html>\n"
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -34,8 +37,59 @@ REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name,
 
 
 def save(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write a solution whole or not at all; SolutionFileError where there is no such folder."""
+    """Write a solution whole or not at all.
+
+    Where it cannot be written, a full disk say, it is written to a temporary folder instead, and a
+    SolutionFileError names both. A recipe that JSON cannot hold is left out, with a warning.
+    """
     target = file_path(path)
+    arrays = _contents(solution)
+    try:
+        if not target.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, f"{target.parent} is no folder, make it first")
+        with whole_file(target) as stream:
+            np.savez(stream, **arrays)
+    except OSError as error:
+        kept = _saved_elsewhere(target, arrays)
+        where = f"it is kept in {kept}" if kept else "no temporary folder can take it either"
+        raise SolutionFileError(
+            f"{target} cannot be written ({error.strerror or error}): {where}; "
+            "make room, or give another folder"
+        ) from error
+
+
+def check_savable(recipe: Recipe | None) -> None:
+    """OptionError for a parameter that a file cannot hold: better known before a solve than after."""
+    for name, value in ({} if recipe is None else recipe.parameters).items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            raise OptionError(
+                f"parameter '{name}' of {recipe.problem if recipe else ''} is {value!r}, which a file cannot "
+                "hold: use numbers, texts, and lists of them, and build the rest from those"
+            ) from None
+
+
+def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
+    """Write what cannot be saved where it should be into the first place that takes it."""
+    for folder in (tempfile.gettempdir, Path.home, Path.cwd):
+        try:
+            handle, name = tempfile.mkstemp(
+                prefix=f"{target.stem}-", suffix=target.suffix or ".npz", dir=folder()
+            )
+        except (OSError, RuntimeError):
+            continue
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                np.savez(stream, **arrays)
+            return Path(name)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+    return None
+
+
+def _contents(solution: Solution) -> dict[str, Any]:
+    """All arrays of the file, its header among them."""
     arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
     for i, (basis, points) in enumerate(
         zip(solution.curve.bases, solution.curve.control_points, strict=True)
@@ -54,11 +108,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     if solution.point is not None:
         arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
     arrays |= {f"extra_points_{i}": np.array(points) for i, points in enumerate(solution.extra_points)}
-    arrays |= {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
-    if not target.parent.is_dir():
-        raise SolutionFileError(f"{target} cannot be written: {target.parent} is no folder, make it first")
-    with whole_file(target) as stream:
-        np.savez(stream, **arrays)
+    return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
 
 
 def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
@@ -133,7 +183,7 @@ def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
 def _header(solution: Solution) -> dict[str, Any]:
     from trajopt.solution.certificate_json import record
 
-    recipe = solution.recipe
+    recipe = _savable(solution.recipe)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -161,7 +211,17 @@ def _header(solution: Solution) -> dict[str, Any]:
         **recorded(solution.levels, solution.starts),
         "refinement": None if solution.refinement is None else solution.refinement.summary(),
         "certificate": None if solution.certificate is None else record(solution.certificate),
+        "run": None if solution.run is None else asdict(solution.run),
     }
+
+
+def _savable(recipe: Recipe | None) -> Recipe | None:
+    try:
+        check_savable(recipe)
+    except OptionError as error:
+        warnings.warn(f"saved without its recipe, to load it pass problem=...: {error}", stacklevel=5)
+        return None
+    return recipe
 
 
 def _check_fits(solution: Solution, problem: Problem, source: Any) -> None:

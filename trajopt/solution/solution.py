@@ -25,6 +25,7 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.certificate import Certificate
     from trajopt.solution.records.refinement_record import RefinementRecord
+    from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.kkt import KKT
     from trajopt.transcription.nlp import NLP
@@ -43,6 +44,7 @@ class Solution:
     levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
         of all starts
     starts : the table of all starts, where several were asked for
+    run : versions, processor, solver and options of the call that found it; its id stands in all its files
     altered : what the file that this was read from tells in two ways; empty where all agrees
     """
 
@@ -71,6 +73,7 @@ class Solution:
     levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
+    run: RunRecord | None = None
     altered: tuple[str, ...] = ()
 
     @staticmethod

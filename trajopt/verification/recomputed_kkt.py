@@ -7,7 +7,10 @@ is returned.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trajopt.errors import TrajoptError
 from trajopt.problem.problem import Problem
@@ -16,40 +19,87 @@ from trajopt.refinement.switching.arc_problem import arc_problem
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
 from trajopt.solvers.multipliers import least_squares_kkt
+from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
+from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
 FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones
 ROUNDING = 1e-9  # errors below are none
 
 
-def recomputed_kkt(solution: Solution) -> KKT | None:
-    """The KKT residuals of the curve in an NLP that is built again.
+@dataclass(frozen=True, eq=False)
+class RebuiltProgram:
+    """The NLP of a solution, built again from its problem, and its motion as unknowns of that NLP."""
 
-    None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion
+    nlp: NLP
+    y: NDArray[np.float64]
+
+    @property
+    def node_times(self) -> NDArray[np.float64]:
+        """Seconds, of the nodes at which the NLP states everything."""
+        return self.nlp.unknowns.node_times(self.y)
+
+
+def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
+    """None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion
     was slowed, or the refined problem is no longer the one that was asked.
     """
     point = solution.point
-    if point is None or point.row_multipliers is None:
+    if solution.certificate is not None and (point is None or point.row_multipliers is None):
         return None
-    problem = solution.problem if solution.certificate is None else _refined_problem(solution)
+    problem = _own_mesh(solution) if solution.certificate is None else _refined_problem(solution)
     if problem is None:
         return None
     try:
         nlp = transcribe(problem)
     except TrajoptError:  # it contradicts itself; the violations say where
         return None
-    if (nlp.variable_count, nlp.row_count) != (point.y.size, point.row_multipliers.size):
+    if solution.certificate is not None and not _fits(nlp, point):
         return None
     if not nlp.unknowns.fits(solution.curve, solution.parameters):
         return None
-    y = nlp.unknowns.of(solution.curve, solution.parameters)
+    return RebuiltProgram(nlp, nlp.unknowns.of(solution.curve, solution.parameters))
+
+
+def recomputed_kkt(solution: Solution) -> KKT | None:
+    """The KKT residuals of the motion in the NLP that is built again; None where that cannot be known."""
+    program = rebuilt_program(solution)
+    return None if program is None else kkt_in(program, solution)
+
+
+def kkt_in(program: RebuiltProgram, solution: Solution) -> KKT:
+    """The KKT residuals of a motion in its NLP, with the multipliers that make them small."""
+    nlp, y, point = program.nlp, program.y, solution.point
+    if point is None or not _fits(nlp, point):
+        return least_squares_kkt(nlp, y)
     found = kkt_residuals(nlp, replace(point, y=y))
     as_left = found.error <= FAR * max(solution.kkt.error, ROUNDING)
     if solution.certificate is None and as_left:
         return found
-    # Factors of rows are found at the guess: the guess of another version gives other factors.
+    # The scaling of the multipliers follows the guess: another version's was another one.
     return min(found, least_squares_kkt(nlp, y), key=lambda kkt: kkt.error)
+
+
+def _fits(nlp: NLP, point: WarmStart | None) -> bool:
+    """Whether a solver's point has the sizes of the NLP."""
+    if point is None or point.row_multipliers is None:
+        return False
+    return (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
+
+
+def _own_mesh(solution: Solution) -> Problem:
+    """The problem that was asked, on the knots and with the added nodes of the solution."""
+    asked, bases = solution.problem, solution.curve.bases
+    arcs = asked.trajectory.arcs
+    same = len(arcs) != len(bases) or all(
+        np.array_equal(arc.basis.knots, basis.knots) for arc, basis in zip(arcs, bases, strict=True)
+    )
+    if same and not any(solution.extra_points):
+        return asked
+    finer = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, bases, strict=True))
+    trajectory = replace(asked.trajectory, arcs=finer, extra_points=solution.extra_points)
+    return on_trajectory(replace(solution, known_problem=asked), trajectory)
 
 
 def _refined_problem(solution: Solution) -> Problem | None:

@@ -16,9 +16,10 @@ from trajopt.solution.equations.path_equations import path_equations
 from trajopt.solution.equations.torque_equations import torque_equations
 from trajopt.solution.simulation import simulate
 from trajopt.solution.solution import Solution
+from trajopt.verification.claims import differences
 from trajopt.verification.cost_check import cost_checks
 from trajopt.verification.equation_report import EquationResidual, costs_of_residuals
-from trajopt.verification.recomputed_kkt import recomputed_kkt
+from trajopt.verification.recomputed_kkt import kkt_in, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
 from trajopt.verification.statements import Violation, violations
 
@@ -37,8 +38,9 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
     allowed = BETWEEN if accuracy is None else accuracy
     if not (isinstance(allowed, int | float) and 0.0 < allowed < np.inf):
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
-    problem, kkt = solution.problem, recomputed_kkt(solution)
-    found = violations(solution)
+    problem, program = solution.problem, rebuilt_program(solution)
+    kkt = None if program is None else kkt_in(program, solution)
+    found, costs = violations(solution), tuple(cost_checks(solution))
     return Report(
         title=str(solution),
         violations=tuple(found),
@@ -51,7 +53,8 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         converged=solution.converged,
         status=solution.status.value,
         equations=tuple(_equations(solution, found)),
-        costs=tuple(cost_checks(solution)),
+        costs=costs,
+        differences=tuple(differences(solution, costs, program)),
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(samples(solution)[1].times).max(initial=0.0)),

@@ -20,6 +20,7 @@ from problems.cli.sweeps.grid import grid
 from problems.cli.sweeps.point import Point, Task, failed, solved, table
 from problems.cli.sweeps.worker_processes import ThisProcess, WorkerProcesses
 from trajopt.errors import OptionError, UnknownNameError
+from trajopt.files.run_folder import locked
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
@@ -42,8 +43,8 @@ def sweep(
     executor : what makes the calls instead, of `concurrent.futures` or another library; it stays open
     Ctrl-C ends all processes at once; files and rows of the points that were done stay. A process that dies
     costs its point one more try. Raises UnknownNameError for a problem or parameter that does not exist,
-    OptionError for a wrong number of processes, before anything is solved; what a point raises stands in its
-    row.
+    OptionError for a wrong number of processes, ResultFolderError for a folder that another process writes or
+    that has no room, before anything is solved; what a point raises stands in its row.
     """
     chains = _chains(problem, axes, folder, solver, processes, warm)
     try:
@@ -52,11 +53,10 @@ def sweep(
         raise
     except Exception:  # a value that this point cannot take, others may: it stands in its row
         pass
-    folder.mkdir(parents=True, exist_ok=True)
     own: AbstractContextManager[Executor]
     own = nullcontext(executor) if executor else _own_executor(len(chains))
     found: list[Point] = []
-    with own as workers:
+    with locked(folder), own as workers:
         for point in _solved_chains(chains, workers):
             found.append(point)
             write_text(folder / TABLE, table(sorted(found, key=lambda each: each.number)))

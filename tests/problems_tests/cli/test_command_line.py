@@ -38,6 +38,8 @@ KEYS = [
     "accuracy",
     "equations",
     "cost_of_equations",
+    "differences",
+    "run",
 ]
 OWN_PROBLEM = """
 import problems
@@ -62,7 +64,7 @@ def solved(tmp_path_factory):
 def test_solve_writes_solution_and_summary_and_ends_with_zero(solved):
     folder, outcome = solved
     assert outcome.exit_code == 0, outcome.output
-    assert sorted(path.name for path in folder.iterdir()) == ["solution.npz", "summary.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["run.json", "solution.npz", "summary.json"]
     summary = json.loads((folder / "summary.json").read_text(), parse_constant=pytest.fail)
     assert list(summary) == KEYS
     assert summary["problem"] == "two_link_rr" and summary["converged"] and summary["status"] == "converged"
@@ -172,7 +174,7 @@ MISUSES = [
     (["solve", "two_link_rr", "--solver", "simplex"], "'simplex' is not one of"),
     (["solve", "nowhere/arm.py"], "arm.py is not a file"),
     (["verify", "nowhere.npz"], "nowhere.npz does not exist"),
-    (["plot", __file__], "cannot be read as a saved solution"),
+    (["plot", __file__], "cannot be read as a solution"),
     (["solve"], "Missing argument"),
 ]  # fmt: skip
 

@@ -65,7 +65,7 @@ def test_a_slowed_motion_is_told_with_the_residuals_of_its_solve(tmp_path):
     assert solution.certificate.slowed > 0.0 and recomputed_kkt(solution) is None
     solution.save(tmp_path / "x.npz")
     report = trajopt.Solution.load(tmp_path / "x.npz").verify()
-    assert not report.kkt_recomputed and "of the solve" in str(report)
+    assert not report.kkt_recomputed and "not recomputed" in str(report)
 
 
 def test_least_squares_multipliers_prove_an_optimum_and_disprove_a_point_beside_it():

@@ -1,11 +1,18 @@
 """Solutions: evaluated, verified, saved and read again."""
 
+import errno
+import os
+import re
+import tempfile
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
 
 import trajopt
 from trajopt.errors import SolutionFileError
+from trajopt.problem.costs_and_constraints import Recipe
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +67,6 @@ def test_a_constraint_that_holds_at_no_node_is_looked_at_between_them():
 
 def test_a_wrong_motion_is_caught_by_the_simulation(solution):
     """Torques of a heavier arm do not move this one along the same curve."""
-    from dataclasses import replace
-
     from trajopt.solution.simulation import simulate
 
     problem = two_link_minimum_time(10)
@@ -165,14 +170,12 @@ def test_a_failed_save_leaves_the_earlier_file_alone(solution, tmp_path, monkeyp
         raise OSError("disk full")
 
     monkeypatch.setattr(np, "savez", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(SolutionFileError, match=r"disk full.: no temporary folder can take it either"):
         solution.save(target)
     assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]
 
 
 def test_a_motion_that_was_changed_after_the_solve_does_not_verify(solution, tmp_path):
-    from dataclasses import replace
-
     points = solution.curve.control_points[0].copy()
     points[4:7] += 0.05
     changed = replace(solution, curve=replace(solution.curve, control_points=(points,)))
@@ -194,9 +197,6 @@ def test_a_solution_is_not_checked_against_a_problem_without_its_constraints(sol
 
 
 def test_a_recipe_that_no_installed_library_knows_is_told(solution, tmp_path, monkeypatch):
-    from dataclasses import replace
-
-    from trajopt.problem.costs_and_constraints import Recipe
     from trajopt.solution import archive
 
     replace(solution, recipe=Recipe("lost", {})).save(tmp_path / "x.npz")
@@ -205,6 +205,44 @@ def test_a_recipe_that_no_installed_library_knows_is_told(solution, tmp_path, mo
         trajopt.Solution.load(tmp_path / "x.npz").tau(0.1)
 
 
-def test_a_folder_that_does_not_exist_is_named(solution, tmp_path):
-    with pytest.raises(SolutionFileError, match="is no folder, make it first"):
+def test_what_cannot_be_saved_is_kept_in_a_temporary_folder_that_the_message_names(
+    solution, tmp_path, monkeypatch
+):
+    """A folder that is missing, a full disk, a folder that may not be written."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    kept = r"it is kept in (\S+\.npz); make room, or give another folder"
+    with pytest.raises(SolutionFileError, match="is no folder, make it first.*" + kept) as caught:
         solution.save(tmp_path / "missing" / "x.npz")
+    saved = re.search(kept, str(caught.value))[1]
+    again = trajopt.Solution.load(saved)
+    assert np.array_equal(again.curve.control_points[0], solution.curve.control_points[0])
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(
+        SolutionFileError, match=r"x.npz cannot be written \(No space left.*" + kept
+    ) as caught:
+        solution.save(tmp_path / "x.npz")
+    assert trajopt.Solution.load(re.search(kept, str(caught.value))[1]).converged
+    assert not list(tmp_path.glob(".*")) and not (tmp_path / "x.npz").exists()
+
+
+def test_a_recipe_that_json_cannot_hold_is_left_out_with_a_warning(solution, tmp_path):
+    odd = replace(solution, recipe=Recipe("own.py", {"model": object()}))
+    with pytest.warns(UserWarning, match="saved without its recipe.*parameter 'model' of own.py is <object"):
+        odd.save(tmp_path / "x.npz")
+    assert trajopt.Solution.load(tmp_path / "x.npz").recipe is None
+
+
+def test_a_saved_solution_tells_versions_processor_solver_options_and_limits_of_time(tmp_path):
+    solver = trajopt.Ipopt(tol=1e-7, time_limit=60.0)
+    solved = trajopt.solve(two_link_minimum_time(6), solver, starts=2, time_limit=90.0)
+    solved.save(tmp_path / "x.npz")
+    run = trajopt.Solution.load(tmp_path / "x.npz").run
+    assert run == solved.run and re.fullmatch("[0-9a-f]{32}", run.id)
+    assert run.versions["numpy"] == np.__version__ and run.machine["processor"]
+    assert "tol=1e-07" in run.solver and "time_limit=60.0" in run.solver
+    assert run.arguments["starts"] == "2" and run.arguments["time_limit"] == "90.0"
+    assert trajopt.solve(two_link_minimum_time(6)).run.id != run.id

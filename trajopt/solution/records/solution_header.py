@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trajopt.solution.records.refinement_record import RefinementRecord
+from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.solve_table import MeshSolve, StartTable
 from trajopt.solvers.kkt import KKT
 
@@ -66,3 +67,4 @@ class SolutionHeader:
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
     certificate: Mapping[str, Any] | None = None
+    run: RunRecord | None = None

@@ -34,7 +34,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
 
     curve, recipe = _curve(file, header), header.recipe
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
-    same += ("timings", "detail", "kkt", "joint_names", "levels", "starts", "refinement")
+    same += ("timings", "detail", "kkt", "joint_names", "levels", "starts", "refinement", "run")
     return Solution(
         **{key: getattr(header, key) for key in same},
         curve=curve,

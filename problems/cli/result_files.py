@@ -1,0 +1,59 @@
+"""The files that `trajopt solve` writes, and where they are not all of one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from problems.cli.figures import draw
+from problems.cli.summary import summary, write_json, write_text
+from trajopt.files.run_folder import LAST, RunFolder, mixture
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+    from trajopt.verification.verify import Report
+
+
+def write_results(
+    solution: Solution, results: RunFolder, plot: bool, one_page: bool
+) -> tuple[Report | None, list[str]]:
+    """Verify a solution and write its files; the report, None where Ctrl-C ended the check, and the names.
+
+    Whatever goes wrong after the solve, the solution and what was written with it are published.
+    """
+    stage = results.stage
+    solution.save(stage / LAST)
+    report = None
+    try:
+        try:
+            report = solution.verify()
+        except KeyboardInterrupt:
+            write_json(stage / "summary.json", summary(solution, None))
+            return None, []
+        write_json(stage / "summary.json", summary(solution, report))
+        if solution.certificate is not None:
+            told = f"{solution.certificate}\n\nrun {run_of(solution)}\n"
+            write_text(stage / "certificate.txt", told)
+        if plot:
+            draw(solution, stage, "png")
+        if one_page:
+            import trajopt
+
+            trajopt.report.html(solution, stage / "report.html")
+    finally:
+        names = results.publish(run_of(solution))
+    return report, names
+
+
+def run_of(solution: Solution) -> str:
+    """The identity of the run that found a solution; nothing where an earlier version saved it."""
+    return "" if solution.run is None else solution.run.id
+
+
+def tell_mixture(file: Path, solution: Solution) -> None:
+    """Say on standard error where the files beside a saved solution are not its own."""
+    if file.name == LAST:
+        for difference in mixture(file.parent, run_of(solution)):
+            click.echo(f"note: {difference}", err=True)

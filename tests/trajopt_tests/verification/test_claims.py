@@ -1,0 +1,154 @@
+"""Saved solutions that were changed: `verify` recomputes what they tell, and names every difference."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from trajopt.solution import archive
+
+
+@pytest.fixture(autouse=True)
+def rebuilt_by_this_checkout(monkeypatch):
+    """What the entry point does, also where another checkout is installed."""
+    monkeypatch.setattr(
+        archive, "built", lambda recipe: problems.catalogue.build(recipe.problem, recipe.parameters)
+    )
+
+
+def saved(folder, **options):
+    path = folder / "x.npz"
+    trajopt.solve(problems.two_link_rr.build(intervals=12), **options).save(path)
+    with np.load(path) as file:
+        return path, dict(file)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return saved(tmp_path_factory.mktemp("plain"))[1]
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    return saved(tmp_path_factory.mktemp("certified"), refine=trajopt.Certified(tol=1e-4))[1]
+
+
+def report_of(arrays, path, change=None, **others):
+    """The report of a file whose header or arrays were changed."""
+    header = json.loads(str(arrays["header"]))
+    if change is not None:
+        change(header)
+    changed = arrays | {"header": np.array(json.dumps(header))} | others
+    np.savez(path, **{name: array for name, array in changed.items() if array is not None})
+    return trajopt.Solution.load(path).verify()
+
+
+def test_honest_files_pass(plain, certified, tmp_path):
+    for arrays in (plain, certified):
+        report = report_of(arrays, tmp_path / "x.npz")
+        assert report.verdict == "PASS" and report.differences == ()
+
+
+FORGED = {
+    "a lower objective": (lambda h: h.update(objective=0.9 * h["objective"]), {}, "its costs add up to"),
+    "lower costs": (
+        lambda h: h.update(objective=0.3, cost_terms={"duration": 0.3}),
+        {},
+        "cost 'duration': 0.3 by the solution",
+    ),
+    "an invented cost": (
+        lambda h: h["cost_terms"].update(energy=0.0),
+        {},
+        "energy",
+    ),
+    "fewer nodes": (None, {"node_times": np.zeros(1)}, "nodes: 1 times that are not those of the problem's"),
+    "other samples": (None, {"q": np.zeros((201, 2))}, "its samples of q differ from its control points"),
+    "other unknowns": (None, {"point_y": None}, "unknowns differ from the motion's"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_number_that_does_not_follow_from_the_motion_is_named(plain, tmp_path, name):
+    change, arrays, told = FORGED[name]
+    if name == "other unknowns":
+        arrays = {"point_y": plain["point_y"] + 0.1}
+    if name == "an invented cost":
+        with pytest.raises(trajopt.errors.SolutionFileError, match="minimized 'energy', which the problem"):
+            report_of(plain, tmp_path / "x.npz", change, **arrays)
+        return
+    report = report_of(plain, tmp_path / "x.npz", change, **arrays)
+    assert report.verdict == "FAIL" and told in str(report)
+
+
+def slower(arrays):
+    """The motion bent in the middle: feasible nowhere in particular, and not optimal."""
+    points = arrays["control_points_0"].copy()
+    points[5:8] += 0.02
+    return points
+
+
+@pytest.mark.parametrize("multipliers", ["kept", "left out"])
+def test_a_motion_that_is_not_optimal_is_not_believed_whatever_error_the_file_tells(
+    plain, tmp_path, multipliers
+):
+    """A KKT error of a million, or no multipliers, would once have let any motion pass."""
+
+    def change(header):
+        header["kkt"]["stationarity"] = 1e6
+        if multipliers == "left out":
+            header["has_point"] = False
+
+    report = report_of(plain, tmp_path / "x.npz", change, control_points_0=slower(plain))
+    assert report.verdict == "FAIL" and report.kkt_recomputed and report.kkt_error > 1e-3
+
+
+def test_limits_that_are_left_are_found_whatever_the_certificate_tells(certified, tmp_path):
+    def change(header):
+        for each in header["certificate"]["excesses"]:
+            each["value"] = -1.0
+
+    honest = report_of(certified, tmp_path / "x.npz", change)
+    assert any("certificate, largest violation of" in each for each in honest.differences)
+    name = "control_points_0"
+    report = report_of(certified, tmp_path / "x.npz", **{name: certified[name] * 1.05})
+    assert report.verdict == "FAIL"
+    assert not trajopt.Solution.load(tmp_path / "x.npz").certificate.holds
+
+
+def test_an_invented_structure_is_named(certified, tmp_path):
+    def moved(header):
+        times = header["certificate"]["structure"]["times"]
+        times[1] += 0.01 * times[-1]
+
+    def flipped(header):
+        first = header["certificate"]["structure"]["saturated"][0][0]
+        first[2] = -first[2]
+
+    report = report_of(certified, tmp_path / "x.npz", moved)
+    assert any("switches that are not those of the motion" in each for each in report.differences)
+    report = report_of(certified, tmp_path / "x.npz", flipped)
+    assert any("is not at its bound" in each for each in report.differences)
+
+
+def test_a_wider_tolerance_of_a_certificate_is_capped_by_the_range_of_its_limits(certified, tmp_path):
+    def change(header):
+        header["certificate"]["tolerance"] = 1e9
+
+    report_of(certified, tmp_path / "x.npz", change, control_points_0=1.3 * certified["control_points_0"])
+    assert not trajopt.Solution.load(tmp_path / "x.npz").certificate.holds
+
+
+def test_differences_stand_in_summary_and_report(plain, tmp_path):
+    nodes = np.linspace(0.0, plain["durations"][0], 5)
+    report = report_of(plain, tmp_path / "x.npz", lambda h: h.update(objective=0.1), node_times=nodes)
+    assert len(report.differences) == 2 and report.summary()["differences"] == list(report.differences)
+    assert str(report).count("told otherwise: ") == 2
+
+
+def test_a_solution_in_memory_is_held_against_its_motion_too():
+    solution = trajopt.solve(problems.double_integrator.build())
+    assert solution.verify().verdict == "PASS"
+    assert replace(solution, objective=1.0).verify().verdict == "FAIL"

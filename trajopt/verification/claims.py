@@ -1,0 +1,117 @@
+"""What a solution tells of itself, held against what its motion gives in its problem.
+
+A saved solution is a claim: whoever changes a number in the file must not be believed. Control points,
+durations and parameters are the motion; objective, costs, nodes, unknowns and the certificate follow from
+them, and every one that does not is a difference with both values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from trajopt.solution.solution import Solution
+from trajopt.solution.violation import largest_violations, limit_ranges, path_limits
+from trajopt.verification.cost_check import CostCheck
+from trajopt.verification.equation_report import trajectory_of
+from trajopt.verification.recomputed_kkt import RebuiltProgram
+
+EXACT = 1e-9  # relative, of sums and of times: rounding
+UNKNOWNS = 1e-6  # of the largest: the way from a motion to unknowns and back leaves rounding
+UNDERSTATED = 1e-6  # of a limit's range: by how much a violation may be larger than the certificate tells
+SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
+PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
+
+
+def differences(
+    solution: Solution, costs: Sequence[CostCheck], program: RebuiltProgram | None
+) -> Iterator[str]:
+    """Every difference between what the solution tells and what its motion gives, in words.
+
+    Single costs and the KKT error are compared by the report itself.
+    """
+    yield from (f"the file contradicts itself: {each}" for each in solution.altered)
+    yield from _objective(solution, costs)
+    yield from _nodes(solution, program)
+    if program is not None:
+        yield from _unknowns(solution, program)
+    if solution.certificate is not None:
+        yield from _violations(solution)
+        yield from _structure(solution)
+
+
+def _objective(solution: Solution, costs: Sequence[CostCheck]) -> Iterator[str]:
+    total, size = sum(solution.cost_terms.values(), 0.0), sum(abs(c) for c in solution.cost_terms.values())
+    if not np.isclose(solution.objective, total, rtol=0.0, atol=EXACT * size, equal_nan=True):
+        yield f"objective: {solution.objective:.9g}, but its costs add up to {total:.9g}"
+    stated = {cost.name for cost in costs}
+    yield from (f"cost '{name}': the problem has none" for name in solution.cost_terms if name not in stated)
+
+
+def _nodes(solution: Solution, program: RebuiltProgram | None) -> Iterator[str]:
+    """The nodes are where statements are looked at: too few of them would hide what is wrong."""
+    if program is not None:
+        told, found = solution.node_times, program.node_times
+        if told.shape != found.shape or not np.allclose(
+            told, found, rtol=0.0, atol=EXACT * solution.duration
+        ):
+            yield f"nodes: {told.size} times that are not those of the problem's {found.size}"
+    elif trajectory_of(solution) is None:
+        knots, slack = solution.knot_times, EXACT * solution.duration
+        inside = np.searchsorted(solution.node_times, knots[1:] + slack, "right") - np.searchsorted(
+            solution.node_times, knots[:-1] - slack, "left"
+        )
+        if np.any(inside < 2):
+            yield f"nodes: fewer than two in {np.count_nonzero(inside < 2)} of {inside.size} spans"
+
+
+def _unknowns(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
+    """The solver's own unknowns, from which another solve would start, are those of the motion."""
+    point = solution.point
+    if point is not None and point.y.size == program.y.size:
+        miss = float(np.abs(point.y - program.y).max(initial=0.0))
+        if not miss <= UNKNOWNS * np.abs(program.y).max(initial=1.0):
+            yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
+
+
+def _violations(solution: Solution) -> Iterator[str]:
+    """Violations that are larger than the certificate tells."""
+    assert solution.certificate is not None
+    told = {violation.label: violation.value for violation in solution.certificate.violations}
+    limits = path_limits(solution)
+    if not told or not limits:  # a certificate without a search tells none
+        return
+    ranges = np.concatenate([limit_ranges(limit) for limit in limits])
+    for found, width in zip(largest_violations(solution), ranges, strict=True):
+        if found.label not in told:
+            yield f"certificate: it tells nothing of {found.label}"
+        elif not found.value <= told[found.label] + UNDERSTATED * width:
+            yield _told(f"certificate, largest violation of {found.label}", told[found.label], found.value)
+
+
+def _structure(solution: Solution) -> Iterator[str]:
+    """Switch times that are not the arcs', and components that are not at the bound they should be at."""
+    assert solution.certificate is not None
+    structure, limits = solution.certificate.structure, path_limits(solution)
+    if structure is None:
+        return
+    starts, slack = solution.curve.starts, 1e-6 * solution.duration
+    if len(structure.times) != starts.size or not np.allclose(structure.times, starts, rtol=0.0, atol=slack):
+        yield f"certificate: switches that are not those of the motion's {starts.size - 1} arcs"
+        return
+    for arc, saturated in enumerate(structure.saturated):
+        times = starts[arc] + PLACES * solution.curve.durations[arc]
+        for each in sorted(saturated):
+            if not 0 <= each.limit < len(limits) or not 0 <= each.component < limits[each.limit].lower.size:
+                yield f"certificate: a limit {each.limit}, {each.component} that the problem does not have"
+                continue
+            limit = limits[each.limit]
+            bound = (limit.upper if each.side > 0 else limit.lower)[each.component]
+            values = solution.value(limit.term, times)[:, each.component]
+            if not np.all(np.abs(values - bound) <= SATURATED * limit_ranges(limit)[each.component]):
+                yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"
+
+
+def _told(what: str, claimed: float, found: float) -> str:
+    return f"{what}: {claimed:.9g} by the solution, {found:.9g} by its control points"
