@@ -77,7 +77,7 @@ def names_of(value: Any, what: str) -> tuple[str, ...]:
     """One name or several as a tuple; UnknownNameError where `value` is neither."""
     try:
         names = (value,) if isinstance(value, str) else tuple(value)
-    except TypeError as error:
+    except Exception as error:  # iterating over a foreign object may raise anything
         raise UnknownNameError(f"{what} is {shown(value)}; give a name or a list of names") from error
     for name in names:
         if not isinstance(name, str):

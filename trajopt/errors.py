@@ -102,7 +102,9 @@ class ShadowedPackageError(TrajoptError, ImportError):
     """A user's own file, `dynamics.py` say, has the name of a package and is imported in its place."""
 
 
-def near_matches(name: str, known: Iterable[str]) -> str:
+def near_matches(name: object, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: ` (did you mean 'tol'?)`, or nothing when none is near."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    # What is no name, or a text of many characters, is near to none; comparing is slow in their number.
+    sought = name if isinstance(name, str) and len(name) <= 200 else ""
+    near = difflib.get_close_matches(sought, list(known), n=3, cutoff=0.6)
     return f" (did you mean {' or '.join(repr(match) for match in near)}?)" if near else ""

@@ -10,7 +10,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from trajopt.errors import OptionError, ShapeError
+from trajopt.arguments import check_positive, shown
+from trajopt.errors import OptionError
+from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
 from trajopt.refinement.starts import CARRIED, automatic_starts, best_of_starts, retried, worth_retrying
@@ -19,9 +21,11 @@ from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
 from trajopt.solvers.capabilities import TimeLimitedSolver, without_checkpoints
 from trajopt.solvers.progress import iteration_callback
-from trajopt.solvers.solver import Callback, Solver, check_positive
+from trajopt.solvers.solver import Callback, Solver
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.transcription.derivative_check import check_problem
+
+MOST_STARTS = 10_000
 
 
 @runtime_checkable
@@ -139,18 +143,21 @@ def _own_deadline(solver: Solver) -> float:
 
 
 def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
-    whole = isinstance(starts, int) and not isinstance(starts, bool) and starts >= 1
+    whole = isinstance(starts, int) and not isinstance(starts, bool) and 1 <= starts <= MOST_STARTS
     if not (whole or (isinstance(starts, str) and starts == "auto")):
-        raise OptionError(f"starts is {starts!r}: give a whole number of at least 1, or 'auto'")
-    if not (isinstance(coarse_to_fine, bool) or coarse_to_fine == "auto"):
-        raise OptionError(f"coarse_to_fine is {coarse_to_fine!r}: use 'auto', True or False")
+        raise OptionError(
+            f"starts is {shown(starts)}: give a whole number of at least 1, {MOST_STARTS} at most, or 'auto'"
+        )
+    if not (
+        isinstance(coarse_to_fine, bool) or (isinstance(coarse_to_fine, str) and coarse_to_fine == "auto")
+    ):
+        raise OptionError(f"coarse_to_fine is {shown(coarse_to_fine)}: use 'auto', True or False")
     check_positive("time_limit", time_limit, optional=True)
 
 
 def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:
-    if not isinstance(problem, Problem):
-        raise ShapeError(f"solve takes a trajopt.Problem, not {type(problem).__name__}: call build() first")
+    checked_problem(problem)
     if solver is not None:
         registry.check_solver(solver)
     if refine is not None and (not isinstance(refine, Refinement) or isinstance(refine, type)):
-        raise OptionError(f"refine is {refine!r}: give an instance such as trajopt.Certified(tol=1e-6)")
+        raise OptionError(f"refine is {shown(refine)}: give an instance such as trajopt.Certified(tol=1e-6)")

@@ -176,7 +176,7 @@ def named_rows(rows: Iterable[DhRow | Mapping[str, Any]]) -> list[DhRow]:
     table: list[DhRow] = []
     for i, given in enumerate(listed(rows)):
         row = dh_row(given, i)
-        row = replace(row, name=checked_name(row.name or f"joint{i + 1}", f"row {i + 1}"))
+        row = replace(row, name=checked_name(own_name(row.name, i), f"row {i + 1}"))
         known = [earlier.name for earlier in table]
         if row.name in known:
             raise DhError(f"row {i + 1}: the name {row.name!r} is taken by an earlier row")
@@ -186,11 +186,16 @@ def named_rows(rows: Iterable[DhRow | Mapping[str, Any]]) -> list[DhRow]:
     return table
 
 
+def own_name(name: Any, i: int) -> Any:
+    """What a row is called: "joint1", "joint2", ... where it does not say."""
+    return f"joint{i + 1}" if name is None or (isinstance(name, str) and not name) else name
+
+
 def listed(rows: Any) -> list[Any]:
     """The rows as a list; DhError where they are none."""
     try:
         return list(rows)
-    except TypeError as error:
+    except Exception as error:  # iterating over a foreign object may raise anything
         raise DhError(f"the table is {shown(rows)}; give a list of rows") from error
 
 

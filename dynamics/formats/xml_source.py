@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
+from dynamics.arguments import shown
 from dynamics.errors import UrdfError
 
 # The largest humanoid URDFs have 0.3 MB; beyond this it is a mistake or an attack.
@@ -34,11 +35,14 @@ def source_bytes(path_or_xml: str | os.PathLike[str]) -> tuple[bytes | str, str]
     """The XML and a phrase for messages; a string that starts with "<" is the XML itself."""
     if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
         return path_or_xml.lstrip("\ufeff \t\r\n"), "the XML string"
+    if not isinstance(path_or_xml, str | os.PathLike):
+        raise UrdfError(f"cannot read {shown(path_or_xml)}; give a path, or XML that starts with '<'")
     try:
         path = Path(path_or_xml)
         # Read one byte too many rather than a whole disk.
         with path.open("rb") as stream:
             return stream.read(LARGEST + 1), f"{str(path)!r}"
     except (OSError, TypeError, ValueError) as error:
-        shown = f"{path_or_xml!r}"[:80]
-        raise UrdfError(f"cannot read {shown}: {error}; give a path, or XML that starts with '<'") from error
+        raise UrdfError(
+            f"cannot read {shown(path_or_xml)}: {error}; give a path, or XML that starts with '<'"
+        ) from error

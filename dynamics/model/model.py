@@ -282,7 +282,7 @@ def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
     """`given` as a tuple of bodies or frames; ModelError where it holds anything else."""
     try:
         parts = tuple(given)
-    except TypeError as error:
+    except Exception as error:  # iterating over a foreign object may raise anything
         raise ModelError(f"{what} is {shown(given)}; give a list of {kind.__name__} objects") from error
     for part in parts:
         if not isinstance(part, kind):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.block import Pairs, Values
@@ -41,10 +42,11 @@ class Data:
 
 def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str) -> Data:
     """Check and copy; see `Problem.data`."""
-    at, samples = np.array(times, dtype=float), np.array(values, dtype=float)
+    at = np.array(numbers(times, f"the times of data '{name}'"))
+    samples = np.array(numbers(values, f"the values of data '{name}'"))
     samples = samples[:, None] if samples.ndim == 1 else samples
-    if clock not in ("seconds", "progress"):
-        raise OptionError(f"clock is {clock!r}: use 'seconds' or 'progress', which runs from 0 to 1")
+    if not isinstance(clock, str) or clock not in ("seconds", "progress"):
+        raise OptionError(f"clock is {shown(clock)}: use 'seconds' or 'progress', which runs from 0 to 1")
     if at.ndim != 1 or samples.ndim != 2 or at.size != samples.shape[0] or at.size < 2:
         raise ShapeError(
             f"data '{name}' has times of shape {at.shape} and values of shape {samples.shape}: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from trajopt.arguments import shown
 from trajopt.errors import UnknownNameError, near_matches
 from trajopt.graph.block import DeclaringDynamics, Dynamics, NamedCoordinates, QuantityDeclaration
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
@@ -27,7 +28,7 @@ class QuantityTable:
 
     def __call__(self, quantity: str) -> int:
         """Number of components; UnknownNameError for a name that is not in the table."""
-        if quantity in self.defined:
+        if isinstance(quantity, str) and quantity in self.defined:
             return self.defined[quantity]
         width = self.declaration(quantity).width
         return self._n if width is None else width
@@ -38,13 +39,15 @@ class QuantityTable:
 
     def declaration(self, quantity: str) -> QuantityDeclaration:
         """What is declared of a leaf or of a quantity of the dynamics; UnknownNameError for another name."""
+        if not isinstance(quantity, str):
+            raise UnknownNameError(f"no quantity is called {shown(quantity)}: give a name, 'q' say")
         family, _, argument = quantity.partition(":")
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
             known = [*self.aliases, *self.declared, *self.defined]
             listed = [*self.aliases, *(_spelled(*item) for item in self.declared.items()), *self.defined]
             raise UnknownNameError(
-                f"no quantity is called '{quantity}'{near_matches(quantity, known)}: "
+                f"no quantity is called {shown(quantity)}{near_matches(quantity, known)}: "
                 f"known are {', '.join(listed)}"
             )
         if found.argument and not argument:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trajopt.arguments import numbers
 from trajopt.errors import OptionError
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import documented
@@ -20,7 +21,7 @@ def effort(limits: ArrayLike) -> Any:
     limits (n,) N m or N, `problem.dynamics.limits.torque_upper` for instance. Raises OptionError where one is
     not finite or not above zero. Barman, thesis, eq. 4.18.
     """
-    strength = np.asarray(limits, dtype=float)
+    strength = numbers(limits, "limits")
     if not np.all(np.isfinite(strength) & (strength > 0.0)):
         raise OptionError(f"effort was given the limits {limits}: give finite numbers above zero")
     return (terms.tau / strength) ** 2

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trajopt.arguments import numbers
 from trajopt.errors import ShapeError
 from trajopt.terms.term import ExpressionTerm, Quantity, position
 
@@ -33,7 +34,7 @@ def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
 
     rotation : (3, 3) target axes of the frame in world axes
     """
-    wanted = np.asarray(rotation, dtype=float)
+    wanted = numbers(rotation, "rotation")
     if wanted.shape != (3, 3) or not np.allclose(wanted.T @ wanted, np.eye(3), atol=1e-6):
         raise ShapeError(f"the rotation is {wanted.tolist()}: give a (3, 3) rotation matrix")
 
@@ -61,7 +62,7 @@ def frame_at(
 
 def vector_in_metres(values: ArrayLike, what: str) -> np.ndarray:
     """`values` as an array (3,); ShapeError, naming `what`, for another shape or a number not finite."""
-    array = np.asarray(values, dtype=float)
+    array = numbers(values, what)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
         raise ShapeError(f"the {what} is {array.tolist()}: give three finite numbers in metres")
     return array

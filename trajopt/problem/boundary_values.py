@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.arguments import numbers, shown
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.problem.input_checks import numbers
 
 
 def bounds_of_values(value: Any, name: str, joints: Sequence[str]) -> tuple[NDArray, NDArray]:
@@ -26,7 +26,7 @@ def bounds_of_values(value: Any, name: str, joints: Sequence[str]) -> tuple[NDAr
             f"({', '.join(joints)})"
         )
     if not np.all(np.isfinite(array)):
-        raise NotFiniteError(f"{name} is {array}: give finite numbers, None for what is free")
+        raise NotFiniteError(f"{name} is {shown(array)}: give finite numbers, None for what is free")
     if free.size and free.all():
         raise OptionError(f"{name} leaves all of {', '.join(joints)} free: leave it out")
     every = np.ones(len(joints))

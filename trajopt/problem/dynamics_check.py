@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trajopt.errors import ProblemError, ShapeError
+from trajopt import arguments
+from trajopt.arguments import shown
+from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.block import Block
 from trajopt.graph.full_patterns import completed
+from trajopt.splines.trajectory import Trajectory
 
 PARTS = {
     "n": "the number of coordinates",
@@ -42,6 +45,20 @@ def check_dynamics(dynamics: Any) -> None:
             told = "no array" if shape is None else f"of shape {shape}"
             raise ShapeError(f"limits.{limit} of {called} is {told}: give an array of shape ({dynamics.n},)")
     _check_quantities(dynamics)
+
+
+def check_trajectory(trajectory: Any) -> None:
+    """Raise OptionError for an object that is no trajectory."""
+    if not isinstance(trajectory, Trajectory):
+        raise OptionError(
+            f"the trajectory is {shown(trajectory)}: give trajopt.Trajectory.uniform(intervals=20), say"
+        )
+
+
+def check_link(dynamics: Any, link: Any) -> None:
+    """Raise what the dynamics raises for a link that can carry no load, OptionError for what is no name."""
+    arguments.name(link, "the link of a load")
+    dynamics.block(("tau",), (link,))
 
 
 def _check_quantities(dynamics: Any) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.arguments import numbers
 from trajopt.errors import NotFiniteError, ShapeError
 from trajopt.problem.costs_and_constraints import Parameter
-from trajopt.problem.input_checks import numbers
 from trajopt.splines.curve import Curve
 
 GuessedCurve = Callable[[Any], Any]  # normalised times (k,) -> (k, n), or with the additional curves

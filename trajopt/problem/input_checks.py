@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt import arguments
+from trajopt.arguments import check_flag, few, numbers, shown
 from trajopt.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
@@ -18,22 +20,15 @@ from trajopt.errors import (
 )
 
 
-def numbers(value: Any, what: str) -> NDArray[np.float64]:
-    """`value` as a float array; ShapeError where it holds anything but numbers."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"{what} is {value!r}: give a number or an array of numbers") from error
-
-
 def finite_number(value: Any, what: str) -> float:
     """`value` as a float; NotFiniteError where it is no finite number."""
     factor = numbers(value, what)
     if factor.ndim or not np.isfinite(factor):
-        raise NotFiniteError(f"{what} is {value}: give a finite number")
+        raise NotFiniteError(f"{what} is {shown(value)}: give a finite number")
     return float(factor)
 
 
+WIDEST = 10_000  # components of a parameter or an additional curve
 NO_BOUND = 1e20  # a bound of this size or more is none, as in other programs
 
 
@@ -103,8 +98,10 @@ def bounds_or_value(
 
 def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
     """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds."""
-    if not isinstance(width, (int, np.integer)) or width < 1:
-        raise ShapeError(f"{kind} '{name}' has width {width!r}: give a whole number of at least 1")
+    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or not 1 <= width <= WIDEST:
+        raise ShapeError(
+            f"{kind} '{name}' has width {shown(width)}: give a whole number of at least 1, {WIDEST} at most"
+        )
     written = (lower, upper, 0.0 if guess is None else guess)
     parts = [numbers(part, f"a bound or the guess of {kind} '{name}'") for part in written]
     size = max(width, *(part.size for part in parts))
@@ -139,9 +136,9 @@ def locked_bounds(
     positions = equal_to(at, len(joints), "the position of a lock", joints)
     found = []
     for joint, position in zip(joints, positions, strict=True):
-        if joint not in names:
+        if not isinstance(joint, str) or joint not in names:
             raise UnknownNameError(
-                f"no joint is called {joint!r}{near_matches(str(joint), names)}: there are {', '.join(names)}"
+                f"no joint is called {shown(joint)}{near_matches(joint, names)}: there are {few(names)}"
             )
         own = np.array([name == joint for name in names])
         found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))
@@ -155,6 +152,7 @@ def refuse_zeros(limits: Any, name: str, position: bool, velocity: bool, torque:
         (velocity, "velocity", (limits.velocity, limits.velocity)),
         (torque, "torque", (limits.torque_lower, limits.torque_upper)),
     ):
+        check_flag(kind, wanted)
         if wanted and not any(map(np.any, sides)):
             effort = ' (effort="0" in a URDF file)' if kind == "torque" else ""
             raise InfeasibleBoundsError(
@@ -165,6 +163,7 @@ def refuse_zeros(limits: Any, name: str, position: bool, velocity: bool, torque:
 
 def refuse_again(name: str, kind: str, known: Mapping[str, Any]) -> None:
     """OptionError where a name is known already."""
+    arguments.name(name, f"the name of a {kind}")
     if name in known:
         raise OptionError(f"the problem has {kind} '{name}' already: give the second one another name")
 

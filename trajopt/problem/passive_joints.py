@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trajopt.arguments import few, shown
 from trajopt.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.block import DescribedJoints, Dynamics
 from trajopt.splines.node_sets import PATH, NodeSet
@@ -23,9 +24,9 @@ def passive_torques(
         raise OptionError("no joint is named: problem.passive('pole'), say")
     names = list(dynamics.joint_names)
     for number, joint in enumerate(joints):
-        if joint not in names:
+        if not isinstance(joint, str) or joint not in names:
             raise UnknownNameError(
-                f"no joint is called {joint!r}{near_matches(str(joint), names)}: there are {', '.join(names)}"
+                f"no joint is called {shown(joint)}{near_matches(joint, names)}: there are {few(names)}"
             )
         before = known.get(joint, ())
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Periodicity
@@ -17,9 +18,12 @@ def periodicity_of(
     term: Any, width: int, signs: ArrayLike, order: ArrayLike | None, offset: ArrayLike, label: str
 ) -> Periodicity:
     """term(T)_i = signs_i * term(0)_order(i) + offset_i; ShapeError or OptionError where it cannot be."""
-    places = np.arange(width) if order is None else np.asarray(order, dtype=np.int64)
-    if sorted(places.tolist()) != list(range(width)):
-        raise ShapeError(f"the order of '{label}' is {places.tolist()}: give each of 0 .. {width - 1} once")
+    given = np.arange(width) if order is None else numbers(order, f"the order of '{label}'")
+    if given.shape != (width,) or sorted(given.tolist()) != list(range(width)):
+        raise ShapeError(
+            f"the order of '{label}' is {shown(given.tolist())}: give each of 0 .. {width - 1} once"
+        )
+    places = given.astype(np.int64)
     mixed = bool(np.any(places != np.arange(width)))
     if mixed and term.quantity not in SPLINE_LEAVES and not term.quantity.startswith("extra:"):
         raise OptionError(

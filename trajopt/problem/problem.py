@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt import arguments
+from trajopt.arguments import shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
@@ -18,6 +20,7 @@ from trajopt.graph.leaves import SplineLeaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
+from trajopt.problem import input_checks, term_checks
 from trajopt.problem.boundary_values import bounds_of_values
 from trajopt.problem.controls import control_of, default_controls, fitting_trajectory
 from trajopt.problem.costs_and_constraints import (
@@ -29,20 +32,10 @@ from trajopt.problem.costs_and_constraints import (
     Recipe,
     with_curve,
 )
-from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.input_checks import (
-    any_finite,
-    bounds_or_value,
-    finite_number,
-    locked_bounds,
-    refuse_again,
-    refuse_zeros,
-    unknown,
-)
+from trajopt.problem.dynamics_check import check_dynamics, check_link, check_trajectory
 from trajopt.problem.passive_joints import passive_torques
 from trajopt.problem.periodicities import periodicity_of
 from trajopt.problem.system import System
-from trajopt.problem.term_checks import check_components, check_name, on_whole_quantity
 from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
@@ -86,6 +79,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
+        check_trajectory(self.trajectory)
+        arguments.name(self.name, "the name of the problem")
         self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
         if isinstance(self.dynamics, System):
             self.extras |= default_controls(self.dynamics, self.trajectory)
@@ -103,12 +98,12 @@ class Problem:
         well. Raises OptionError where nothing can be integrated, over `Neighbours` for instance.
         """
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
-        factor = finite_number(weight, f"the weight of '{term.name}'")
+        factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
         constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
         where = node_set(over) if over is not None else (END if constant else PATH)
         if not where.has_cost:
             raise no_cost(where)
-        self.costs.append(Cost(term, factor, where, name or term.name))
+        self.costs.append(Cost(term, factor, where, term_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -131,13 +126,13 @@ class Problem:
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
         width = self.width_of_term(term)
-        label = name or term.name
+        label = term_checks.label_of(name, term)
         names = self.component_names(term.quantity, width)
-        low, high = bounds_or_value(lower, upper, equals, width, label, names)
-        term, low, high = on_whole_quantity(term, low, high, self.quantities)
+        low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
+        term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
-        if hold not in ("nodes", "hull"):
-            raise OptionError(f"hold is {hold!r}: use 'nodes' or 'hull'")
+        if not isinstance(hold, str) or hold not in ("nodes", "hull"):
+            raise OptionError(f"hold is {shown(hold)}: use 'nodes' or 'hull'")
         if hold == "hull" and (term.quantity not in ("q", "v") or over != PATH):
             raise OptionError(
                 f"'{label}': hold='hull' bounds control points, which q and v over the path have"
@@ -164,12 +159,12 @@ class Problem:
         at the nodes. Raises InfeasibleBoundsError where all limits of a kind are zero.
         """
         limits = self.dynamics.limits
-        refuse_zeros(limits, self.name, position, velocity, torque)
-        if position and any_finite(limits.q_lower, limits.q_upper):
+        input_checks.refuse_zeros(limits, self.name, position, velocity, torque)
+        if position and input_checks.any_finite(limits.q_lower, limits.q_upper):
             self.subject_to(terms.q, limits.q_lower, limits.q_upper, hold="hull", name="position limits")
-        if velocity and any_finite(limits.velocity):
+        if velocity and input_checks.any_finite(limits.velocity):
             self.subject_to(terms.v, -limits.velocity, limits.velocity, hold="hull", name="velocity limits")
-        if torque and any_finite(limits.torque_lower, limits.torque_upper):
+        if torque and input_checks.any_finite(limits.torque_lower, limits.torque_upper):
             self.subject_to(terms.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
 
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
@@ -189,7 +184,7 @@ class Problem:
 
         All their control points are eliminated. Raises UnknownNameError, ShapeError or NotFiniteError.
         """
-        for joint, low, high in locked_bounds(self.dynamics.joint_names, joints, at):
+        for joint, low, high in input_checks.locked_bounds(self.dynamics.joint_names, joints, at):
             self.subject_to(terms.q, low, high, hold="hull", name=f"lock of {joint}")
 
     def subject_to_periodic(
@@ -206,7 +201,7 @@ class Problem:
         q, v and additional curves are eliminated, other terms become rows and keep their order.
         """
         width = self.width_of_term(term)
-        label = name or f"{term.name} periodic"
+        label = term_checks.label_of(name, term, " periodic")
         self.periodicities.append(periodicity_of(term, width, signs, order, offset, label))
 
     def load(self, link: str, term: Any) -> None:
@@ -220,6 +215,7 @@ class Problem:
             raise ShapeError(
                 f"the load on '{link}' has {width} components: give [moment; force], six of them"
             )
+        check_link(self.dynamics, link)
         if link in self.loads:
             raise OptionError(f"'{link}' carries a load already: add the two inside one term")
         self.loads[link] = term
@@ -228,8 +224,10 @@ class Problem:
         self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None
     ) -> terms.Quantity:
         """Add a constant unknown and return it as a term."""
-        refuse_again(name, "parameter", self.parameters)
-        self.parameters[name] = Parameter(name, *unknown("parameter", name, lower, upper, guess, 1))
+        input_checks.refuse_again(name, "parameter", self.parameters)
+        self.parameters[name] = Parameter(
+            name, *input_checks.unknown("parameter", name, lower, upper, guess, 1)
+        )
         return terms.parameter(name)
 
     def extra(
@@ -245,8 +243,8 @@ class Problem:
         They have the joints' knots and may jump between arcs. The bounds hold for all t, as the control
         points are bounded.
         """
-        refuse_again(name, "extra", self.extras)
-        curve = AdditionalCurve(name, *unknown("extra", name, lower, upper, guess, width))
+        input_checks.refuse_again(name, "extra", self.extras)
+        curve = AdditionalCurve(name, *input_checks.unknown("extra", name, lower, upper, guess, width))
         self.extras = with_curve(self.extras, curve)
         return terms.Quantity(f"extra:{name}")
 
@@ -268,7 +266,7 @@ class Problem:
         for a basis that is finer than the nodes can tell.
         """
         if not isinstance(self.dynamics, System):
-            refuse_again(name, "extra", self.extras)
+            input_checks.refuse_again(name, "extra", self.extras)
         curve = control_of(self.dynamics, self.trajectory, name, (lower, upper), guess, (degree, continuous))
         self.extras = with_curve(self.extras, curve)
         return terms.Quantity(f"extra:{name}")
@@ -284,7 +282,7 @@ class Problem:
 
         clock "seconds" reads them at t, "progress" at t / T in [0, 1]; beyond its ends it is constant.
         """
-        refuse_again(name, "data", self.datasets)
+        input_checks.refuse_again(name, "data", self.datasets)
         self.datasets[name] = data_of(name, times, values, clock)
         return terms.Quantity(f"data:{name}")
 
@@ -296,7 +294,7 @@ class Problem:
         where none are given, the durations are taken.
         """
         arcs = len(self.trajectory.arcs)
-        if isinstance(q, guesses.Motion):
+        if isinstance(q, guesses.Motion) and not isinstance(q, type):
             self.guessed_curve = guesses.curve_of_motion(q, self.dynamics.joint_names, self.extra_widths)
             self.guessed_durations = guesses.durations_of_motion(q, arcs, duration)
             self.parameters |= guesses.parameters_of_motion(q, self.parameters)
@@ -313,6 +311,7 @@ class Problem:
 
     def on(self, trajectory: Trajectory) -> Problem:
         """A copy on another trajectory, without a guess; a change of one problem leaves the other alone."""
+        check_trajectory(trajectory)
         other = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, (list, dict, set)):
@@ -353,15 +352,15 @@ class Problem:
     def blocks_of(self, term: Any) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
         if not isinstance(term, Term):
-            hint = "decorate the function with @trajopt.term" if callable(term) else "use trajopt.tau, say"
-            raise OptionError(f"{term!r} is no term: {hint}, or write a class with name, quantity and blocks")
+            raise term_checks.no_term(term)
         if term not in self._blocks:
             blocks = tuple(completed(block) for block in term.blocks(self.quantities))
-            check_name(term, blocks, self._blocks)
+            term_checks.check_name(term, blocks, self._blocks)
             wanted = {term.quantity}.union(*(block.inputs for block in blocks))
+            term_checks.check_named_parts(self.dynamics, wanted, self.quantities)
             needed = [data for data in self.datasets.values() if data.quantity in wanted]
             self._blocks[term] = (*(DataBlock(data) for data in needed), *blocks)
-            check_components(term, self.width_of_term(term))
+            term_checks.check_components(term, self.width_of_term(term))
         return self._blocks[term]
 
     def width_of_term(self, term: Any) -> int:

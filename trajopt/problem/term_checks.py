@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from trajopt import arguments
+from trajopt.arguments import shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block, NamedTerm, Term
+from trajopt.graph.block import Block, Dynamics, NamedTerm, Term
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.names import term_of
 from trajopt.graph.quantity_table import QuantityTable
@@ -30,6 +32,27 @@ def check_name(term: Term, blocks: tuple[Block, ...], known: Mapping[Any, tuple[
                 raise OptionError(
                     f"two different terms are called '{term.name}': give each a name of its own"
                 )
+
+
+def no_term(given: Any) -> OptionError:
+    """The error for an object that is no term."""
+    hint = "decorate the function with @trajopt.term" if callable(given) else "use trajopt.tau, say"
+    return OptionError(f"{shown(given)} is no term: {hint}, or write a class with name, quantity and blocks")
+
+
+def label_of(given: Any, term: Any, ending: str = "") -> str:
+    """The name under which reports list a cost or constraint: what was given, or the term's own."""
+    if given is None or (isinstance(given, str) and not given):
+        return f"{term.name}{ending}"
+    return arguments.name(given, "name")
+
+
+def check_named_parts(dynamics: Dynamics, quantities: Iterable[str], table: QuantityTable) -> None:
+    """Raise what the dynamics raises for a link, frame or joint that it has not: here, where it is named."""
+    for quantity in quantities:
+        family, _, part = quantity.partition(":")
+        if part and family in table.declared and table.declared[family].argument:
+            dynamics.block((quantity,))
 
 
 def check_components(term: Term, width: int) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from trajopt.arguments import check_count, check_positive
 from trajopt.errors import OptionError
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.added_nodes import INTERRUPTED, NodeRefinement
@@ -23,7 +24,7 @@ from trajopt.solution.certificate import Certificate
 from trajopt.solution.equations.path_equations import path_equations
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import path_limits
-from trajopt.solvers.solver import Callback, Solver, check_count, check_positive
+from trajopt.solvers.solver import Callback, Solver
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
 

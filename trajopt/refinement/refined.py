@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from trajopt.arguments import check_count, check_positive
 from trajopt.errors import OptionError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.comparison import objection
@@ -17,7 +18,6 @@ from trajopt.solution.records.refinement_record import RefinementRecord, Refinem
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.capabilities import StartPreset, with_max_iterations, with_start_preset
-from trajopt.solvers.solver import check_count, check_positive
 from trajopt.solvers.time_budget import SolvesStopped
 
 if TYPE_CHECKING:

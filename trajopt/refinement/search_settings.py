@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from trajopt.arguments import check_count, check_positive
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import RowTolerances
-from trajopt.solvers.solver import check_count, check_positive
 
 LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint
 

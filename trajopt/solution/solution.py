@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.arguments import numbers
 from trajopt.graph.block import Values
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
@@ -160,7 +161,7 @@ class Solution:
 
     def values(self, several: list[Any], t: ArrayLike) -> Values:
         """Several terms at once: quantity -> (..., width)."""
-        time = np.asarray(t, dtype=float)
+        time = numbers(t, "the times")
         graph = self._graph(several)
         needed = {term.quantity for term in several}.union(*(block.inputs for block in graph.blocks))
         flat = graph.values(self.leaves(time.ravel(), needed))

@@ -17,12 +17,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trajopt.arguments import check_count, check_positive
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import RowTolerances, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.kkt import is_optimal_to_rounding
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
+from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
 
 __all__ = ["Ipopt"]
 

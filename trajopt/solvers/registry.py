@@ -12,6 +12,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError, near_matches
 
 if TYPE_CHECKING:
@@ -71,4 +72,4 @@ def check_solver(solver: Any, what: str = "solver") -> None:
 
     if not isinstance(solver, Solver) or isinstance(solver, type):
         examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
-        raise OptionError(f"{what} is {solver!r}: give an instance such as {examples}")
+        raise OptionError(f"{what} is {shown(solver)}: give an instance such as {examples}")

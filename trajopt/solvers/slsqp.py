@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.arguments import check_count, check_positive
 from trajopt.solvers.capabilities import with_fields
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.point_status import status_of_point
-from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart, check_count, check_positive
+from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
 
 __all__ = ["Slsqp"]
 

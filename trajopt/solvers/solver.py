@@ -15,15 +15,14 @@ What a solver may offer beyond `solve` is in `capabilities.py`, which solvers ex
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from trajopt.errors import OptionError, ShapeError
+from trajopt.errors import ShapeError
 
 __all__ = ["NLP", "Callback", "Iteration", "Result", "Solver", "Status", "WarmStart"]
 
@@ -205,21 +204,6 @@ class Solver(Protocol):
     """
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result: ...
-
-
-def check_positive(name: str, value: Any, *, optional: bool = False) -> None:
-    """Raise OptionError unless `value` is a finite number above zero (or None, where that is allowed)."""
-    if optional and value is None:
-        return
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value <= 0:
-        raise OptionError(f"{name} = {value!r}: expected a finite number above 0{' or None' * optional}")
-
-
-def check_count(name: str, value: Any, least: int = 0) -> None:
-    """Raise OptionError unless `value` is a whole number, `least` or more."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{name} = {value!r}: expected a whole number, {least} or more")
 
 
 def _fitted(name: str, values: np.ndarray | None, size: int, of_what: str) -> np.ndarray | None:

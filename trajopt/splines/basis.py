@@ -8,8 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import ShapeError
+from trajopt.arguments import numbers, shown
+from trajopt.errors import OptionError, ShapeError
 
+# Far beyond any use, near enough that the arrays of such a basis fit into memory.
+MOST_SPANS, HIGHEST_DEGREE = 100_000, 25
 HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
 INSIDE = 1e-9  # of a span: how far from a jump values beside it are taken
 
@@ -35,9 +38,9 @@ class SplineBasis:
     @staticmethod
     def clamped(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None) -> SplineBasis:
         """Check and build; breakpoints (l + 1,) rise from 0 to 1, multiplicities (l - 1,) default to one."""
-        if not isinstance(degree, (int, np.integer)) or degree < 2:
+        if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 2:
             raise ShapeError(
-                f"degree is {degree!r} but torques need the second derivative: use an integer from 2 up"
+                f"degree is {shown(degree)} but torques need the second derivative: use an integer from 2 up"
             )
         return _checked(breakpoints, degree, multiplicities, most=degree)
 
@@ -50,7 +53,7 @@ class SplineBasis:
         Where the multiplicity is degree + 1 the curve itself may jump.
         """
         if not isinstance(degree, (int, np.integer)) or degree < 0:
-            raise ShapeError(f"degree is {degree!r}: use a whole number from 0 up")
+            raise ShapeError(f"degree is {shown(degree)}: use a whole number from 0 up")
         return _checked(breakpoints, degree, multiplicities, most=degree + 1)
 
     @staticmethod
@@ -62,8 +65,10 @@ class SplineBasis:
     @staticmethod
     def uniform(intervals: int, degree: int = 3) -> SplineBasis:
         """Evenly spaced breakpoints (Barman 2020, eq. 4.14 with the step written as T / l)."""
-        if not isinstance(intervals, (int, np.integer)) or intervals < 1:
-            raise ShapeError(f"intervals is {intervals!r}: use a whole number of at least 1")
+        if not isinstance(intervals, (int, np.integer)) or isinstance(intervals, bool) or intervals < 1:
+            raise ShapeError(f"intervals is {shown(intervals)}: use a whole number of at least 1")
+        if intervals > MOST_SPANS:
+            raise OptionError(f"intervals is {shown(intervals)}: at most {MOST_SPANS} are computed with")
         return SplineBasis.clamped(np.linspace(0.0, 1.0, intervals + 1), degree)
 
     @cached_property
@@ -138,19 +143,26 @@ class SplineBasis:
 
 def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None, most: int) -> SplineBasis:
     """A basis, or ShapeError; most : the largest multiplicity."""
-    points = np.array(breakpoints, dtype=float)
+    points = np.array(numbers(breakpoints, "breakpoints"))
+    if degree > HIGHEST_DEGREE or points.size > MOST_SPANS + 1:
+        raise OptionError(
+            f"degree {shown(degree)} on {points.size - 1} spans: give at most degree {HIGHEST_DEGREE} "
+            f"and {MOST_SPANS} spans"
+        )
     rises = points.ndim == 1 and points.size >= 2 and bool(np.all(np.diff(points) > 0))
     if not rises or points[0] != 0.0 or points[-1] != 1.0:
         raise ShapeError(
-            f"breakpoints are {points} but must rise strictly from 0 to 1: "
+            f"breakpoints are {shown(points)} but must rise strictly from 0 to 1: "
             "give normalised time, the duration is a separate variable"
         )
     repeats = np.ones(points.size - 2, dtype=np.int64)
     if multiplicities is not None:
-        repeats = np.array(multiplicities, dtype=np.int64)
+        given = numbers(multiplicities, "multiplicities")
+        whole = np.where(given == np.round(given), given, 0.0)  # zero is refused below
+        repeats = whole.clip(0, HIGHEST_DEGREE + 2).astype(np.int64)
     if repeats.shape != (points.size - 2,) or np.any(repeats < 1) or np.any(repeats > most):
         raise ShapeError(
-            f"multiplicities are {repeats.tolist()} but each of the {points.size - 2} interior "
+            f"multiplicities are {shown(repeats.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and {'the degree ' * (most == degree)}{most}"
         )
     points.setflags(write=False)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.arguments import numbers
 from trajopt.errors import ShapeError
 from trajopt.splines.basis import SplineBasis
 
@@ -114,7 +115,7 @@ class Curve:
         return self(np.minimum(self.starts[arc] + (progress - arc) * self.durations[arc], self.duration))
 
     def _checked(self, t: ArrayLike) -> NDArray[np.float64]:
-        time = np.asarray(t, dtype=float)
+        time = numbers(t, "the times")
         slack = OUTSIDE_TOLERANCE * self.duration
         if time.size and not (time.min() >= -slack and time.max() <= self.duration + slack):
             raise ShapeError(

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from scipy import sparse
 
+from trajopt.arguments import shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError
 from trajopt.splines.time_window import Window, window_weights, within
@@ -305,12 +306,12 @@ def node_set(over: Any) -> NodeSet:
         numbers = len(over) == 2 and all(isinstance(s, Real) for s in over)
         if numbers and 0.0 <= over[0] < over[1] <= 1.0:
             return TimeWindow(float(over[0]), float(over[1]))
-        raise OptionError(f"over is {over!r}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
+        raise OptionError(f"over is {shown(over)}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
     for known in (PATH, START, END):
         if isinstance(over, str) and known == over:
             return known
     raise OptionError(
-        f"over is {over!r}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or Neighbours"
+        f"over is {shown(over)}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or Neighbours"
     )
 
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName
 
+MOST_NODES_PER_SPAN = 100
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
 
 
@@ -36,15 +38,20 @@ class Arc:
     collocated: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.basis, SplineBasis):
+            raise ShapeError(f"basis is {shown(self.basis)}: give trajopt.SplineBasis.uniform(20), say")
         shortest, longest = self.duration_bounds
         if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
             raise ShapeError(
                 f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
             )
-        if self.nodes_per_span < (1 if self.collocated else 2):
-            raise ShapeError(f"nodes_per_span is {self.nodes_per_span}: both rules start at 2 points")
-        if self.rule not in SPAN_RULES:
-            raise ShapeError(f"rule is {self.rule!r}: use {' or '.join(map(repr, SPAN_RULES))}")
+        count = self.nodes_per_span
+        if not isinstance(count, int | np.integer) or count < (1 if self.collocated else 2):
+            raise ShapeError(f"nodes_per_span is {shown(count)}: both rules start at 2 points")
+        if count > MOST_NODES_PER_SPAN:
+            raise ShapeError(f"nodes_per_span is {shown(count)}: give at most {MOST_NODES_PER_SPAN}")
+        if not isinstance(self.rule, str) or self.rule not in SPAN_RULES:
+            raise ShapeError(f"rule is {shown(self.rule)}: use {' or '.join(map(repr, SPAN_RULES))}")
 
     @cached_property
     def unit_rule(self) -> Rule:
@@ -63,10 +70,11 @@ class Arc:
     @property
     def duration_bounds(self) -> tuple[float, float]:
         """Shortest and longest duration in seconds; equal when the duration is fixed."""
-        if isinstance(self.duration, tuple):
-            shortest, longest = self.duration
-            return float(shortest), float(longest)
-        return float(self.duration), float(self.duration)
+        bounds = numbers(self.duration, "duration")
+        if bounds.shape not in ((), (2,)):
+            raise ShapeError(f"duration is {shown(self.duration)}: give seconds, or (shortest, longest)")
+        shortest, longest = np.broadcast_to(bounds, (2,)).tolist()
+        return shortest, longest
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +113,15 @@ class Trajectory:
     scheme: Collocation | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.arcs, tuple) or not all(isinstance(arc, Arc) for arc in self.arcs):
+            raise ShapeError(f"arcs is {shown(self.arcs)}: give a tuple of trajopt.Arc")
         if not self.arcs:
             raise ShapeError(
                 "a trajectory needs at least one arc: Trajectory.uniform(intervals=20) makes one"
             )
-        if not 0 <= self.continuity <= 2:
+        if not isinstance(self.continuity, int) or not 0 <= self.continuity <= 2:
             raise ShapeError(
-                f"continuity is {self.continuity}: use 0 (position), 1 (velocity) or 2 (acceleration)"
+                f"continuity is {shown(self.continuity)}: use 0 (position), 1 (velocity) or 2 (acceleration)"
             )
         if self.extra_points and len(self.extra_points) != len(self.arcs):
             raise ShapeError(f"extra_points has {len(self.extra_points)} entries for {len(self.arcs)} arcs")

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import ShapeError
+from trajopt.arguments import numbers, shown
+from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Dynamics
+from trajopt.problem.dynamics_check import check_dynamics
 
 
 def inverse_kinematics(
@@ -27,10 +29,13 @@ def inverse_kinematics(
     """
     from scipy.optimize import least_squares
 
+    if not isinstance(targets, Mapping) or not targets:
+        raise OptionError(f"the targets are {shown(targets)}: give a dictionary, quantity -> value")
+    check_dynamics(dynamics)
     names = list(targets)
-    wanted = np.concatenate([np.ravel(np.asarray(targets[name], dtype=float)) for name in names])
+    wanted = np.concatenate([np.ravel(numbers(targets[name], f"the target of {name}")) for name in names])
     block = dynamics.block(names)
-    start = np.asarray(q, dtype=float)
+    start = numbers(q, "q")
     if start.shape != (dynamics.n,):
         raise ShapeError(f"q has shape {start.shape} but the dynamics has n = {dynamics.n} joints")
     sizes = sum(block.outputs[name] for name in names)

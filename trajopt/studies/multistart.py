@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from trajopt.arguments import check_count, number, shown
 from trajopt.errors import OptionError
 from trajopt.problem.problem import Problem, Recipe
 from trajopt.refinement.perturbed_guess import perturbed_guess
@@ -23,8 +24,10 @@ from trajopt.refinement.starts import EQUAL
 from trajopt.solution.archive import built
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
-from trajopt.solvers.solver import Solver, check_count
+from trajopt.solvers.solver import Solver
 from trajopt.transcription.transcribe import transcribe
+
+MOST_STARTS, MOST_PROCESSES = 10_000, 1024
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,10 @@ def multistart(
     solver : what `solve` takes; with several processes it is pickled
     Raises OptionError for a problem that another process could not build.
     """
-    check_count("starts", starts, 1)
-    check_count("processes", processes, 1)
-    if not (np.isfinite(spread) and spread >= 0.0):
-        raise OptionError(f"spread is {spread!r}: give a part of the travel, 0 or more")
+    check_count("starts", starts, 1, MOST_STARTS)
+    check_count("processes", processes, 1, MOST_PROCESSES)
+    if not number(spread, "spread") >= 0.0:
+        raise OptionError(f"spread is {shown(spread)}: give a part of the travel, 0 or more")
     build = _builder(source)
     jobs = [(build, number, seed, spread, solver) for number in range(starts)]
     outcomes = [_one(*job) for job in jobs] if processes == 1 else _parallel(jobs, processes)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Term
@@ -88,15 +89,24 @@ class Combination(Arithmetic):
 
 
 def _parts(term: Any) -> tuple:
+    if not isinstance(term, Term):
+        raise OptionError(f"a term was added to {shown(term)}: write the sum inside one @trajopt.term")
     return term.parts if isinstance(term, Combination) else ((1.0, term),)
 
 
 def _factor(factor: Any) -> float | tuple[float, ...]:
     if isinstance(factor, Term):
         raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
-    values = np.asarray(factor, dtype=float)
+    try:
+        values = numbers(factor, "the factor")
+    except ShapeError as error:
+        raise OptionError(
+            f"a term was multiplied by {shown(factor)}: give a number, or one per component"
+        ) from error
     if values.ndim > 1 or not np.all(np.isfinite(values)):
-        raise OptionError(f"a term was multiplied by {factor!r}: give a finite number, or one per component")
+        raise OptionError(
+            f"a term was multiplied by {shown(factor)}: give a finite number, or one per component"
+        )
     return float(values) if values.ndim == 0 else tuple(values.tolist())
 
 
@@ -132,8 +142,8 @@ class Squared(Arithmetic):
 
 def squared(base: Any, exponent: int) -> Squared:
     """The square of a term; OptionError for another exponent, which is written inside a traced term."""
-    if exponent != 2:
+    if not isinstance(exponent, int | float) or exponent != 2:
         raise OptionError(
-            f"a term was raised to the power {exponent!r}: only 2 is built in, write others inside @term"
+            f"a term was raised to the power {shown(exponent)}: only 2 is built in, write others inside @term"
         )
     return Squared(base)

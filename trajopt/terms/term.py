@@ -6,6 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
+import numpy as np
+
+from trajopt import arguments
+from trajopt.arguments import shown
+from trajopt.errors import OptionError, UnknownNameError
 from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import described
 from trajopt.graph.names import own_term
@@ -19,7 +24,23 @@ class Quantity(Arithmetic):
     quantity: str
 
     def __post_init__(self) -> None:
+        if not isinstance(self.quantity, str):
+            raise UnknownNameError(f"no quantity is called {shown(self.quantity)}: give a name")
         documented(self, self.description)
+
+    def __getitem__(self, component: int) -> ExpressionTerm:
+        """One component as a term, (1,): `trajopt.q[1]` is the second joint's position."""
+        if not isinstance(component, int | np.integer) or isinstance(component, bool):
+            raise OptionError(f"{self.quantity}[{shown(component)}]: give the number of a component, from 0")
+        family, _, argument = self.quantity.partition(":")
+
+        def chosen(node: Any) -> Any:
+            column = getattr(node, family)
+            return (column(argument) if argument else column)[int(component)]
+
+        return ExpressionTerm(chosen, f"{self.quantity}[{int(component)}]")
+
+    __iter__ = None  # else Python would loop over components without end
 
     @property
     def name(self) -> str:
@@ -48,6 +69,8 @@ class ExpressionTerm(Arithmetic):
     unit: str = ""
 
     def __post_init__(self) -> None:
+        if not callable(self.function) or isinstance(self.function, type):
+            raise OptionError(f"@trajopt.term takes a function of a node, not {shown(self.function)}")
         if self.function.__doc__:
             documented(self, self.function.__doc__)
 
@@ -93,12 +116,12 @@ def _name_of(function: Callable[[Any], Any]) -> str:
 
 def wrench(joint: str) -> Quantity:
     """What a joint transmits to its link, (6,): [moment; force], N m and N, link axes, about its origin."""
-    return Quantity(f"wrench:{joint}")
+    return Quantity(f"wrench:{arguments.name(joint, 'the joint of a wrench')}")
 
 
 def position(link: str) -> Quantity:
     """Origin of a link or frame, (3,) m, world axes."""
-    return Quantity(f"position:{link}")
+    return Quantity(f"position:{arguments.name(link, 'the link of a position')}")
 
 
 def parameter(name: str) -> Quantity:

@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
+from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, refuse_idle_controls
 from trajopt.splines.trajectory import SHORTEST_DURATION
@@ -32,7 +33,7 @@ def transcribe(problem: Problem) -> NLP:
     Without costs the objective is zero: any point that meets the constraints is a solution.
     Raises ProblemError or a subclass, such as InfeasibleBoundsError, when the problem contradicts itself.
     """
-    spline_map = SplineMap(problem)
+    spline_map = SplineMap(checked_problem(problem))
     conditions = conditions_of(problem, spline_map)
     unknowns = _unknowns(problem, spline_map, conditions)
     bounds, linear = bounds_and_linear_rows(problem, spline_map, unknowns.elimination)

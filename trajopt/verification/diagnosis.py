@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
 from trajopt.solve import default_solver
@@ -128,7 +129,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
 
     Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
     """
-    solver = solver or default_solver(problem)
+    solver = solver or default_solver(checked_problem(problem))
     nlp = transcribe(problem)
     if solution is None:
         answer = solver.solve(nlp)

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.arguments import check_positive
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart, check_positive
+from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
 from trajopt.solvers.violation import bound_violation
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 

@@ -1,0 +1,16 @@
+"""Checks that what a user passes as a problem is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trajopt.arguments import shown
+from trajopt.errors import ShapeError
+from trajopt.problem.problem import Problem
+
+
+def checked_problem(problem: Any) -> Problem:
+    """`problem` itself; ShapeError for another object."""
+    if not isinstance(problem, Problem):
+        raise ShapeError(f"the problem is {shown(problem)}: give a trajopt.Problem, or call build() first")
+    return problem
