@@ -88,7 +88,7 @@ def test_a_misspelt_quantity_gets_a_suggestion():
 
 
 def test_something_that_is_no_problem_is_refused():
-    with pytest.raises(errors.ShapeError, match=r"takes a trajopt\.Problem, not dict"):
+    with pytest.raises(errors.ShapeError, match=r"the problem is \{\}: give a trajopt\.Problem"):
         trajopt.solve({})
 
 
