@@ -67,7 +67,19 @@ class RunFolder:
         self._locked.close()
 
     def publish(self, run: str) -> list[str]:
-        """Move all files into their place, the solution last, and give their names."""
+        """Move all files into their place, the solution last, and give their names.
+
+        ResultFolderError where that fails; it names the place where the files are.
+        """
+        try:
+            return self._published(run)
+        except OSError as error:
+            raise ResultFolderError(
+                f"{self.folder} cannot be written ({error.strerror or error}): the files of the run are in "
+                f"{self.stage}, the next run here keeps them"
+            ) from error
+
+    def _published(self, run: str) -> list[str]:
         names = sorted((path.name for path in self.stage.iterdir()), key=lambda name: (name == LAST, name))
         new = {name: (digest(self.stage / name),) for name in names}
         former = manifest(self.folder)

@@ -101,6 +101,17 @@ def test_a_run_that_ends_while_it_publishes_leaves_the_old_solution_or_the_new(t
     assert left == {"solution.npz", MANIFEST} and (tmp_path / "solution.npz").read_text() == "3"
 
 
+def test_a_disk_that_fills_up_while_files_are_moved_leaves_them_where_the_message_says(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    told = r"\(No space left.*: the files of the run are in .*unfinished, the next run here keeps them"
+    with pytest.raises(ResultFolderError, match=told):
+        run(tmp_path, "one", solution_npz="1")
+    assert (tmp_path / ".unfinished" / "solution.npz").read_text() == "1"
+
+
 @pytest.mark.parametrize(
     "content",
     [
