@@ -37,7 +37,8 @@ class Certified:
 
     tol : largest violation of any limit, between nodes too, in the limit's own unit
     equation_tol : largest residual of an equation over an interval of time, relative to its scale; None: tol
-    degree : of the arcs between switches, raised where limits are violated between Gauss points
+    degree : of the arcs between switches; where limits are violated between Gauss points it is raised, or
+        arcs are cut in parts
     rounds : largest number of corrections of a structure, and of times that nodes are added
     time_limit : seconds for all of it; at the limit, as after Ctrl-C, the best solution so far is returned
         with a certificate of what holds for it
@@ -45,7 +46,7 @@ class Certified:
     """
 
     tol: float = 1e-6
-    degree: int = 14
+    degree: int = 16
     rounds: int = 12
     time_limit: float = 20.0
     settings: SearchSettings = field(default=DEFAULT, repr=False)
@@ -63,7 +64,7 @@ class Certified:
         if not isinstance(self.degree, int) or not LOWEST_DEGREE <= self.degree <= highest:
             raise OptionError(
                 f"degree is {self.degree!r}: arcs between switches take {LOWEST_DEGREE} to "
-                f"{highest}, best 8 to 14"
+                f"{highest}, best 12 to 16"
             )
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:

@@ -98,7 +98,8 @@ class SearchSettings:
         acceptable_iterations : iterations at that tolerance after which the solver stops
         least_barrier : of an interior-point solver. At IPOPT's own floor of 1e-11 distant limits of a free
             joint changed its accelerations by 1e-6, as its effort has little weight
-        optimal : recomputed KKT error below which an acceptable point counts as converged
+        optimal : recomputed stationarity below which an acceptable point counts as converged where its rows
+            hold to `acceptable_tolerance`; the first-order gain of what is left is of second order
         effort_weight : of the objective; first weight of the effort of free joints
         effort_weight_factor : by which that weight falls while it stands against confirmation
         least_effort_weight : below it the solver no longer resolves the effort
@@ -170,7 +171,7 @@ class SearchSettings:
     acceptable_tolerance: float = 1e-9
     acceptable_iterations: int = 3
     least_barrier: float = 1e-15
-    optimal: float = 1e-9
+    optimal: float = 1e-7
     effort_weight: float = 1e-2
     effort_weight_factor: float = 0.1
     least_effort_weight: float = 1e-5

@@ -119,7 +119,11 @@ class Certificate:
             return f"the solve did not converge ({self.motion.status.value})"
         if self.failed or self.unchecked:
             return self.failed or self.unchecked
-        return str(self.failing[0]) if self.failing else ""
+        if self.failing:
+            return str(self.failing[0])
+        if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known
+            return f"the search met {max(self.violations, key=lambda each: each.value)}"
+        return ""
 
     @property
     def largest_violation(self) -> float:

@@ -208,3 +208,12 @@ def test_a_saved_certificate_is_looked_at_anew(tmp_path):
 def test_multipliers_tell_what_oversteps_gain():
     gain = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified()).certificate.gain
     assert 0.0 <= gain.of_oversteps < 1e-9 and gain.of_margins == 0.0
+
+
+def test_a_violation_that_the_search_met_counts_though_the_lines_miss_it():
+    solution = trajopt.solve(problems.sliding_mass.build(), refine=trajopt.Certified(tol=1e-6))
+    certificate = solution.certificate
+    assert certificate.holds
+    short = replace(certificate.violations[0], value=1e-3, time=0.1)
+    known = replace(certificate, violations=(short,))
+    assert not known.holds and known.verdict == "DOES NOT HOLD" and "the search met" in known.why_not

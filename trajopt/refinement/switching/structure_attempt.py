@@ -36,6 +36,7 @@ from trajopt.solution.sign_check import Contradiction, sign_check
 from trajopt.solution.solution import Solution
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solution.violation import LimitViolation, largest_violations, path_limits, relative_violations
+from trajopt.solvers.solver import Status
 from trajopt.solvers.time_budget import SolvesStopped
 
 
@@ -164,7 +165,12 @@ class StructureAttempt:
         return is_free(self.structure, self.asked.dynamics.n, self.regular)
 
     def _after_no_convergence(self, trial: Solution) -> str | None:
-        """Remove a short arc and ask for another round, a limited number of times; else say what happened."""
+        """Cut long arcs, or remove a short one, and ask for another round; else say what happened.
+
+        Both a limited number of times.
+        """
+        if trial.status is not Status.NOT_ENOUGH_FREEDOM and self._with_long_arcs_cut():
+            return None
         if self.before is None and self.short_arcs_removed < self.settings.most_short_arcs:
             fewer = self._without_short_arc()
             if fewer is not None:
@@ -173,6 +179,15 @@ class StructureAttempt:
                 return None
         because = f"{self.reason}, then " if self.reason else ""
         return f"{because}the arcs did not converge ({trial.status.value})"
+
+    def _with_long_arcs_cut(self) -> bool:
+        """Cut the arcs that are longer than the mean, once: a motion too coarse for its arcs has none."""
+        whole = self.structure.merged()
+        if self.before is not None or whole.arc_count < self.structure.arc_count:
+            return False
+        parts = np.where(whole.durations > whole.durations.mean(), 2, 1)
+        self.structure, self.reason = whole.in_parts(parts), "long arcs were cut"
+        return whole.arc_count > 1
 
     def _without_short_arc(self) -> Structure | None:
         """The structure, or that before a doubtful removal, without a short arc; None if neither has one."""
