@@ -120,9 +120,10 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
         header = file.record(SolutionHeader)
         solution = solution_of(file, header, problem)
         if header.certificate is not None:
-            solution = restored(
-                file.converted(header.certificate, CertificateRecord, "certificate"), solution
-            )
+            kept = file.converted(header.certificate, CertificateRecord, "certificate")
+            if kept.structure is not None and not kept.structure.is_one:
+                file.refuse("certificate: times and saturated components of no switching structure")
+            solution = restored(kept, solution)
     if problem is not None:
         _check_fits(solution, problem, path)
     return solution

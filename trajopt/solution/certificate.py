@@ -224,6 +224,8 @@ class Certificate:
 
     def _bound(self, saturation: Saturation) -> str:
         assert self.motion is not None
+        if not saturation.exists(path_limits(self.motion)):
+            return f"limit {saturation.limit}, {saturation.component}, which the problem does not have"
         limit = path_limits(self.motion)[saturation.limit]
         bound = (limit.upper if saturation.side > 0 else limit.lower)[saturation.component]
         return f"{component_label(self.motion, saturation)} = {bound:+.6g}"

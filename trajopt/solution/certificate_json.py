@@ -7,6 +7,7 @@ statements are not kept: a loaded certificate computes them again from the motio
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,13 @@ class SavedStructure:
 
     times: tuple[float, ...]
     saturated: tuple[tuple[tuple[int, int, int], ...], ...]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is an arc between every two times, and every side is that of a bound."""
+        sides = {side for arc in self.saturated for _, _, side in arc}
+        fits = len(self.times) == len(self.saturated) + 1 and all(map(math.isfinite, self.times))
+        return fits and sides <= {-1, 1}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ position at its bound a boundary arc.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 
@@ -28,6 +28,10 @@ class Saturation:
     limit: int
     component: int
     side: int
+
+    def exists(self, limits: Sequence[Constraint]) -> bool:
+        """Whether the path limits have this component; what a file tells may be of other limits."""
+        return 0 <= self.limit < len(limits) and 0 <= self.component < limits[self.limit].lower.size
 
     @property
     def flipped(self) -> Saturation:

@@ -95,7 +95,7 @@ def _structure(solution: Solution) -> Iterator[str]:
     """Switch times that are not the arcs', and components that are not at the bound they should be at."""
     assert solution.certificate is not None
     structure, limits = solution.certificate.structure, path_limits(solution)
-    if structure is None or not structure.times:
+    if structure is None:
         return
     switches, starts = np.asarray(structure.times), solution.curve.starts
     gaps = np.abs(switches[:, None] - starts).min(axis=1)  # an arc may consist of several of the motion's
@@ -106,7 +106,7 @@ def _structure(solution: Solution) -> Iterator[str]:
     for arc, saturated in enumerate(structure.saturated):
         times = switches[arc] + PLACES * (switches[arc + 1] - switches[arc])
         for each in sorted(saturated):
-            if not 0 <= each.limit < len(limits) or not 0 <= each.component < limits[each.limit].lower.size:
+            if not each.exists(limits):
                 yield f"certificate: a limit {each.limit}, {each.component} that the problem does not have"
                 continue
             limit = limits[each.limit]

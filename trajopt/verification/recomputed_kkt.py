@@ -48,12 +48,14 @@ def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
     point = solution.point
     if solution.certificate is not None and (point is None or point.row_multipliers is None):
         return None
-    problem = _own_mesh(solution) if solution.certificate is None else _refined_problem(solution)
-    if problem is None:
-        return None
     try:
-        nlp = transcribe(problem)
-    except TrajoptError:  # it contradicts itself; the violations say where
+        problem = _own_mesh(solution) if solution.certificate is None else _refined_problem(solution)
+        nlp = None if problem is None else transcribe(problem)
+    except (TrajoptError, IndexError, ValueError):
+        # The problem contradicts itself, or a file tells margins and limits that it does not have; the
+        # violations and `claims` say where.
+        return None
+    if nlp is None:
         return None
     if solution.certificate is not None and not _fits(nlp, point):
         return None

@@ -8,6 +8,7 @@ import pytest
 
 import problems
 import trajopt
+from benchmarks.certified import drawn_arm
 from trajopt.solution import archive
 
 
@@ -152,3 +153,51 @@ def test_a_solution_in_memory_is_held_against_its_motion_too():
     solution = trajopt.solve(problems.double_integrator.build())
     assert solution.verify().verdict == "PASS"
     assert replace(solution, objective=1.0).verify().verdict == "FAIL"
+
+
+def planted(change):
+    def of_header(header):
+        change(header["certificate"]["structure"])
+
+    return of_header
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda s: s["saturated"][0].append([99, 0, 1]), "a limit 99, 0 that the problem does not have"),
+        (lambda s: s["saturated"][0].append([0, 7, 1]), "a limit 0, 7 that the problem does not have"),
+        (lambda s: s["saturated"][0].append([-1, 0, -1]), "a limit -1, 0 that the problem does not have"),
+        (lambda s: s["times"].reverse(), "switches that are not those of the motion"),
+    ],
+)
+def test_a_structure_of_limits_that_do_not_exist_is_named_and_its_page_is_printed(
+    certified, tmp_path, change, told
+):
+    report = report_of(certified, tmp_path / "x.npz", planted(change))
+    assert any(told in each for each in report.differences)
+    assert "certificate: " in str(trajopt.Solution.load(tmp_path / "x.npz").certificate)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: s["times"].pop(),
+        lambda s: s.update(times=[]),
+        lambda s: s["saturated"].pop(),
+        lambda s: s["times"].__setitem__(0, float("nan")),
+        lambda s: s["saturated"][0].append([0, 0, 5]),
+    ],
+)
+def test_a_structure_that_is_none_is_refused(certified, tmp_path, change):
+    with pytest.raises(trajopt.errors.SolutionFileError, match="certificate"):
+        report_of(certified, tmp_path / "x.npz", planted(change))
+
+
+@pytest.mark.long
+def test_an_arc_that_is_cut_in_parts_is_still_one_of_the_structure(tmp_path):
+    problem = drawn_arm(1)
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
+    assert len(solution.certificate.structure.times) < solution.curve.starts.size
+    solution.save(tmp_path / "x.npz")
+    assert trajopt.Solution.load(tmp_path / "x.npz", problem=problem).verify().differences == ()
