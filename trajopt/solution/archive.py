@@ -107,6 +107,9 @@ def _contents(solution: Solution) -> dict[str, Any]:
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
     if solution.point is not None:
         arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
+    if solution.scaling is not None:
+        arrays["scaling_rows"] = solution.scaling.rows
+        arrays["scaling_objective"] = np.array([solution.scaling.objective])
     arrays |= {f"extra_points_{i}": np.array(points) for i, points in enumerate(solution.extra_points)}
     return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
 

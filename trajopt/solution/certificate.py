@@ -234,7 +234,7 @@ class Certificate:
         if self.motion is None or self.unchecked:
             return []
         kkt, when = self.motion.kkt, " before time scaling" if self.slowed else ""
-        told = "as saved with signs and structure" if self.stored else "recomputed"
+        told = "as saved with signs and structure" if self.stored else "of the solve"
         return [
             "",
             f"KKT residuals{when}, {told}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.kkt import KKT
     from trajopt.transcription.nlp import NLP
+    from trajopt.transcription.scaling import Scaling
     from trajopt.verification.diagnosis import Diagnosis
     from trajopt.verification.verify import Report
 
@@ -42,6 +43,7 @@ class Solution:
         where an upper limit holds the optimum back, negative at a lower one
     cost_terms : cost name -> its weighted value; their sum is `objective`
     point : the solver's own unknowns and all multipliers, scaled; a start for another solve of this problem
+    scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
     levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
         of all starts
     starts : the table of all starts, where several were asked for
@@ -69,6 +71,7 @@ class Solution:
     detail: str = ""
     known_problem: Problem | None = None
     point: WarmStart | None = None
+    scaling: Scaling | None = None
     certificate: Certificate | None = None
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     levels: tuple[MeshSolve, ...] = ()
@@ -107,6 +110,7 @@ class Solution:
             detail=detail,
             known_problem=problem,
             point=result.warm_start,
+            scaling=nlp.scaling,
             extra_points=problem.trajectory.extra_points,
         )
 

@@ -1,8 +1,8 @@
 """KKT residuals of a solution, computed again from its problem and its curve.
 
 The KKT conditions hold where any multipliers make the residuals small. Two candidates are tried: those of the
-solver and, as an NLP that is built again may be scaled differently, those of least squares; the smaller error
-is returned.
+solver, brought to the factors of the NLP that is built again, and those of least squares; the smaller error is
+returned.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.nlp import NLP
+from trajopt.transcription.scaling import Scaling
 from trajopt.transcription.transcribe import transcribe
 
 FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones
@@ -75,11 +76,11 @@ def kkt_in(program: RebuiltProgram, solution: Solution) -> KKT:
     nlp, y, point = program.nlp, program.y, solution.point
     if point is None or not _fits(nlp, point):
         return least_squares_kkt(nlp, y)
-    found = kkt_residuals(nlp, replace(point, y=y))
+    found = kkt_residuals(nlp, replace(_rescaled(point, solution.scaling, nlp.scaling), y=y))
     as_left = found.error <= FAR * max(solution.kkt.error, ROUNDING)
     if solution.certificate is None and as_left:
         return found
-    # The scaling of the multipliers follows the guess: another version's was another one.
+    # Files of former versions have no factors, and the guess of another version gives others.
     return min(found, least_squares_kkt(nlp, y), key=lambda kkt: kkt.error)
 
 
@@ -102,6 +103,23 @@ def _own_mesh(solution: Solution) -> Problem:
     finer = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, bases, strict=True))
     trajectory = replace(asked.trajectory, arcs=finer, extra_points=solution.extra_points)
     return on_trajectory(replace(solution, known_problem=asked), trajectory)
+
+
+def _rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:
+    """The same point and multipliers for other factors of rows and objective."""
+    if before is None or before.rows.shape != now.rows.shape:
+        return point
+    factor = now.objective / before.objective
+
+    def scaled(multipliers: NDArray | None, by: NDArray | float) -> NDArray | None:
+        return None if multipliers is None else multipliers * by
+
+    return WarmStart(
+        point.y,
+        scaled(point.row_multipliers, factor * before.rows / now.rows),
+        scaled(point.lower_multipliers, factor),
+        scaled(point.upper_multipliers, factor),
+    )
 
 
 def _refined_problem(solution: Solution) -> Problem | None:

@@ -28,12 +28,12 @@ def test_a_certificate_survives_saving_and_its_optimum_is_computed_again(tmp_pat
     solution = trajopt.solve(build(), refine=trajopt.Certified(tol=1e-6))
     solution.save(tmp_path / "x.npz")
     again = trajopt.Solution.load(tmp_path / "x.npz")
-    page = str(again.certificate).replace("as saved with signs and structure", "recomputed")
+    page = str(again.certificate).replace("as saved with signs and structure", "of the solve")
     assert page == str(solution.certificate)
     assert again.certificate.structure == solution.certificate.structure
     assert again.certificate.settings == solution.certificate.settings
-    kkt = recomputed_kkt(again)
-    assert kkt is not None and kkt.error < 1e-6
+    kkt = recomputed_kkt(again)  # the program built again has other factors; the number is the same
+    assert kkt is not None and kkt.error < 1e-9 + 10.0 * solution.kkt.error
     assert again.verify().kkt_recomputed and again.verify().holds
 
 
@@ -56,7 +56,7 @@ def test_added_nodes_are_kept_and_the_optimum_on_them_is_computed_again(tmp_path
     again = trajopt.Solution.load(tmp_path / "x.npz", problem=build())
     assert again.extra_points == solution.extra_points
     kkt = recomputed_kkt(again)
-    assert kkt is not None and kkt.error < 1e-6
+    assert kkt is not None and kkt.error < 1e-9 + 10.0 * solution.kkt.error
 
 
 def test_a_slowed_motion_is_told_with_the_residuals_of_its_solve(tmp_path):

@@ -19,6 +19,7 @@ from trajopt.solution.records.solution_header import SolutionHeader
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurvesApart
+from trajopt.transcription.scaling import Scaling
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -52,6 +53,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
         known_problem=problem,
         extra_points=_extra_points(file, header),
         point=_point(file) if header.has_point else None,
+        scaling=_scaling(file),
         altered=tuple(_altered_samples(file, curve, len(header.joint_names))),
     )
 
@@ -134,6 +136,16 @@ def _point(file: ArrayFile) -> WarmStart:
     lengths = {"row_multipliers": None, "lower_multipliers": y.size, "upper_multipliers": y.size}
     others = (file.numbers(f"point_{name}", (n,), finite=False) for name, n in lengths.items())
     return WarmStart(y, *others)
+
+
+def _scaling(file: ArrayFile) -> Scaling | None:
+    """Positive factors; None in files of former versions."""
+    if "scaling_rows" not in file:
+        return None
+    rows, objective = file.numbers("scaling_rows", (None,)), file.numbers("scaling_objective", (1,))
+    if not (np.all(rows > 0.0) and objective[0] > 0.0):
+        file.refuse("factors of rows or of the objective that are not positive")
+    return Scaling(rows, float(objective[0]))
 
 
 def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str]:
