@@ -1,11 +1,11 @@
 """Certificates and reports against planted violations: `python -m benchmarks.planted_violations [problems]`.
 
-Random motions (`planted_motions`) are asked whether further statements hold on them (`planted_statements`):
-peaks narrower than any step of samples, at knots, in windows shorter than a span and on parts of arcs, steps,
-holes, poles, waves, bounds of any scale, forces and curves that equations miss between nodes, bounds of
-derivatives near their largest value, of the jerk across jumps, differences of neighbours, repetitions,
-values at ends, durations and sharp costs. Truth is computed by NumPy on a grid fifty times finer than the
-certificate's and, around what was planted, at least a thousand times finer. Counted are
+Random motions (`planted_motions`) are asked whether further statements hold on them (`planted_peaks`,
+`planted_statements`): peaks narrower than any step of samples, at knots, in windows shorter than a span, on
+parts of arcs, steps, holes, poles, waves, bounds of any scale, forces and curves that equations miss between
+nodes, bounds of derivatives near their largest value, of the jerk across jumps, differences of neighbours,
+repetitions, values at ends, durations and sharp costs. Truth is computed by NumPy on a grid fifty times finer
+than the certificate's and, around what was planted, at least a thousand times finer. Counted are
 
 * false "proved": none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;
@@ -27,7 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.planted_statements import KINDS, TOLERANCE, Planted
+from benchmarks.planted_peaks import TOLERANCE, Planted
+from benchmarks.planted_statements import KINDS
 from trajopt.solution.certificate import Certificate
 from trajopt.solution.check_times import samples
 from trajopt.verification.statements import violations
