@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.errors import InfeasibleBoundsError
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.knots import on_trajectory
@@ -131,7 +132,7 @@ class NodeRefinement:
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
             refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
-        except (SolvesStopped, KeyboardInterrupt):
+        except (SolvesStopped, KeyboardInterrupt, InfeasibleBoundsError):  # no motion is within such limits
             return None
         return replace(refined, known_problem=original, point=None) if refined.converged else None
 

@@ -1,8 +1,8 @@
 """KKT residuals of a solution, computed again from its problem and its curve.
 
 The KKT conditions hold where any multipliers make the residuals small. Two candidates are tried: those of the
-solver, brought to the factors of the NLP that is built again, and those of least squares; the smaller error is
-returned.
+solver, brought to the factors of the NLP that is built again, and those of least squares; the smaller error
+is returned.
 """
 
 from __future__ import annotations

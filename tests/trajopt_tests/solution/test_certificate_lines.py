@@ -185,6 +185,24 @@ def test_an_error_of_the_certification_keeps_the_solve(monkeypatch):
     assert "a sharp pole" in solution.certificate.why_not and "a sharp pole" in str(solution.certificate)
 
 
+def test_a_sharp_pole_is_told_by_its_own_limit_and_time():
+    """Tightened by 1e12, a limit contradicts the ends of the motion: nobody gave such a limit."""
+
+    @trajopt.term
+    def pole(node):
+        return -1.0 / ((node.q - 0.37) ** 2 + 1e-12)
+
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(6, 4, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to(pole, lower=-1e9, name="pole")
+    certificate = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6, time_limit=3.0)).certificate
+    assert not certificate.holds and certificate.why_not.startswith("pole")
+    (worst,) = [line for line in certificate.failing if line.name == "pole"]
+    assert abs(certificate.motion.q(worst.time)[0] - 0.37) < 1e-3 and worst.value > 1e9
+
+
 @pytest.mark.parametrize("intervals", [1, 2])
 def test_a_mesh_of_one_or_two_spans_comes_back_with_a_certificate(intervals):
     solution = trajopt.solve(problems.two_link_rr.build(intervals=intervals), refine=trajopt.Certified())
