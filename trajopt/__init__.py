@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trajopt.graph.block import Dynamics as Dynamics
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.trace import trace as trace
+    from trajopt.problem.integrals import integral as integral
     from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.system import system as system
     from trajopt.refinement.certified import Certified as Certified
@@ -63,6 +64,7 @@ export_lazily(
         "Problem": "trajopt.problem.problem",
         "Trajectory": "trajopt.splines.trajectory",
         "system": "trajopt.problem.system",
+        "integral": "trajopt.problem.integrals",
         "state": "trajopt.terms.state",
         "Arc": "trajopt.splines.trajectory",
         "ArcNodes": "trajopt.splines.node_sets",

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt import arguments
-from trajopt.arguments import shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
@@ -33,6 +32,7 @@ from trajopt.problem.costs_and_constraints import (
     with_curve,
 )
 from trajopt.problem.dynamics_check import check_dynamics, check_link, check_trajectory
+from trajopt.problem.integrals import Integral, IntegralConstraint, bounded_integral
 from trajopt.problem.passive_joints import passive_torques
 from trajopt.problem.periodicities import periodicity_of
 from trajopt.problem.system import System
@@ -65,6 +65,7 @@ class Problem:
     costs: list[Cost] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
     periodicities: list[Periodicity] = field(default_factory=list, init=False)
+    integrals: list[IntegralConstraint] = field(default_factory=list, init=False)
     extras: dict[str, AdditionalCurve] = field(default_factory=dict, init=False)
     loads: dict[str, Any] = field(default_factory=dict, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
@@ -97,6 +98,8 @@ class Problem:
         parameter, whose value counts once; a window or an arc, `ArcNodes(arc, "whole")`, are integrated as
         well. Raises OptionError where nothing can be integrated, over `Neighbours` for instance.
         """
+        if isinstance(term, Integral):
+            term, over, name = term.term, term.over, name or term.term.name
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
         constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
@@ -120,23 +123,23 @@ class Problem:
     ) -> None:
         """Add lower <= term <= upper, or term = equals, with bounds (width,) or a number for all components.
 
+        The term may be an integral, `trajopt.integral(term, over)`, which says itself what it is over.
         Bounds of 1e20 or more are infinite: no bounds.
         over : "path", "start", "end", a window (s0, s1) of normalised time, `ArcNodes` or `Neighbours`
         hold : "nodes", or "hull" to bound the control points of q or v, which bounds them for all t
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
+        if isinstance(term, Integral):
+            given = (lower, upper, equals)
+            self.integrals.append(bounded_integral(term, given, over, name, self.width_of_term))
+            return
         width = self.width_of_term(term)
         label = term_checks.label_of(name, term)
         names = self.component_names(term.quantity, width)
         low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
-        if not isinstance(hold, str) or hold not in ("nodes", "hull"):
-            raise OptionError(f"hold is {shown(hold)}: use 'nodes' or 'hull'")
-        if hold == "hull" and (term.quantity not in ("q", "v") or over != PATH):
-            raise OptionError(
-                f"'{label}': hold='hull' bounds control points, which q and v over the path have"
-            )
+        term_checks.check_hold(hold, label, term.quantity in ("q", "v") and over == PATH)
         self.constraints.append(Constraint(term, low, high, over, label, hold))
 
     def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:

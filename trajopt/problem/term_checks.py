@@ -64,6 +64,14 @@ def check_components(term: Term, width: int) -> None:
         )
 
 
+def check_hold(hold: str, label: str, has_hull: bool) -> None:
+    """Raise OptionError for a way to hold a constraint that does not exist, or that it does not have."""
+    if not isinstance(hold, str) or hold not in ("nodes", "hull"):
+        raise OptionError(f"hold is {shown(hold)}: use 'nodes' or 'hull'")
+    if hold == "hull" and not has_hull:
+        raise OptionError(f"'{label}': hold='hull' bounds control points, which q and v over the path have")
+
+
 def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) -> tuple[Any, Array, Array]:
     """Bounds of a state by its name as bounds of all states, linear in the unknowns; others as they are."""
     if not isinstance(term, StateTerm):

@@ -55,7 +55,7 @@ def _may_be_scaled(solution: Solution, most: float) -> bool:
     timeless = all(
         c in limits or (c.over in (START, END) and c.term.quantity in ("q", "v")) for c in problem.constraints
     )
-    bare = not (problem.extras or problem.parameters or problem.periodicities)
+    bare = not (problem.extras or problem.parameters or problem.periodicities or problem.integrals)
     return bool(at_rest and room and only_time and timeless and bare and len(problem.trajectory.arcs) == 1)
 
 

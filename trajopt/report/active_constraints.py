@@ -124,6 +124,7 @@ def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | 
 
 def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
     """Names of the components of a constraint."""
-    stated = (*solution.problem.constraints, *solution.problem.periodicities)
+    problem = solution.problem
+    stated = (*problem.constraints, *problem.integrals, *problem.periodicities)
     quantity = next((each.term.quantity for each in stated if each.name == constraint), "v")
     return solution.problem.component_names(quantity, width)

@@ -110,6 +110,7 @@ def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tupl
     """The rows of all conditions that are not linear equations, in the order in which they were stated."""
     groups = (
         *_constraint_groups(problem, conditions, widths),
+        *_integral_groups(problem),
         *_periodic_groups(problem, conditions, widths),
         *_continuity_groups(problem, conditions),
     )
@@ -126,6 +127,14 @@ def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths)
         free = ~constraint.held_at(problem.trajectory)
         lower, upper = np.where(free, -np.inf, lower), np.where(free, np.inf, upper)
         yield RowGroup(constraint.name, constraint.term.quantity, weights, lower, upper)
+
+
+def _integral_groups(problem: Problem) -> Iterator[RowGroup]:
+    """One row of quadrature weights per integral, of T * term."""
+    for bounded in problem.integrals:
+        weights = sparse.csr_array(bounded.over.cost_weights(problem.trajectory)[None])
+        lower, upper = bounded.lower[None], bounded.upper[None]
+        yield RowGroup(bounded.name, integrand_of(bounded.term), weights, lower, upper)
 
 
 def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:

@@ -120,6 +120,7 @@ def _refuse_unbounded(
 def _graph(problem: Problem, conditions: Conditions) -> Graph:
     """The graph of all terms that are minimized or bounded."""
     integrated = [cost.term for cost in problem.costs if cost.over.integrates]
+    integrated += [bounded.term for bounded in problem.integrals]
     direct = [cost.term for cost in problem.costs if not cost.over.integrates]
     bounded = [each.term for each in (*conditions.constraints, *conditions.periodicities)]
     return graph_of(problem, [*direct, *bounded], integrated)

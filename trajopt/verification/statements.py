@@ -22,6 +22,7 @@ from trajopt.solution.equations.equation_scales import equation_scales, periodic
 from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
+from trajopt.solution.statements.integral_lines import integral_of
 from trajopt.solution.violation import side_scales, zero_bounded
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
@@ -80,6 +81,7 @@ def violations(solution: Solution) -> list[Violation]:
         entry for constraint, at, between in tracks for entry in _entries(solution, constraint, at, between)
     ]
     found += _forces_together(solution, nodes, dense)
+    found += _integrals(solution)
     return [*found, *_periodicities(solution, nodes), *_continuity(solution), *_durations(solution)]
 
 
@@ -196,6 +198,37 @@ def _forces_together(solution: Solution, nodes: Samples, dense: Samples) -> Iter
             miss / scale,
             equation=True,
         )
+
+
+def _integrals(solution: Solution) -> Iterator[Violation]:
+    """Bounded integrals by a finer quadrature than the program's, "between nodes", and by its own."""
+    problem, trajectory = solution.problem, trajectory_of(solution)
+    for bounded in problem.integrals:
+        fine, size = integral_of(solution, bounded.term, bounded.over)
+        own = fine
+        if trajectory is not None:
+            T = solution.curve.durations[trajectory.nodes.arc]
+            weights = T * bounded.over.cost_weights(trajectory)
+            own = weights @ solution.value(bounded.term, samples(solution)[0].times)
+        units, end = units_of(problem, bounded.term, fine.size), solution.duration
+        for i, unit in enumerate(units):
+            sides = np.abs([bounded.lower[i], bounded.upper[i]])
+            scale = max(float(sides[np.isfinite(sides)].max(initial=0.0)), float(size[i])) or 1.0
+            miss, between = (float(bounded.violation(value)[i]) for value in (own, fine))
+            yield Violation(
+                bounded.name,
+                str(i) if fine.size > 1 else "",
+                miss,
+                end,
+                between,
+                end,
+                scale,
+                scale,
+                f"{unit} s" if unit else "",
+                miss / scale,
+                between / scale,
+                bool(bounded.lower[i] == bounded.upper[i]),
+            )
 
 
 def _periodicities(solution: Solution, nodes: Samples) -> Iterator[Violation]:

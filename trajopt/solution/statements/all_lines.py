@@ -2,7 +2,7 @@
 
 Statements are limits and equations over the path, windows and arcs, differences of neighbouring nodes, values
 at single times, bounds of additional curves and of parameters, periodicity, continuity between arcs,
-durations, and the integrals of costs.
+durations, bounded integrals, and the integrals of costs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from trajopt.solution.statements.constraint_lines import ConstraintLines
 from trajopt.solution.statements.cost_lines import cost_lines
 from trajopt.solution.statements.end_lines import continuity_lines, duration_lines, periodicity_lines
+from trajopt.solution.statements.integral_lines import integral_lines
 from trajopt.solution.statements.statement_line import StatementLine
 
 if TYPE_CHECKING:
@@ -33,5 +34,6 @@ def statement_lines(solution: Solution, tol: float, equation_tol: float) -> tupl
             *periodicity_lines(solution),
             *continuity_lines(solution),
             *duration_lines(solution),
+            *integral_lines(solution),
             *cost_lines(solution),
         )

@@ -12,6 +12,7 @@ from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.statements.statement_line import AT_TIMES, Evidence, StatementLine
 from trajopt.solution.statements.statement_times import interval_of
 from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.node_sets import NodeSet
 from trajopt.terms.smoothed_term import exact_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def cost_lines(solution: Solution) -> Iterator[StatementLine]:
         value = size = resolution = 0.0
         bad: list[float] = []
         for cost in costs:
-            times, weights = _quadrature(solution, cost)
+            times, weights = fine_quadrature(solution, cost.over)
             term = exact_of(cost.term) if cost.over.integrates else cost.term
             parts = weights * cost.weight * solution.value(term, times).sum(axis=1)
             bad += times[~np.isfinite(parts)].tolist()
@@ -48,10 +49,10 @@ def cost_lines(solution: Solution) -> Iterator[StatementLine]:
         yield StatementLine(label, "", miss, time, tolerance, evidence, resolution, scale, equation=True)
 
 
-def _quadrature(solution: Solution, cost: Cost) -> tuple[Array, Array]:
-    """Times and weights: Gauss points in every span within the cost's interval, or its one time."""
+def fine_quadrature(solution: Solution, over: NodeSet) -> tuple[Array, Array]:
+    """Times and weights: Gauss points in every span within a part of the motion, or its one time."""
     curve = solution.curve
-    when = interval_of(cost.over, curve)
+    when = interval_of(over, curve)
     if when.is_time:
         return np.array([when.first]), np.ones(1)
     knots = curve.knot_times
