@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from problems import urdf_arm as urdf_arm
     from problems.gallery import brachistochrone as brachistochrone
     from problems.gallery import bryson_denham as bryson_denham
+    from problems.gallery import goddard_rocket as goddard_rocket
     from problems.gallery import hypersensitive as hypersensitive
+    from problems.gallery import space_shuttle as space_shuttle
     from problems.gallery import van_der_pol as van_der_pol
 else:  # type checkers would take any name for a problem if they saw these
 

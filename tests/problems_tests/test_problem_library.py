@@ -26,6 +26,8 @@ def solved(name, **parameters):
         ("brachistochrone", {}, 1e-10),
         ("van_der_pol", {}, 1e-6),
         ("hypersensitive", {}, 2e-7),
+        ("goddard_rocket", {}, 1e-7),
+        ("space_shuttle", {}, 1e-6),
     ],
 )
 def test_a_problem_reaches_its_reference(name, parameters, error):

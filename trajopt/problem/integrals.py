@@ -40,7 +40,8 @@ def integral(term: Any, over: Over = "path") -> Integral:
     where = node_set(over)
     if not (where.has_cost and where.integrates):
         raise OptionError(
-            f"nothing can be integrated over {where}: use 'path', a window (s0, s1), or ArcNodes(arc, 'whole')"
+            f"nothing can be integrated over {where}: use 'path', a window (s0, s1), "
+            "or ArcNodes(arc, 'whole')"
         )
     return Integral(term, where)
 

@@ -1,8 +1,8 @@
-"""Forward simulation of a solution: its torques are integrated, independently of the optimization.
+"""Forward simulation of a solution: its torques or controls are integrated, apart from the optimization.
 
-Forward dynamics under the solution's torques are integrated by the eighth-order Runge-Kutta formula of
-Dormand and Prince (Hairer, Norsett and Wanner, Solving ODEs I, II.10; the coefficients are SciPy's). Between
-neighbouring knots the motion is smooth, so every span is divided into the same number of steps, doubled until
+Forward dynamics under the solution's torques, or x' = f under its controls, are integrated by the
+eighth-order Runge-Kutta formula of Dormand and Prince (Hairer, Norsett and Wanner, Solving ODEs I, II.10; the
+coefficients are SciPy's). Between neighbouring knots the motion is smooth, so every span is divided into the same number of steps, doubled until
 the states at its end no longer change. All times are then known beforehand and all torques computed at once.
 
 * restarted: every span starts from the spline's own state. The gap at its end measures the local consistency
@@ -17,6 +17,7 @@ without those motors would do.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.block import ForwardDynamics, LoadedForwardDynamics
+from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.system import System
 from trajopt.solution.check_times import SIDE
 from trajopt.solution.equations.torque_equations import torque_equations, torque_residual
 from trajopt.terms import term as terms
@@ -60,13 +63,17 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
 
     without_residual : integrate the torques without those by which equations between the nodes are missed, a
         torque at a joint without a motor for instance: what a robot really does
-    Loads on links act as the wrenches of the solution, functions of time.
+    Loads on links act as the wrenches of the solution, functions of time, and so do the controls of a system
+    x' = f, whose states are integrated in place of positions and velocities; its implicit form is not.
     """
     dynamics = solution.problem.dynamics
     able = LoadedForwardDynamics if solution.problem.loads else ForwardDynamics
-    if not isinstance(dynamics, able):
+    if isinstance(dynamics, System) and dynamics.rates is not None:
+        integration: _Integration = _SystemIntegration(solution)
+    elif isinstance(dynamics, able):
+        integration = _RobotIntegration(solution, without_residual)
+    else:
         return None
-    integration = _Integration(solution, without_residual)
     steps, ends = 1, integration.restarted(1)
     while steps < MOST_STEPS:
         finer = integration.restarted(2 * steps)
@@ -92,25 +99,32 @@ class _Inputs:
     def __getitem__(self, place: Any) -> _Inputs:
         return _Inputs(self.torques[place], {link: wrench[place] for link, wrench in self.loads.items()})
 
-    def __len__(self) -> int:
-        return len(self.torques)
 
+class _Integration(ABC):
+    """Integration of one solution, span by span or all spans at once; states are (m, spans, n)."""
 
-class _Integration:
-    """Integration of one solution, span by span or all spans at once; states are (2, spans, n): q, v."""
-
-    def __init__(self, solution: Solution, without_residual: bool) -> None:
+    def __init__(self, solution: Solution) -> None:
         knots = solution.knot_times
         self.solution = solution
-        self.dynamics: Any = solution.problem.dynamics
-        self.removed = torque_equations(solution.problem) if without_residual else []
         self.starts, self.lengths = knots[:-1], np.diff(knots)
         self.first = self._states(knots[:-1])
         self.ends = self._states(knots[1:])
-        self.finite = True  # whether all torques so far were
+        self.finite = True  # whether all inputs so far were
+
+    @abstractmethod
+    def _states(self, times: Array) -> Array:
+        """The solution's own states, (m, times, n)."""
+
+    @abstractmethod
+    def _inputs(self, steps: int) -> Any:
+        """What acts from outside at the stage times of the formula, indexed by (step, stage, span)."""
+
+    @abstractmethod
+    def _rates(self, state: Array, inputs: Any) -> Array:
+        """Derivatives of the states by time, (m, spans, n)."""
 
     def restarted(self, steps: int) -> Array:
-        """States at the end of spans that each start from the spline's own state, (2, spans, n)."""
+        """States at the end of spans that each start from the spline's own state, (m, spans, n)."""
         state, inputs = self.first, self._inputs(steps)
         for step in range(steps):
             state = self._stepped(state, inputs[step], (self.lengths / steps)[:, None])
@@ -128,20 +142,44 @@ class _Integration:
             worst = max(worst, float(np.abs(state[:, 0] - self.ends[:, span]).max()))
         return worst
 
-    def _states(self, times: Array) -> Array:
-        return np.stack([self.solution.q(times), self.solution.v(times)])
-
-    def _inputs(self, steps: int) -> _Inputs:
-        """(steps, stages, spans, ...) at the stage times; at knots, where they may jump, those inside."""
+    def _stage_times(self, steps: int) -> Array:
+        """(steps, stages, spans); at knots, where inputs may jump, those inside."""
         from scipy.integrate import DOP853
 
         along = (np.arange(steps)[:, None] + DOP853.C[None, :]) / steps
         side = SIDE * self.solution.duration
-        times = np.clip(
+        return np.clip(
             self.starts + self.lengths * along[..., None],
             self.starts + side,
             self.starts + self.lengths - side,
         )
+
+    def _stepped(self, state: Array, inputs: Any, length: Any) -> Array:
+        from scipy.integrate import DOP853
+
+        rates: list[Array] = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for stage in range(DOP853.C.size):
+                here = state
+                if stage:
+                    here = state + length * np.tensordot(DOP853.A[stage, :stage], np.array(rates), 1)
+                rates.append(self._rates(here, inputs[stage]))
+            return state + length * np.tensordot(DOP853.B, np.array(rates), 1)
+
+
+class _RobotIntegration(_Integration):
+    """States (2, spans, n) are q and v, driven by the solution's torques and loads."""
+
+    def __init__(self, solution: Solution, without_residual: bool) -> None:
+        self.dynamics: Any = solution.problem.dynamics
+        self.removed = torque_equations(solution.problem) if without_residual else []
+        super().__init__(solution)
+
+    def _states(self, times: Array) -> Array:
+        return np.stack([self.solution.q(times), self.solution.v(times)])
+
+    def _inputs(self, steps: int) -> _Inputs:
+        times = self._stage_times(steps)
         loads = self.solution.problem.loads
         values = self.solution.values([terms.tau, *loads.values()], times)
         torques = values[terms.tau.quantity]
@@ -151,19 +189,44 @@ class _Integration:
         self.finite = self.finite and bool(np.all(np.isfinite(torques)))
         return _Inputs(torques, {link: values[term.quantity] for link, term in loads.items()})
 
-    def _acceleration(self, state: Array, inputs: _Inputs) -> Array:
+    def _rates(self, state: Array, inputs: _Inputs) -> Array:
+        q, v = state
         if inputs.loads:
-            return self.dynamics.loaded_forward_dynamics(state[0], state[1], inputs.torques, inputs.loads)
-        return self.dynamics.forward_dynamics(state[0], state[1], inputs.torques)
+            a = self.dynamics.loaded_forward_dynamics(q, v, inputs.torques, inputs.loads)
+        else:
+            a = self.dynamics.forward_dynamics(q, v, inputs.torques)
+        return np.stack([v, a])
 
-    def _stepped(self, state: Array, inputs: _Inputs, length: Any) -> Array:
-        from scipy.integrate import DOP853
 
-        rates: list[Array] = []
-        with np.errstate(over="ignore", invalid="ignore"):
-            for stage in range(len(inputs)):
-                here = state
-                if stage:
-                    here = state + length * np.tensordot(DOP853.A[stage, :stage], np.array(rates), 1)
-                rates.append(np.stack([here[1], self._acceleration(here, inputs[stage])]))
-            return state + length * np.tensordot(DOP853.B, np.array(rates), 1)
+@dataclass(frozen=True, eq=False)
+class _Leaves:
+    """Leaves of the equations at the stage times, each (..., width)."""
+
+    values: dict[str, Array]
+
+    def __getitem__(self, place: Any) -> _Leaves:
+        return _Leaves({name: value[place] for name, value in self.values.items()})
+
+
+class _SystemIntegration(_Integration):
+    """States (1, spans, n) of x' = f, driven by the solution's controls."""
+
+    def __init__(self, solution: Solution) -> None:
+        dynamics: Any = solution.problem.dynamics
+        equations = dynamics.equations.term
+        self.graph, self.equations = graph_of(solution.problem, [equations]), equations.quantity
+        self.needed = {name for block in self.graph.blocks for name in block.inputs} & set(self.graph.leaves)
+        super().__init__(solution)
+
+    def _states(self, times: Array) -> Array:
+        return self.solution.q(times)[None]
+
+    def _inputs(self, steps: int) -> _Leaves:
+        times = self._stage_times(steps)
+        leaves = self.solution.leaves(times.ravel(), self.needed)
+        return _Leaves({name: leaves[name].reshape(*times.shape, -1) for name in sorted(self.needed)})
+
+    def _rates(self, state: Array, inputs: _Leaves) -> Array:
+        """f, which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero."""
+        z = {**inputs.values, "q": state[0], "v": np.zeros_like(state[0])}
+        return -self.graph.values(z)[self.equations][None]

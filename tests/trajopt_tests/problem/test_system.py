@@ -303,7 +303,32 @@ def test_more_boundary_values_than_controls_can_meet_say_what_is_free():
     assert "only controls are free (there are none)" in str(solution)
 
 
-# -- integrals ------------------------------------------------------------------------------------------------
+# -- verification ------------------------------------------------------------------------------------------
+
+
+def test_the_states_are_simulated_forward_under_the_controls():
+    exact = trajopt.solve(least_effort()).verify()
+    assert exact.simulation is not None and exact.simulation.end_to_end < 1e-10
+    gaps = []
+    for intervals in (4, 8):
+        pendulum = trajopt.system(
+            ("x", "v"), ("u",), lambda node: [node.v, node.u * np.cos(node.t) - 9.0 * np.sin(node.x)]
+        )
+        report = trajopt.solve(least_effort(intervals, 3, "gauss", pendulum)).verify()
+        assert report.simulation is not None and report.simulation.end_to_end_is_useful
+        gaps.append(report.simulation.restarted)
+    # an interval's own error falls by one order more than the end's: 2 order + 1
+    assert np.log2(gaps[0] / gaps[1]) > 5.5
+
+
+def test_the_implicit_form_is_not_simulated():
+    implicit = trajopt.system(
+        ("x", "v"), ("u",), residuals=lambda node: [node.rate("x") - node.v, node.rate("v") - node.u]
+    )
+    assert trajopt.solve(least_effort(system=implicit)).verify().simulation is None
+
+
+# -- integrals -----------------------------------------------------------------------------------------------
 
 
 def budget(energy):
