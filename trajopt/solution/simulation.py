@@ -2,8 +2,9 @@
 
 Forward dynamics under the solution's torques, or x' = f under its controls, are integrated by the
 eighth-order Runge-Kutta formula of Dormand and Prince (Hairer, Norsett and Wanner, Solving ODEs I, II.10; the
-coefficients are SciPy's). Between neighbouring knots the motion is smooth, so every span is divided into the same number of steps, doubled until
-the states at its end no longer change. All times are then known beforehand and all torques computed at once.
+coefficients are SciPy's). Between neighbouring knots the motion is smooth, so every span is divided into the
+same number of steps, doubled until the states at its end no longer change. All times are then known
+beforehand and all torques computed at once.
 
 * restarted: every span starts from the spline's own state. The gap at its end measures the local consistency
   of torques and motion, also for an unstable robot;
