@@ -207,10 +207,11 @@ def meaning() -> list[str]:
         " step cannot be excluded by sampling, and is not. Lines are computed from the motion, never "
         "read from a file.",
         "",
-        "`python -m benchmarks.planted_violations 300` (peaks in limits over path and windows, phantom "
-        'forces in equations, bounds of derivatives near their largest value): false "proved" 0; false '
-        '"holds, sampled" 0, longer than the stated resolution, 2 shorter violations missed; of 171 true'
-        " statements 0 refused.",
+        "`python -m benchmarks.planted_violations 2000` plants peaks, steps, holes, poles, "
+        "forces, jumps and sharp costs on random motions and compares with the truth ([planted "
+        'violations](planted_violations.md)): false "proved" 0; false "holds, sampled", longer '
+        "than the stated resolution, 0, shorter violations missed 49, the longest 0.61 of its "
+        "resolution; of 957 true statements 0 refused.",
     ]
 
 

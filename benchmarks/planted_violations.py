@@ -9,7 +9,8 @@ than the certificate's and, around what was planted, at least a thousand times f
 
 * false "proved": none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;
-* passed by `verify` although violated by more than 1 % of the scale, longer than its samples are apart;
+* passed by `verify` although violated by more than 1 % of the scale, longer than its samples are apart
+  (costs are asked of certificates only);
 * dishonest: a tolerance or a scale above the size of what it is applied to;
 * refused although true: where the violation is at most half of the tolerance everywhere.
 """
