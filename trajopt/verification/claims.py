@@ -19,7 +19,7 @@ from trajopt.verification.recomputed_kkt import RebuiltProgram
 
 EXACT = 1e-9  # relative, of sums and of times: rounding
 UNKNOWNS = 1e-6  # of the largest: the way from a motion to unknowns and back leaves rounding
-UNDERSTATED = 1e-6  # of a limit's range: by how much a violation may be larger than the certificate tells
+MISSTATED = 1e-6  # of a limit's range: how far a violation may be from what the certificate tells
 SWITCHES = 1e-6  # of the duration: how near a switch is to the border of two arcs
 SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
@@ -77,7 +77,7 @@ def _unknowns(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
 
 
 def _violations(solution: Solution) -> Iterator[str]:
-    """Violations that are larger than the certificate tells."""
+    """Violations that are not what the certificate tells."""
     assert solution.certificate is not None
     told = {violation.label: violation.value for violation in solution.certificate.violations}
     limits = path_limits(solution)
@@ -87,7 +87,7 @@ def _violations(solution: Solution) -> Iterator[str]:
     for found, width in zip(largest_violations(solution), ranges, strict=True):
         if found.label not in told:
             yield f"certificate: it tells nothing of {found.label}"
-        elif not found.value <= told[found.label] + UNDERSTATED * width:
+        elif not np.isclose(found.value, told[found.label], rtol=0.0, atol=MISSTATED * width):
             yield _told(f"certificate, largest violation of {found.label}", told[found.label], found.value)
 
 

@@ -106,10 +106,11 @@ def test_a_motion_that_is_not_optimal_is_not_believed_whatever_error_the_file_te
     assert report.verdict == "FAIL" and report.kkt_recomputed and report.kkt_error > 1e-3
 
 
-def test_limits_that_are_left_are_found_whatever_the_certificate_tells(certified, tmp_path):
+@pytest.mark.parametrize("claimed", [-1.0, 1.0, float("nan")])
+def test_limits_that_are_left_are_found_whatever_the_certificate_tells(certified, tmp_path, claimed):
     def change(header):
         for each in header["certificate"]["excesses"]:
-            each["value"] = -1.0
+            each["value"] = claimed
 
     honest = report_of(certified, tmp_path / "x.npz", change)
     assert any("certificate, largest violation of" in each for each in honest.differences)
