@@ -53,7 +53,8 @@ def kernel(function: Callable) -> Any:
         try:
             compiled = numba.njit(function, **_OPTIONS)
             if not _CONFIG.DISABLE_JIT:
-                compiled._cache = KernelCache(function)  # what `cache=True` makes, on checked files
+                # What `cache=True` makes, on checked files.
+                compiled._cache = KernelCache(function)  # pyright: ignore[reportAttributeAccessIssue]
             return compiled
         finally:
             _CONFIG.CACHE_DIR = found

@@ -42,6 +42,9 @@ class Peaks:
         self.at = self.values = self.low = self.high = np.empty(0)
         if not self._all_finite(times, violation):
             return
+        if np.isneginf(violation).all():  # a component without bounds: one value for all times
+            self.at, self.values = times[:1].copy(), violation[:1].copy()
+            return
         left = np.append(-np.inf, violation[:-1])
         right = np.append(violation[1:], -np.inf)
         peaks = np.flatnonzero((violation >= left) & (violation >= right))
