@@ -137,7 +137,7 @@ def _at_carrying_nodes(solution: Solution, constraint: Constraint, values: Array
     """The values at nodes, moved within the bounds at nodes that do not carry the constraint."""
     over = constraint.over
     trajectory = trajectory_of(solution) if over.integrates and not over.is_difference else None
-    if trajectory is None:
+    if trajectory is None or not len(values):  # a window may lie between two nodes
         return values
     held = constraint.held_at(trajectory)
     if len(held) != len(values):

@@ -91,6 +91,20 @@ def test_a_peak_between_nodes_is_found_at_its_time_to_its_height(plain):
     assert judged(plain, low).holds  # 0.4 % of the limit
 
 
+def test_a_window_between_two_nodes_is_looked_at(plain):
+    """The motion of another mesh may have no node in a window; the grid has times there."""
+    t = plain.node_times[9:11]
+    window = (float(0.8 * t[0] + 0.2 * t[1]), float(0.2 * t[0] + 0.8 * t[1]))
+    own = trajopt.ExpressionTerm(lambda node: 1.0 * node.v, "own speed")
+    (entry,) = (
+        v
+        for v in judged(plain, lambda p: p.subject_to(own, upper=0.1, over=window, name="slow")).violations
+        if v.name == "slow"
+    )
+    assert entry.node_violation == 0.0 and window[0] <= entry.dense_time <= window[1]
+    assert entry.dense_violation == pytest.approx(float(plain.v(entry.dense_time)[0]) - 0.1, rel=1e-9)
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_what_is_not_a_number_between_nodes_fails_with_its_time(plain, first):
     nodes = plain.node_times
