@@ -11,7 +11,8 @@ the machine changes less than wall seconds.
     where the last one ended
 --before FILE : the record (.json) of an earlier run, whose answers count among the best known
 --out FILE : where the record goes; with the full set, docs/robustness.json and .md by default
---minutes M : after which no further problem begins; the tables then hold fewer solves
+--minutes M : after which no further problem begins; the tables then hold fewer solves. 0: the tables of what
+    FILE holds
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import subprocess
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,7 @@ def solved_case(name: str, mesh: int, starts: int) -> list[dict[str, Any]]:
 def row(case: Case, mesh: int, start: str, number: int, options: dict[str, Any]) -> dict[str, Any]:
     """One solve, as a record; what it raises counts as not converged."""
     known = {"case": case.name, "group": case.group, "mesh": mesh, "start": start, "number": number}
+    known["commit"] = commit()
     began, used = time.perf_counter(), time.process_time()
     try:
         problem = case.build(mesh)
@@ -144,11 +147,14 @@ def worst(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> lis
     return found
 
 
-def machine(size: str, minutes: float) -> str:
+def machine(size: str, rows: list[dict[str, Any]], pairs: int) -> str:
+    """What the figures are of: the machine, how much of the set was solved, and by which commit."""
+    solved = {(each["case"], each["mesh"]) for each in rows}
+    commits = dict.fromkeys(each["commit"] for each in rows)
     return (
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores with a load of "
         f"{os.getloadavg()[0]:.1f} at the end, Python {platform.python_version()}; {size} set, "
-        f"{minutes:.0f} minutes, commit {commit()}"
+        f"{len(solved)} of {pairs} pairs of problem and mesh, in a random order, commit {', '.join(commits)}"
     )
 
 
@@ -164,7 +170,7 @@ def run(
         rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     done = {(each["case"], each["mesh"]) for each in rows}
     left = [jobs[place] for place in np.random.default_rng(0).permutation(len(jobs))]
-    left = [job for job in left if job[:2] not in done]
+    left = [job for job in left if job[:2] not in done] if minutes > 0.0 else []
     ends = time.monotonic() + 60.0 * minutes
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context, initializer=compile_kernels) as pool:
@@ -177,8 +183,6 @@ def run(
                     stream.write("".join(json.dumps(each) + "\n" for each in future.result()))
             if time.monotonic() > ends:
                 pool.shutdown(wait=False, cancel_futures=True)
-    solved = {(each["case"], each["mesh"]) for each in rows}
-    print(f"{len(solved)} of {len(jobs)} pairs of problem and mesh", flush=True)
     place = {job[:2]: index for index, job in enumerate(jobs)}
     return sorted(rows, key=lambda each: place[each["case"], each["mesh"]])
 
@@ -189,6 +193,7 @@ def compile_kernels() -> None:
     trajopt.solve(case_of("ur5, all limits, pair 0").build(10), starts=1)
 
 
+@cache
 def commit() -> str:
     """The commit that runs, with a plus sign where files have changed since."""
     try:
@@ -207,13 +212,13 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=55.0)
     given = parser.parse_args()
-    began = time.perf_counter()
-    rows = run(cases(QUICK if given.quick else FULL), given.processes, given.minutes, given.rows)
+    jobs = cases(QUICK if given.quick else FULL)
+    rows = run(jobs, given.processes, given.minutes, given.rows)
     earlier = json.loads(given.before.read_text(encoding="utf-8")) if given.before else {"rows": []}
     solved = {(each["case"], each["mesh"]) for each in rows}  # the comparison is on the same ones
     earlier["rows"] = [each for each in earlier["rows"] if (each["case"], each["mesh"]) in solved]
     best = best_known([*rows, *earlier["rows"]])
-    name = machine("quick" if given.quick else "full", (time.perf_counter() - began) / 60.0)
+    name = machine("quick" if given.quick else "full", rows, len(jobs))
     parts = [f"# Robustness\n{(__doc__ or '').strip()}", f"Machine: {name}.", table(summary(rows, best))]
     if earlier["rows"]:
         parts += [f"## Before\n{earlier['machine']}.", table(summary(earlier["rows"], best))]
