@@ -76,7 +76,10 @@ def solve(
     time_limit: float | None,
     checkpoint: Path | None,
 ) -> None:
-    """Solve a problem and write solution.npz and summary.json."""
+    """Solve a problem and write solution.npz and summary.json.
+
+    FILE.py is a Python program that runs with your rights: read a stranger's before.
+    """
     import trajopt
     from problems.cli.literal import assignment
     from problems.cli.problem_file import build_named
@@ -140,7 +143,10 @@ def sweep(
     processes: int,
     cold: bool,
 ) -> None:
-    """Solve a problem for all combinations of parameters and write table.csv and one solution for each."""
+    """Solve a problem for all combinations of parameters and write table.csv and one solution for each.
+
+    FILE.py is a Python program that runs with your rights: read a stranger's before.
+    """
     from problems.cli.literal import assignment
     from problems.cli.problem_file import build_named
     from problems.cli.sweeps import sweep as sweeps

@@ -292,8 +292,13 @@ def _rebuilt(kind: type[Ipopt], settings: dict[str, Any]) -> Ipopt:
 
 
 def _cyipopt() -> Any:
-    import cyipopt  # 0.4 s, so on first use; compiled, so without types
+    """cyipopt, or where it is not installed the IPOPT that CasADi contains, with the same interface."""
+    try:
+        import cyipopt  # 0.4 s, so on first use; compiled, so without types
+    except ImportError:
+        from trajopt.solvers import bundled_ipopt
 
+        return bundled_ipopt
     return cyipopt
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import tracemalloc
 from dataclasses import replace
@@ -22,10 +23,23 @@ from small_nlps import (
 )
 
 from trajopt.errors import OptionError
+from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _cyipopt, _option_table
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Status, WarmStart
+
+
+@pytest.fixture(autouse=True, params=["cyipopt", "CasADi's"])
+def library(request, monkeypatch):
+    """Every test runs with cyipopt's IPOPT, and with the one in CasADi's wheels, as without cyipopt."""
+    if request.param != "cyipopt":
+        monkeypatch.setitem(sys.modules, "cyipopt", None)
+        assert _cyipopt() is bundled_ipopt
+    _option_table.cache_clear()
+    yield
+    _option_table.cache_clear()
+
 
 FUNCTIONS = ("objective", "gradient", "rows", "jacobian", "hessian")
 
@@ -286,3 +300,11 @@ def test_ranges_with_powers_of_ten_are_read():
     assert width.convert(-2e-3) == -2e-3
     with pytest.raises(OptionError, match="width = 100: expected -2e-03 <= width < 1e"):
         width.convert(100)
+
+
+def test_without_any_ipopt_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(bundled_ipopt, "NAMES", ("absent.so",))
+    bundled_ipopt.library.cache_clear()
+    with pytest.raises(ImportError, match=r"pip install cyipopt-wheels, or use trajopt.Slsqp"):
+        bundled_ipopt.library()
+    bundled_ipopt.library.cache_clear()

@@ -1,0 +1,216 @@
+"""IPOPT as CasADi's wheels contain it, by IPOPT's C interface: used where cyipopt is not installed.
+
+`Problem` has the part of cyipopt's interface that `ipopt.py` uses. CasADi's own `nlpsol` would take the
+functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor; IPOPT's C interface
+(IpStdCInterface.h of IPOPT 3.14) gives both.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import OptionError
+
+NAMES = (
+    "libipopt.so.3",
+    "libipopt.so",
+    "libipopt.3.dylib",
+    "libipopt.dylib",
+    "libipopt-3.dll",
+    "ipopt-3.dll",
+)
+
+_int, _bool, _double = ctypes.c_int, ctypes.c_bool, ctypes.c_double
+_ints, _doubles, _handle = ctypes.POINTER(_int), ctypes.POINTER(_double), ctypes.c_void_p
+_head = (_int, _doubles, _bool)  # n, x, whether x is new
+_Objective = ctypes.CFUNCTYPE(_bool, *_head, _doubles, _handle)
+_Gradient = ctypes.CFUNCTYPE(_bool, *_head, _doubles, _handle)
+_Rows = ctypes.CFUNCTYPE(_bool, *_head, _int, _doubles, _handle)
+_Jacobian = ctypes.CFUNCTYPE(_bool, *_head, _int, _int, _ints, _ints, _doubles, _handle)
+_Hessian = ctypes.CFUNCTYPE(
+    _bool, *_head, _double, _int, _doubles, _bool, _int, _ints, _ints, _doubles, _handle
+)
+_Intermediate = ctypes.CFUNCTYPE(_bool, _int, _int, *[_double] * 8, _int, _handle)
+
+
+class CyIpoptEvaluationError(Exception):
+    """Raised by a function that cannot be evaluated at a point, as cyipopt's error of this name."""
+
+
+class Problem:
+    """An NLP for IPOPT, as `cyipopt.Problem`.
+
+    problem_obj : objective, gradient, constraints, jacobian, jacobianstructure; hessian and hessianstructure
+        where there are second derivatives; intermediate. What has no constraints may lack theirs
+    """
+
+    def __init__(self, n: int, m: int, problem_obj: Any, lb: Any, ub: Any, cl: Any, cu: Any) -> None:
+        self._n, self._m, self._functions = n, m, problem_obj
+        empty = (np.empty(0, int), np.empty(0, int))
+        structure = getattr(problem_obj, "jacobianstructure", lambda: empty)
+        self._jacobian_places = structure()
+        self._hessian_places = getattr(problem_obj, "hessianstructure", lambda: empty)()
+        self._kept: dict[str, Any] = {}  # IPOPT holds these functions as long as it lives
+        bounds = [np.ascontiguousarray(bound, dtype=float) for bound in (lb, ub, cl, cu)]
+        low, high, row_low, row_high = (bound.ctypes.data_as(_doubles) for bound in bounds)
+        self._library = library()
+        self._problem = self._library.CreateIpoptProblem(
+            n, low, high, m, row_low, row_high,
+            len(self._jacobian_places[0]), len(self._hessian_places[0]), 0,
+            self._keep("objective", _Objective(self._objective)),
+            self._keep("rows", _Rows(self._rows)),
+            self._keep("gradient", _Gradient(self._gradient)),
+            self._keep("jacobian", _Jacobian(self._jacobian)),
+            self._keep("hessian", _Hessian(self._hessian)),
+        )  # fmt: skip
+        if not self._problem:
+            raise OptionError("IPOPT refuses the problem: its sizes or bounds are not usable")
+        intermediate = self._keep("intermediate", _Intermediate(self._intermediate))
+        self._library.SetIntermediateCallback(self._problem, intermediate)
+
+    def add_option(self, name: str, value: str | int | float) -> None:
+        """Set an option; TypeError where IPOPT refuses it."""
+        library, key = self._library, name.encode()
+        if isinstance(value, str):
+            taken = library.AddIpoptStrOption(self._problem, key, value.encode())
+        elif isinstance(value, int):
+            taken = library.AddIpoptIntOption(self._problem, key, value)
+        else:
+            taken = library.AddIpoptNumOption(self._problem, key, float(value))
+        if not taken:
+            raise TypeError(f"IPOPT refuses {name} = {value!r}")
+
+    def solve(
+        self, start: Any, row_multipliers: Any = (), lower: Any = (), upper: Any = ()
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """The final point, and its status, multipliers and rows."""
+        y, g, objective = np.array(start, dtype=float), np.zeros(self._m), np.zeros(1)
+        mult_g, mult_low, mult_high = (
+            np.array(given, dtype=float) if len(given) else np.zeros(size)
+            for given, size in ((row_multipliers, self._m), (lower, self._n), (upper, self._n))
+        )
+        arrays = (y, g, objective, mult_g, mult_low, mult_high)
+        pointers = [array.ctypes.data_as(_doubles) for array in arrays]
+        status = self._library.IpoptSolve(self._problem, *pointers, None)
+        info = {"status": status, "status_msg": b"", "g": g, "obj_val": float(objective[0])}
+        return y, info | {"mult_g": mult_g, "mult_x_L": mult_low, "mult_x_U": mult_high}
+
+    def get_current_iterate(self) -> dict[str, np.ndarray]:
+        """The iterate that `intermediate` is called at; RuntimeError where there is none."""
+        sizes = {"x": self._n, "mult_x_L": self._n, "mult_x_U": self._n, "g": self._m, "mult_g": self._m}
+        found = {name: np.zeros(size) for name, size in sizes.items()}
+        x, low, high, g, rows = (array.ctypes.data_as(_doubles) for array in found.values())
+        taken = self._library.GetIpoptCurrentIterate(
+            self._problem, False, self._n, x, low, high, self._m, g, rows
+        )
+        if not taken:
+            raise RuntimeError("IPOPT has no current iterate")
+        return found
+
+    def close(self) -> None:
+        """Free IPOPT's memory."""
+        if self._problem:
+            self._library.FreeIpoptProblem(self._problem)
+            self._problem = None
+            self._kept.clear()
+
+    # -- what IPOPT calls; an exception must not leave these functions ---------------------------------
+
+    def _keep(self, name: str, function: Any) -> Any:
+        self._kept[name] = function
+        return function
+
+    def _objective(self, n: int, x: Any, new: bool, value: Any, _: Any) -> bool:
+        return _filled(value, 1, lambda: self._functions.objective(_array(x, n)))
+
+    def _gradient(self, n: int, x: Any, new: bool, values: Any, _: Any) -> bool:
+        return _filled(values, n, lambda: self._functions.gradient(_array(x, n)))
+
+    def _rows(self, n: int, x: Any, new: bool, m: int, values: Any, _: Any) -> bool:
+        return m == 0 or _filled(values, m, lambda: self._functions.constraints(_array(x, n)))
+
+    def _jacobian(
+        self, n: int, x: Any, new: bool, m: int, count: int, rows: Any, columns: Any, values: Any, _: Any
+    ) -> bool:
+        if not values:
+            return _placed(rows, columns, self._jacobian_places)
+        return count == 0 or _filled(values, count, lambda: self._functions.jacobian(_array(x, n)))
+
+    def _hessian(
+        self, n: int, x: Any, new: bool, factor: float, m: int, multipliers: Any, new_multipliers: bool,
+        count: int, rows: Any, columns: Any, values: Any, _: Any,
+    ) -> bool:  # fmt: skip
+        if not hasattr(self._functions, "hessian"):
+            return False
+        if not values:
+            return _placed(rows, columns, self._hessian_places)
+        given = _array(multipliers, m) if m else np.empty(0)
+        return _filled(values, count, lambda: self._functions.hessian(_array(x, n), given, factor))
+
+    def _intermediate(self, *values: Any) -> bool:
+        intermediate = getattr(self._functions, "intermediate", None)
+        return True if intermediate is None else bool(intermediate(*values[:-1]))
+
+
+@functools.cache
+def library() -> Any:
+    """The shared library in CasADi's folder; ImportError where there is none."""
+    spec = importlib.util.find_spec("casadi")
+    folder = Path(spec.origin or "").parent if spec else Path()
+    path = next((folder / name for name in NAMES if (folder / name).is_file()), None)
+    if path is None:
+        raise ImportError(
+            f"IPOPT is missing: no library of it lies in {folder}, and cyipopt is not installed; "
+            "pip install cyipopt-wheels, or use trajopt.Slsqp() for small problems"
+        )
+    loaded = ctypes.CDLL(str(path))
+    arrays = [_doubles] * 6
+    loaded.CreateIpoptProblem.restype = _handle
+    loaded.CreateIpoptProblem.argtypes = [
+        _int, _doubles, _doubles, _int, _doubles, _doubles, _int, _int, _int,
+        _Objective, _Rows, _Gradient, _Jacobian, _Hessian,
+    ]  # fmt: skip
+    loaded.FreeIpoptProblem.argtypes, loaded.FreeIpoptProblem.restype = [_handle], None
+    loaded.IpoptSolve.argtypes, loaded.IpoptSolve.restype = [_handle, *arrays, _handle], _int
+    loaded.SetIntermediateCallback.argtypes = [_handle, _Intermediate]
+    loaded.GetIpoptCurrentIterate.argtypes = [
+        _handle, _bool, _int, _doubles, _doubles, _doubles, _int, _doubles, _doubles
+    ]  # fmt: skip
+    for name, kind in (("Str", ctypes.c_char_p), ("Num", _double), ("Int", _int)):
+        option = getattr(loaded, f"AddIpopt{name}Option")
+        option.argtypes, option.restype = [_handle, ctypes.c_char_p, kind], _bool
+    loaded.SetIntermediateCallback.restype = loaded.GetIpoptCurrentIterate.restype = _bool
+    return loaded
+
+
+def _array(pointer: Any, size: int) -> np.ndarray:
+    """A copy of IPOPT's array, which it may write over later."""
+    return np.array(_view(pointer, size, _double))
+
+
+def _view(pointer: Any, size: int, kind: Any) -> np.ndarray:
+    """IPOPT's own array. NumPy's `as_array` casts the pointer, which leaves a reference cycle at every call."""
+    return np.frombuffer((kind * size).from_address(ctypes.addressof(pointer.contents)), kind)
+
+
+def _filled(target: Any, size: int, values: Callable[[], Any]) -> bool:
+    """Write what a function returns to IPOPT's array; False, a failed evaluation, where it raises."""
+    try:
+        _view(target, size, _double)[:] = values()
+    except Exception:  # the monitor keeps the reason and raises it after the solve
+        return False
+    return True
+
+
+def _placed(rows: Any, columns: Any, places: tuple[Any, Any]) -> bool:
+    for target, given in zip((rows, columns), places, strict=True):
+        if len(given):
+            _view(target, len(given), _int)[:] = given
+    return True
