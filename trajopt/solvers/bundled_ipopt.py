@@ -196,7 +196,7 @@ def _array(pointer: Any, size: int) -> np.ndarray:
 
 
 def _view(pointer: Any, size: int, kind: Any) -> np.ndarray:
-    """IPOPT's own array. NumPy's `as_array` casts the pointer, which leaves a reference cycle at every call."""
+    """IPOPT's own array; NumPy's `as_array` casts the pointer, which leaves a reference cycle each time."""
     return np.frombuffer((kind * size).from_address(ctypes.addressof(pointer.contents)), kind)
 
 
