@@ -45,7 +45,8 @@ class QuantityTable:
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
             known = [*self.aliases, *self.declared, *self.defined]
-            listed = [*self.aliases, *(_spelled(*item) for item in self.declared.items()), *self.defined]
+            coordinates = (name for name in self.aliases if ":" not in name)
+            listed = [*coordinates, *(_spelled(*item) for item in self.declared.items()), *self.defined]
             raise UnknownNameError(
                 f"no quantity is called {shown(quantity)}{near_matches(quantity, known)}: "
                 f"known are {', '.join(listed)}"

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.block import Block
-from trajopt.graph.declared_quantities import DEFINED
+from trajopt.graph.declared_quantities import DEFINED, DeclaredQuantity
 from trajopt.graph.elementary import Renamed, WeightedSum
 from trajopt.graph.leaves import TIME_LEAVES, extra_leaf
 from trajopt.graph.names import own_term
@@ -64,8 +64,13 @@ class System:
 
     @property
     def quantities(self) -> Mapping[str, Any]:
-        """None beside the states, their rates and the controls."""
-        return {}
+        """The states and their derivatives, each with a unit of its own that nobody told; nothing else."""
+        return {
+            "q": DeclaredQuantity(None, "", "states"),
+            "v": DeclaredQuantity(None, "", "rates of the states"),
+            "a": DeclaredQuantity(None, "", "second derivatives of the states"),
+            "jerk": DeclaredQuantity(None, "", "third derivatives of the states"),
+        }
 
     @property
     def aliases(self) -> Mapping[str, tuple[str, int]]:

@@ -38,9 +38,13 @@ def window_weights(
             raise OptionError(
                 f"an integral over {window} needs breakpoints at its ends: the nearest is {nearest:.6g}"
             )
-    for left, right in pairwise(breaks):
+    first_span = nodes.span[mine[0]]
+    for span, (left, right) in enumerate(pairwise(breaks), start=int(first_span)):
         if left < own[0] - TOLERANCE or right > own[1] + TOLERANCE:
             continue
+        # Of two nodes at a breakpoint, one on either side, the span's own one counts: controls may jump.
+        foreign = np.where(nodes.span[mine] == span, 0.0, TOLERANCE)
         for point, weight in zip(left + (right - left) * points, unit, strict=True):
-            weights[mine[np.argmin(np.abs(nodes.s[mine] - point))]] += (right - left) * weight
+            nearest = np.argmin(np.abs(nodes.s[mine] - point) + foreign)
+            weights[mine[nearest]] += (right - left) * weight
     return weights

@@ -38,10 +38,6 @@ class GroupAtNodes:
     columns: Array
     first_curve: int
 
-    @property
-    def width(self) -> int:
-        return self.basis.shape[2]
-
     def own(self, curves: slice) -> slice:
         """These curves, counted among those of the group."""
         return slice(curves.start - self.first_curve, curves.stop - self.first_curve)

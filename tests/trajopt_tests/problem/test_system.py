@@ -269,6 +269,10 @@ def test_a_system_on_a_mesh_that_does_not_match_is_refused():
         trajopt.Problem(double_integrator(), trajopt.Trajectory.uniform(10))
 
 
+def test_states_have_no_unit_that_nobody_told():
+    assert "rad" not in str(trajopt.solve(least_effort()).verify())
+
+
 def test_a_system_has_no_torques():
     with pytest.raises(UnknownNameError, match="no quantity is called 'tau'"):
         least_effort().minimize(trajopt.tau)
@@ -366,6 +370,15 @@ def test_an_integral_over_a_window_and_as_a_cost():
     t = (np.arange(2000) + 0.5) / 4000
     assert np.mean(solution.value(effort, t)) / 2 == pytest.approx(4.0, rel=1e-5)
     assert solution.cost_terms["again"] == pytest.approx(solution.cost_terms["effort"])
+
+
+def test_an_integral_over_a_window_takes_the_windows_side_of_a_jump():
+    problem = least_effort(intervals=4, points="lobatto")
+    problem.control("u", degree=0)
+    problem.minimize(effort, over=(0.5, 1.0), name="second half")
+    solution = trajopt.solve(problem)
+    u = solution.value(trajopt.state("u"), [0.6, 0.9])[:, 0]
+    assert solution.cost_terms["second half"] == pytest.approx(np.mean(u**2) / 2)
 
 
 def test_integrals_that_cannot_be_meant_are_refused():
