@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from problems import urdf_arm as urdf_arm
     from problems.gallery import brachistochrone as brachistochrone
     from problems.gallery import bryson_denham as bryson_denham
+    from problems.gallery import energy_budget as energy_budget
     from problems.gallery import goddard_rocket as goddard_rocket
     from problems.gallery import hypersensitive as hypersensitive
     from problems.gallery import space_shuttle as space_shuttle

@@ -1,1 +1,1 @@
-"""Published optimal control problems of first-order systems, x' = f(x, u), as textbooks state them."""
+"""Optimal control problems as textbooks state them, most of them first-order systems, x' = f(x, u)."""

@@ -26,6 +26,7 @@ def solved(name, **parameters):
         ("brachistochrone", {}, 1e-10),
         ("van_der_pol", {}, 1e-6),
         ("hypersensitive", {}, 2e-7),
+        ("energy_budget", {}, 1e-8),
         ("goddard_rocket", {}, 1e-7),
         ("space_shuttle", {}, 1e-6),
     ],
