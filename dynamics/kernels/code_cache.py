@@ -13,8 +13,9 @@ import os
 import pickle
 import stat
 from collections.abc import Callable, Iterator
+from io import BufferedWriter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -44,7 +45,7 @@ class CheckedFiles(IndexDataCacheFile):
         return pickle.loads(undamaged(trusted_content(self._data_path(name))))
 
     @contextlib.contextmanager
-    def _open_for_write(self, filepath: str) -> Iterator[BinaryIO]:
+    def _open_for_write(self, filepath: str) -> Iterator[BufferedWriter]:
         with super()._open_for_write(filepath) as stream:
             if hasattr(os, "fchmod"):
                 os.fchmod(stream.fileno(), stat.S_IRUSR | stat.S_IWUSR)

@@ -108,7 +108,7 @@ class _Start:
         """Note a further solve; with `keep` the motion stays, and only seconds and iterations are added."""
         solution = replace(solution, levels=(solve_of(solution),))
         self.interrupted = solution.status is Status.INTERRUPTED
-        before = () if self.solution is None else (self.solution,)
+        before = [] if self.solution is None else [self.solution]
         self.solution = summed(before[0] if keep else solution, *before, solution)
 
     @property
