@@ -73,6 +73,8 @@ def urdf_joint(element: Element) -> UrdfJoint:
     ends = [required_child(element, tag, what) for tag in ("parent", "child")]
     parent, child = (required(end, "link", f"{what}: <{end.tag}>") for end in ends)
     axis, dynamics, mimic = (element.find(tag) for tag in ("axis", "dynamics", "mimic"))
+    if axis is not None:
+        required(axis, "xyz", f"{what}: <axis>")
     return UrdfJoint(
         name,
         kind,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dynamics.arguments import shown
 from dynamics.errors import JsonError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint, JointLimits, Rotor
@@ -51,7 +52,7 @@ def model_from_json(text: str, kind: type[Model]) -> Model:
         raise JsonError(f'this is not a saved model; the key "format" must be "{FORMAT}"')
     version = content.pop("version", None)
     if version != VERSION:
-        raise JsonError(f"the saved model has version {version!r}, this program reads version {VERSION}")
+        raise JsonError(f"the saved model has version {shown(version)}, this program reads version {VERSION}")
     return built(kind, content, "the model")
 
 
@@ -67,7 +68,9 @@ def built(kind: type, content: Any, what: str) -> Any:
     known = [f.name for f in fields(kind)]
     for key in content:
         if key not in known:
-            raise JsonError(f"{what} has the unknown key {key!r}; {kind.__name__} has {', '.join(known)}")
+            raise JsonError(
+                f"{what} has the unknown key {shown(key)}; {kind.__name__} has {', '.join(known)}"
+            )
     required = [key for key in ("bodies", "name", "joint", "gear_ratio") if key in known]
     for key in required:
         if key not in content:

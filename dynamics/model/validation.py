@@ -10,8 +10,8 @@ from dynamics.errors import InertiaError, JointError, ModelError, ShapeError
 # Relative slack for numbers that went through a decimal file: six digits survive in a typical URDF.
 ROUNDING = 1e-5
 LONGEST_NAME = 200  # characters; names are repeated in messages
-# Masses times squared lengths of this size are finite; robots are far from it.
-LARGEST = 1e50
+# In SI units; robots and cranes are far from it, and beyond it rounding is all that is left of a sum.
+LARGEST = 1e9
 # kg m^2, far below any robot's: a microgram at a millimetre. Programs that write URDF leave such noise.
 NEGLIGIBLE = 1e-15
 
@@ -36,8 +36,8 @@ def finite_number(value: object, what: str) -> float:
 
 def checked_reference(name: object, what: str) -> None:
     """ModelError unless `name` is None or a string."""
-    if name is not None and not isinstance(name, str):
-        raise ModelError(f"{what} is {shown(name)}; give a name or None")
+    if name is not None and (not isinstance(name, str) or len(name) > LONGEST_NAME):
+        raise ModelError(f"{what} is {shown(name)}; give a name or None, at most {LONGEST_NAME} characters")
 
 
 def checked_name(name: object, what: str) -> str:

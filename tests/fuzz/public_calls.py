@@ -211,8 +211,8 @@ def _of_problems() -> dict[str, Call]:
     methods: dict[str, dict[str, tuple[str, Any]]] = {
         "minimize": {"term": term, "weight": ("number", 0.5), "over": ("choice?", "path"), "name": name},
         "subject_to": {"term": term, **bounds, "over": over, "name": name, "hold": ("choice", "nodes")},
-        "start_at": {"q": vector, "v": vector, "a": vector},
-        "end_at": {"q": vector, "v": vector, "a": vector},
+        "start_at": dict.fromkeys("qva", ("values?", TWO)),
+        "end_at": dict.fromkeys("qva", ("values?", TWO)),
         "subject_to_periodic": {
             "term": term,
             "signs": ("array?", np.ones(2)),
@@ -275,11 +275,16 @@ def _of_problems() -> dict[str, Call]:
 
 def _of_settings() -> dict[str, Call]:
     count, number = ("count", 4), ("number", 0.5)
-    uniform = {"intervals": count, "degree": ("count", 3), "duration": number, "nodes_per_span": count}
+    uniform = {
+        "intervals": count,
+        "degree": ("count", 3),
+        "duration": ("duration", 0.5),
+        "nodes_per_span": count,
+    }
     basis = trajopt.SplineBasis.uniform(3)
     arc = {
         "basis": ("object", basis),
-        "duration": number,
+        "duration": ("duration", 0.5),
         "nodes_per_span": count,
         "rule": ("choice", "lobatto"),
     }
@@ -315,14 +320,14 @@ def _of_settings() -> dict[str, Call]:
         "trajopt.RowsInRounds": Call(lambda: trajopt.RowsInRounds, {"solver": ("object", trajopt.Ipopt())}),
         "trajopt.Certified": Call(lambda: trajopt.Certified, {"tol": number}),
         "trajopt.Checkpointed": Call(
-            lambda: trajopt.Checkpointed,
-            {"solver": ("object", trajopt.Ipopt()), "path": ("object", "point.npz")},
+            lambda: lambda solver: trajopt.Checkpointed(solver, "point.npz"),
+            {"solver": ("object", trajopt.Ipopt())},
         ),
     }
 
 
 def _of_solutions() -> dict[str, Call]:
-    t = {"t": ("array", [0.1, 0.2])}
+    t = {"t": ("times", [0.1, 0.2])}
     found = {f"Solution.{name}": Call(lambda name=name: getattr(solution(), name), t) for name in "qva"}
     found |= {
         f"Solution.{name}": Call(lambda name=name: getattr(solution(), name), t)

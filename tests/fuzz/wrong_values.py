@@ -58,13 +58,16 @@ NO_NUMBERS: Mapping[str, Callable[[], Any]] = ANYTHING | {
 WRONG: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "array": NO_NUMBERS,
     "samples": {key: make for key, make in NO_NUMBERS.items() if key not in ("function", "class")},
+    "times": {key: make for key, make in NO_NUMBERS.items() if key != "five axes"},
+    "values": {key: make for key, make in NO_NUMBERS.items() if key != "None inside"},
+    "duration": NO_NUMBERS | {"three": lambda: [0.5, 0.5, 0.5], "NaN": lambda: float("nan")},
     "number": NO_NUMBERS | {"list": lambda: [0.5, 0.5], "NaN": lambda: float("nan")},
     "count": ANYTHING
     | {
         "fraction": lambda: 1.5,
         "text": lambda: "3",
         "negative": lambda: -1,
-        "a billion": lambda: 10**9,
+        "a hundred billion": lambda: 10**11,
         "huge": lambda: 10**30,
         "NaN": lambda: float("nan"),
         "list": lambda: [3],

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive
+from trajopt.arguments import check_count, check_positive, shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import RowTolerances, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
@@ -129,8 +129,10 @@ class Ipopt:
         check_count("max_iterations", self.max_iterations)
         check_positive("time_limit", self.time_limit, optional=True)
         check_positive("feasibility", self.feasibility)
-        if self.hessian not in ("exact", "lbfgs"):
-            raise OptionError(f"hessian = {self.hessian!r}: expected 'exact' or 'lbfgs'")
+        if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
+            raise OptionError(f"hessian = {shown(self.hessian)}: expected 'exact' or 'lbfgs'")
+        if not isinstance(self.options, Mapping):
+            raise OptionError(f"options = {shown(self.options)}: expected a dictionary, option -> value")
         for name in _OWN_FIELDS.keys() & self.options.keys():
             raise OptionError(f"options[{name!r}]: set it as Ipopt({_OWN_FIELDS[name]}=...)")
         # The table needs cyipopt (0.4 s to import): loaded only where there is a name to check.

@@ -77,7 +77,7 @@ def test_messages_about_many_names_are_short():
 
 
 @pytest.mark.parametrize(
-    "text", ["1_000", "\u0661\u0662", "0x10", "1e", "1,5", "", "\u00a01", "--1", "1e51", "nan"]
+    "text", ["1_000", "\u0661\u0662", "0x10", "1e", "1,5", "", "\u00a01", "--1", "1e10", "nan"]
 )
 def test_numbers_are_those_of_other_readers_of_urdf(text):
     with pytest.raises(dynamics.UrdfError, match="damping"):

@@ -363,7 +363,9 @@ def test_an_answer_that_is_wrong_between_nodes_is_told_by_solve_and_refused_by_v
     checked = run("verify", tmp_path / "solution.npz")
     assert checked.exit_code == 1 and checked.stdout.startswith("FAIL: ")
     assert "the answer fails: no motor at pole" in checked.stderr
-    assert run("verify", tmp_path / "solution.npz", "--accuracy", "0.2").exit_code == 1  # it is 0.31 of its scale
+    assert (
+        run("verify", tmp_path / "solution.npz", "--accuracy", "0.2").exit_code == 1
+    )  # it is 0.31 of its scale
     assert run("verify", tmp_path / "solution.npz", "--accuracy", "0.4").exit_code == 0
     assert run("verify", tmp_path / "solution.npz", "--accuracy", "-1").exit_code == 2
 

@@ -23,6 +23,7 @@ from trajopt.errors import OptionError, SolutionFileError
 from trajopt.files.array_file import ArrayFile, file_path
 from trajopt.files.atomic_file import whole_file
 from trajopt.solvers.capabilities import with_options
+from trajopt.solvers.registry import check_solver
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
@@ -58,6 +59,7 @@ class Checkpointed:
     _failing: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_solver(self.solver, "the solver of a checkpoint")
         if not (isinstance(self.every, int | float) and np.isfinite(self.every) and self.every >= 0.0):
             raise OptionError(f"every is {self.every!r}: give seconds between two checkpoints, 0 or more")
         if not file_path(self.path).parent.is_dir():
