@@ -135,8 +135,8 @@ def best(solve: Callable[[], Solve], repeats: int) -> Solve:
 
 def comparison(intervals: Sequence[int] = INTERVALS, repeats: int = REPEATS) -> str:
     """The table of both, row by row from one run."""
-    rows = [("intervals", "points", "unknowns", "error, ours", "by hand", "iterations", "by hand ")]
-    rows[0] += ("CPU ms, ours", "by hand  ")
+    heads = ("error, ours", "by hand", "iterations, ours", "by hand", "CPU ms, ours", "by hand")
+    rows = [("intervals", "points", "unknowns", *heads)]
     for order in ORDERS:
         for count in intervals:
             mine = best(lambda n=count, d=order: ours(n, d), repeats)

@@ -81,7 +81,7 @@ WRONG: Mapping[str, Mapping[str, Callable[[], Any]]] = {
         "array of names": lambda: np.array([["elbow"], ["elbow"]]),
         "NaN": lambda: float("nan"),
     },
-    "label": {key: make for key, make in ANYTHING.items()} | {"number": lambda: 5, "list": lambda: ["a"]},
+    "label": ANYTHING | {"number": lambda: 5, "list": lambda: ["a"]},
     "object": ANYTHING
     | {"number": lambda: 5, "text": lambda: "abc", "list": lambda: [1], "array": lambda: np.zeros(2)},
     "flag": {"text": lambda: "no", "array": lambda: np.zeros(2), "object": Empty, "number": lambda: 2.5},

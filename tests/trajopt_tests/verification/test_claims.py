@@ -85,7 +85,7 @@ def test_a_number_that_does_not_follow_from_the_motion_is_named(plain, tmp_path,
 
 
 def slower(arrays):
-    """The motion bent in the middle: feasible nowhere in particular, and not optimal."""
+    """Control points of the motion bent in the middle, which is not optimal."""
     points = arrays["control_points_0"].copy()
     points[5:8] += 0.02
     return points
