@@ -19,6 +19,9 @@ from trajopt.errors import (
     near_matches,
 )
 
+WIDEST = 10_000  # components of a parameter or an additional curve
+NO_BOUND = 1e20  # a bound of this size or more is none, as in other programs
+
 
 def finite_number(value: Any, what: str) -> float:
     """`value` as a float; NotFiniteError where it is no finite number."""
@@ -26,10 +29,6 @@ def finite_number(value: Any, what: str) -> float:
     if factor.ndim or not np.isfinite(factor):
         raise NotFiniteError(f"{what} is {shown(value)}: give a finite number")
     return float(factor)
-
-
-WIDEST = 10_000  # components of a parameter or an additional curve
-NO_BOUND = 1e20  # a bound of this size or more is none, as in other programs
 
 
 def bound_of(

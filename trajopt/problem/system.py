@@ -51,7 +51,7 @@ class System:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The states, which reports call coordinates by."""
+        """The names of the states, which reports print."""
         return self.states
 
     @property
@@ -64,7 +64,7 @@ class System:
 
     @property
     def quantities(self) -> Mapping[str, Any]:
-        """The states and their derivatives, each with a unit of its own that nobody told; nothing else."""
+        """The states and their derivatives, whose units are not known; nothing else."""
         return {
             "q": DeclaredQuantity(None, "", "states"),
             "v": DeclaredQuantity(None, "", "rates of the states"),

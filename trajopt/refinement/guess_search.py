@@ -101,10 +101,10 @@ def _duration_of(shapes: _Shapes) -> Callable[[Array | None, float], float]:
     Durations are multiples of the guessed ones.
     """
     nlp, places, waves = shapes.nlp, shapes.nlp.unknowns.durations, shapes.wave_points
-    guessed, none = nlp.start[places], np.zeros((WAVES, shapes.joints))
+    guessed, no_waves = nlp.start[places], np.zeros((WAVES, shapes.joints))
 
     def duration(sizes: Array | None, longest: float) -> float:
-        y = shapes.unknowns(none if sizes is None else sizes, waves)
+        y = shapes.unknowns(no_waves if sizes is None else sizes, waves)
 
         def violated(factor: float) -> bool:
             y[places] = factor * guessed

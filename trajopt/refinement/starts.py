@@ -1,9 +1,10 @@
 """Several starts in one process: guesses on a coarse mesh, the best optima carried to finer and finer ones.
 
-Start 0 is the problem's own guess. Every other one perturbs that guess, narrowly or widely, or the best
-optimum that earlier starts found, seeded by its number. All are solved on the coarsest mesh; half as many
-different optima are carried to the next finer mesh, half of those to the one after it, and so on. The lowest
-objective of a converged solve on the problem's own mesh wins.
+Start 0 is the problem's own guess. Every other one is a guess that was searched for (`guess_search`), or
+perturbs the best optimum that earlier starts found or, narrowly or widely, the problem's guess, seeded by its
+number. All are solved on the coarsest mesh; half as many different optima are carried to the next finer mesh,
+half of those to the one after it, and so on. The lowest objective of a converged solve on the problem's own
+mesh wins.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
 
 
 def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
-    """The solution from the first perturbed guess that leads to one, or what the problem's own led to.
+    """The solution from the first further guess that leads to one, or what the problem's own led to.
 
     `failed` is start 0 of the table. The others are solved on the problem's own mesh: where a motion is hard
     to find, coarse ones have none.
@@ -157,10 +158,13 @@ def best_of_starts(
     return replace(every, levels=chosen.solution.levels, starts=table, known_problem=problem)
 
 
-def _levels(trajectory: Trajectory, searching: bool) -> tuple[Trajectory, ...]:
-    """The meshes of several starts; many joints need a finer one to tell their optima apart."""
+def _levels(trajectory: Trajectory, finer: bool) -> tuple[Trajectory, ...]:
+    """The meshes of several starts.
+
+    finer : whether the coarsest has more spans, as many joints need to tell their optima apart
+    """
     levels = mesh_levels(trajectory, FEWEST_SPANS)
-    while searching and len(levels) > 2:
+    while finer and len(levels) > 2:
         if max(arc.basis.span_count for arc in levels[1].arcs) > SEARCH_SPANS:
             break
         levels = levels[1:]

@@ -185,8 +185,8 @@ class _RobotIntegration(_Integration):
         values = self.solution.values([terms.tau, *loads.values()], times)
         torques = values[terms.tau.quantity]
         if self.removed:
-            extra = torque_residual(self.solution, self.removed, times.ravel())
-            torques = torques - extra.reshape(torques.shape)
+            residual = torque_residual(self.solution, self.removed, times.ravel())
+            torques = torques - residual.reshape(torques.shape)
         self.finite = self.finite and bool(np.all(np.isfinite(torques)))
         return _Inputs(torques, {link: values[term.quantity] for link, term in loads.items()})
 

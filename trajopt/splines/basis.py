@@ -142,7 +142,7 @@ class SplineBasis:
 
 
 def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None, most: int) -> SplineBasis:
-    """A basis, or ShapeError; most : the largest multiplicity."""
+    """The basis, or ShapeError; OptionError where it is too large. most : the largest multiplicity."""
     points = np.array(numbers(breakpoints, "breakpoints"))
     if degree > HIGHEST_DEGREE or points.size > MOST_SPANS + 1:
         raise OptionError(

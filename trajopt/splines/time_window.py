@@ -45,6 +45,6 @@ def window_weights(
         # Of two nodes at a breakpoint, one on either side, the span's own one counts: controls may jump.
         foreign = np.where(nodes.span[mine] == span, 0.0, TOLERANCE)
         for point, weight in zip(left + (right - left) * points, unit, strict=True):
-            nearest = np.argmin(np.abs(nodes.s[mine] - point) + foreign)
-            weights[mine[nearest]] += (right - left) * weight
+            node = np.argmin(np.abs(nodes.s[mine] - point) + foreign)
+            weights[mine[node]] += (right - left) * weight
     return weights

@@ -286,7 +286,10 @@ class _Point:
         name: str,
         curvature: bool = False,
     ) -> None:
-        """error : estimated for the slopes wanted; None where they are exact, by complex step"""
+        """DerivativeError where partials are not the slopes wanted.
+
+        error : estimated for the slopes; None where they are exact, by complex step
+        """
         exact = error is None
         tolerance = COMPLEX_TOLERANCE * size if exact else DIFFERENCE_TOLERANCE * size + ESTIMATE * error
         wrong = ~(np.abs(got - want) <= tolerance)

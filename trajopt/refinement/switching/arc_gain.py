@@ -45,7 +45,7 @@ def arc_gain(trial: Solution, problem: Problem, structure: Structure, settings: 
     """From the multipliers of all rows that bound a limit, those of equalities at an arc's start included.
 
     trial : the solution on arcs with the multipliers of its own rows, before `read_back`
-    settings : how limits were imposed; free margins were where a limit is inactive on an arc with free joints
+    settings : how limits were imposed; free margins where a limit is inactive on an arc with free joints
     """
     limits, count = problem.path_limits(), structure.arc_count
     oversteps, held, margins = np.zeros(count), np.zeros(count), 0.0

@@ -94,12 +94,12 @@ class StructureAttempt:
 
     def _corrected(self) -> Solution | str:
         """Rounds of solves and corrections until one confirms the structure or refutes it."""
-        none = tuple((0.0,) * limit.lower.size for limit in path_limits(self.motion))
-        self.arc_settings = ArcSettings(self.regular, self.settings.effort_weight, none, none)
+        no_margins = tuple((0.0,) * limit.lower.size for limit in path_limits(self.motion))
+        self.arc_settings = ArcSettings(self.regular, self.settings.effort_weight, no_margins, no_margins)
         visits: Counter = Counter()
-        allowed, before = self.settings.attempt_iterations, self.solves.effort
+        allowed, spent = self.settings.attempt_iterations, self.solves.effort
         for _ in range(self.rounds):
-            if self.solves.effort - before > allowed:
+            if self.solves.effort - spent > allowed:
                 because = f"{self.reason}; " if self.reason else ""
                 return f"{because}no structure was confirmed within {allowed} iterations on arcs"
             visits[(self.structure.saturated, self.degree, self.arc_settings)] += 1
@@ -122,9 +122,8 @@ class StructureAttempt:
         )
         trial = self.solves.solve(problem, self._solved_alike())
         if not trial.converged and self._has_free_joints():
-            return (
-                f"the arcs did not converge ({trial.status.value})"  # finer knots say more than corrections
-            )
+            # Finer knots say more than corrections.
+            return f"the arcs did not converge ({trial.status.value})"
         now = self.structure.with_times(trial.curve.durations)
         s = self.settings
         collapsed = s.collapsed if trial.converged else s.collapsed_unconverged

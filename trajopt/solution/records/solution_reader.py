@@ -155,7 +155,8 @@ def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str
     times = file.numbers("t", (None,))
     slack = AGREEMENT * curve.duration
     if times.size and not (times.min() >= -slack and times.max() <= curve.duration + slack):
-        yield f"its samples end at {times.max():.9g} s, its duration is {curve.duration:.9g} s"
+        span = f"from {times.min():.9g} to {times.max():.9g} s"
+        yield f"its samples are {span}, its duration is {curve.duration:.9g} s"
         return
     at_knot = np.abs(times[:, None] - curve.knot_times[1:-1]).min(axis=1, initial=np.inf) <= slack
     for name, order in SAMPLES.items():

@@ -167,7 +167,7 @@ def _difference(file: ArrayFile, nlp: NLP) -> str:
         (values, "values", "its functions have other values"),
     ):
         if found.shape != here[name].shape:
-            return f"{nlp.row_count} rows instead of another number"
+            return f"another number of rows than {nlp.row_count}"
         if not np.allclose(found, here[name], rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
             return what
     return ""
