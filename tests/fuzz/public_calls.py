@@ -375,9 +375,8 @@ def _of_library() -> dict[str, Call]:
     }
     found = {}
     for name, own in makers.items():
-        make = getattr(trajopt.library, name, None)
-        if make is not None:
-            found[f"library.{name}"] = Call(
-                lambda make=make: lambda **given: problem().minimize(make(**given)), own
-            )
+        make = getattr(trajopt.library, name)
+        found[f"library.{name}"] = Call(
+            lambda make=make: lambda **given: problem().minimize(make(**given)), own
+        )
     return found

@@ -24,7 +24,7 @@ def test_the_tutorial_on_terms_does_what_it_says(capsys):
     assert done["gentle"].converged and 0.0 < peak < 200.0
     printed = capsys.readouterr().out
     assert "\nPASS" in printed
-    assert "loss" in printed or done["rubbing"].costs
+    assert printed.splitlines()[-1].startswith("two_link_rr: converged")  # with the block of NumPy
 
 
 def test_the_page_on_dynamics_solves_by_hand_and_by_pinocchio():

@@ -98,7 +98,6 @@ def test_the_walk_is_plausible(solution):
     assert vertical.min() > 0.1 and vertical.max() < 2.0
     assert 45.0 < knee.max() < 75.0
     assert np.all((point[single] > -0.01) & (point[single] < 0.28))
-    assert solution.seconds < 30.0  # half a second where nothing else runs
 
 
 def test_a_long_report_names_the_worst_component_of_each_constraint(solution):
