@@ -106,7 +106,8 @@ class Problem:
         """The iterate that `intermediate` is called at; RuntimeError where there is none."""
         sizes = {"x": self._n, "mult_x_L": self._n, "mult_x_U": self._n, "g": self._m, "mult_g": self._m}
         found = {name: np.zeros(size) for name, size in sizes.items()}
-        x, low, high, g, rows = (array.ctypes.data_as(_doubles) for array in found.values())
+        # Addresses: a pointer that is cast, as by `data_as`, leaves a reference cycle each time.
+        x, low, high, g, rows = (array.ctypes.data for array in found.values())
         taken = self._library.GetIpoptCurrentIterate(
             self._problem, False, self._n, x, low, high, self._m, g, rows
         )
@@ -181,7 +182,7 @@ def library() -> Any:
     loaded.IpoptSolve.argtypes, loaded.IpoptSolve.restype = [_handle, *arrays, _handle], _int
     loaded.SetIntermediateCallback.argtypes = [_handle, _Intermediate]
     loaded.GetIpoptCurrentIterate.argtypes = [
-        _handle, _bool, _int, _doubles, _doubles, _doubles, _int, _doubles, _doubles
+        _handle, _bool, _int, _handle, _handle, _handle, _int, _handle, _handle
     ]  # fmt: skip
     for name, kind in (("Str", ctypes.c_char_p), ("Num", _double), ("Int", _int)):
         option = getattr(loaded, f"AddIpopt{name}Option")
