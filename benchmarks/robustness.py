@@ -226,7 +226,8 @@ def main() -> None:
     print("\n\n".join(parts))
     out = given.out or (None if given.quick else DOCS / "robustness.json")
     if out is not None:
-        out.write_text(json.dumps({"machine": name, "rows": rows}, indent=0), encoding="utf-8")
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        out.write_text(f'{{"machine": {json.dumps(name)}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
         out.with_suffix(".md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
