@@ -113,7 +113,7 @@ def _unsuited(solution: Solution) -> str:
     problem = solution.problem
     if not path_limits(solution):
         return "the problem bounds nothing over the whole motion"
-    stated = (*problem.costs, *problem.constraints)
+    stated = (*problem.costs, *problem.constraints, *problem.integrals)
     if any(isinstance(each.over, TimeWindow) for each in stated):
         return "a window of normalised time means another time on arcs"
     if any(isinstance(each.over, ArcNodes) or each.over.is_difference for each in stated):

@@ -37,7 +37,8 @@ class ActiveConstraint:
 def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
     """The components of constraints with multipliers that matter, limits before equations, largest first."""
     found = []
-    stated = {constraint.name: constraint for constraint in solution.problem.constraints}
+    problem = solution.problem
+    stated = {each.name: each for each in (*problem.constraints, *problem.integrals)}
     for name, multipliers in solution.multipliers.items():
         size = np.abs(multipliers).max(initial=0.0)
         if not matters(solution, name, multipliers):
@@ -100,7 +101,8 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
 
 def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
     """Whether relaxing a constraint by the size of its limit changes the objective by more than MATTERS."""
-    stated = [each for each in solution.problem.constraints if each.name == name]
+    problem = solution.problem
+    stated = [each for each in (*problem.constraints, *problem.integrals) if each.name == name]
     bounds = [np.abs([each.lower, each.upper]) for each in stated]
     finite = [part[np.isfinite(part)] for part in bounds]
     size = max([1.0, *(float(part.max(initial=0.0)) for part in finite)])

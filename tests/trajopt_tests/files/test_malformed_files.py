@@ -231,3 +231,14 @@ def test_checkpoints_that_are_not_what_they_should_be(problem, tmp_path, member,
             np.savez(stream, **changed)
         with pytest.raises(SolutionFileError, match=str(path)):
             read(path, nlp)
+
+
+def test_a_degree_that_no_basis_can_have_is_refused_with_the_arc(saved, tmp_path):
+    arrays, header = saved
+    points = np.zeros((31, arrays["control_points_0"].shape[1]))
+    changed = arrays | {
+        "header": np.array(json.dumps(header | {"degrees": [30] * len(header["degrees"])})),
+        "control_points_0": points,
+    }
+    np.savez(tmp_path / "x.npz", **changed)
+    assert "arc 0" in refused(tmp_path / "x.npz")

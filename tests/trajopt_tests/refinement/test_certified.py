@@ -313,3 +313,10 @@ def test_an_interrupt_ends_the_refinement_and_keeps_the_motion(monkeypatch):
 def test_an_impossible_time_limit_is_refused(options, message):
     with pytest.raises(errors.OptionError, match=message):
         trajopt.Certified(**options)
+
+
+def test_a_budget_over_a_window_is_not_put_on_switching_arcs():
+    problem = two_link_minimum_time(20)
+    problem.subject_to(trajopt.integral(trajopt.v, over=(0.0, 0.5)), upper=10.0, name="half")
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-3))
+    assert "a window of normalised time" in str(solution.certificate)

@@ -7,6 +7,7 @@ import pytest
 
 import problems
 import trajopt
+from problems.gallery import energy_budget
 from trajopt.report import page as report
 from trajopt.report.svg_chart import line_chart, ticks
 
@@ -99,3 +100,9 @@ def test_the_command_writes_the_report_where_it_is_asked_to(tmp_path):
     answer = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert answer.exit_code == 0 and "report.html" in answer.output
     assert "torque limits" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_energy_budget_is_listed_as_a_limit():
+    solution = trajopt.solve(energy_budget.build())
+    (found,) = report.active_constraints(solution)
+    assert found.name == "energy" and not found.equation

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.errors import ShapeError
+from trajopt.errors import OptionError, ShapeError
 from trajopt.files.array_file import ArrayFile
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records.solution_header import SolutionHeader
@@ -96,7 +96,7 @@ def _arc(
         file.refuse(f"degree {degree} with {len(points)} control points")
     try:
         basis = SplineBasis.of_any_degree(breakpoints, degree, multiplicities)
-    except ShapeError as error:
+    except (OptionError, ShapeError) as error:
         file.refuse(f"arc {index}: {error}", error)
     if len(points) != basis.count:
         file.refuse(f"{prefix}control_points_{index} has {len(points)} rows, its knots tell {basis.count}")
