@@ -165,6 +165,11 @@ def build(mass=1.0):
 """
 
 
+def hears_ctrl_c():
+    """Tests that run in the background of a shell ignore SIGINT, and so would their children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_ctrl_c_ends_a_sweep_at_once_and_keeps_what_is_done(tmp_path, processes):
@@ -174,7 +179,12 @@ def test_ctrl_c_ends_a_sweep_at_once_and_keeps_what_is_done(tmp_path, processes)
     command += ["--set", "mass=1,2,3,4" if processes == 1 else "mass=1,3,2,4", "--processes", str(processes)]
     path = os.pathsep.join(filter(None, sys.path))
     run = subprocess.Popen(
-        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hears_ctrl_c,
     )
     wanted = 2
     table = tmp_path / "out" / "table.csv"
