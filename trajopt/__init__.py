@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from trajopt.graph.block import Dynamics as Dynamics
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.trace import trace as trace
-    from trajopt.problem.integrals import integral as integral
     from trajopt.problem.problem import Problem as Problem
-    from trajopt.problem.system import system as system
+    from trajopt.problem.statements.integrals import integral as integral
+    from trajopt.problem.systems.system import system as system
     from trajopt.refinement.certified import Certified as Certified
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
@@ -63,8 +63,8 @@ export_lazily(
     {  # exported name -> module that defines it
         "Problem": "trajopt.problem.problem",
         "Trajectory": "trajopt.splines.trajectory",
-        "system": "trajopt.problem.system",
-        "integral": "trajopt.problem.integrals",
+        "system": "trajopt.problem.systems.system",
+        "integral": "trajopt.problem.statements.integrals",
         "state": "trajopt.terms.state",
         "Arc": "trajopt.splines.trajectory",
         "ArcNodes": "trajopt.splines.node_sets",

@@ -20,8 +20,6 @@ from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
-from trajopt.problem.boundary_values import bounds_of_values
-from trajopt.problem.controls import control_of, default_controls, fitting_trajectory
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -32,10 +30,12 @@ from trajopt.problem.costs_and_constraints import (
     with_curve,
 )
 from trajopt.problem.dynamics_check import check_dynamics, check_link, check_trajectory
-from trajopt.problem.integrals import Integral, IntegralConstraint, bounded_integral
-from trajopt.problem.passive_joints import passive_torques
-from trajopt.problem.periodicities import periodicity_of
-from trajopt.problem.system import System
+from trajopt.problem.statements.boundary_values import bounds_of_values
+from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
+from trajopt.problem.statements.passive_joints import passive_torques
+from trajopt.problem.statements.periodicities import periodicity_of
+from trajopt.problem.systems.controls import control_of, default_controls, fitting_trajectory
+from trajopt.problem.systems.system import System
 from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory

@@ -27,7 +27,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.graph.block import ForwardDynamics, LoadedForwardDynamics
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.system import System
+from trajopt.problem.systems.system import System
 from trajopt.solution.check_times import SIDE
 from trajopt.solution.equations.torque_equations import torque_equations, torque_residual
 from trajopt.terms import term as terms

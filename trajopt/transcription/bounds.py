@@ -14,8 +14,8 @@ from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solvers.violation import bound_violation
-from trajopt.transcription.elimination import Elimination
-from trajopt.transcription.linear_rows import LinearRows
+from trajopt.transcription.linear_equations.elimination import Elimination
+from trajopt.transcription.linear_equations.linear_rows import LinearRows
 from trajopt.transcription.row_labels import Label, RowLabel, arc_where_several, unknown_label
 from trajopt.transcription.spline_map import SplineMap
 

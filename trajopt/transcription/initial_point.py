@@ -16,7 +16,7 @@ from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, ShapeError
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem
-from trajopt.problem.system import System
+from trajopt.problem.systems.system import System
 from trajopt.splines.curve import Curve, CurvesApart
 from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION

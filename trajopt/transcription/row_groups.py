@@ -19,7 +19,7 @@ from trajopt.problem.problem_graph import integrand_of
 from trajopt.splines.node_sets import difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
-from trajopt.transcription.linear_rows import Conditions
+from trajopt.transcription.linear_equations.linear_rows import Conditions
 from trajopt.transcription.row_labels import RowLabel, continuity_name
 
 Widths = Mapping[str, int]  # quantity -> how many components it has

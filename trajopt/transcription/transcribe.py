@@ -14,11 +14,11 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, refuse_idle_controls
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, bounds_and_linear_rows
-from trajopt.transcription.constant_rows import without_constant_rows
 from trajopt.transcription.derivatives.jacobian import LeafMap
-from trajopt.transcription.elimination import eliminate
 from trajopt.transcription.initial_point import first_guess, with_guessed_duration
-from trajopt.transcription.linear_rows import Conditions, conditions_of
+from trajopt.transcription.linear_equations.constant_rows import without_constant_rows
+from trajopt.transcription.linear_equations.elimination import eliminate
+from trajopt.transcription.linear_equations.linear_rows import Conditions, conditions_of
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import program_functions
 from trajopt.transcription.row_groups import Objective, RowGroup, objectives_of, row_groups

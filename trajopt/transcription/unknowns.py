@@ -17,7 +17,7 @@ from trajopt.problem.problem import Problem
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurvesApart
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.elimination import Elimination
+from trajopt.transcription.linear_equations.elimination import Elimination
 
 
 @dataclass(frozen=True, eq=False)

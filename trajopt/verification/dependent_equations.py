@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.solvers.multipliers import dense_jacobian
-from trajopt.transcription.elimination import combined
+from trajopt.transcription.linear_equations.elimination import combined
 from trajopt.transcription.nlp import NLP
 
 RANK = 1e-8  # of the length of a row: less than that left over means that it depends on others

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from trajopt.errors import DegreesOfFreedomError
 from trajopt.splines.basis import SplineBasis
-from trajopt.transcription.elimination import eliminate
+from trajopt.transcription.linear_equations.elimination import eliminate
 
 NONE = np.zeros(0, dtype=int)
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from trajopt.arrays import Array
 from trajopt.graph.block import Values
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows
-from trajopt.transcription.elimination import Elimination
+from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.spline_map import SplineMap
 
 DURATION = "arc_duration"  # the leaf that is T

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from trajopt.errors import OptionError, ShapeError, UnknownNameError, near_matches
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.input_checks import unknown
-from trajopt.problem.system import System
+from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import Trajectory
 
 

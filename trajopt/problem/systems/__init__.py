@@ -1,0 +1,1 @@
+"""Systems x' = f(x, u) of named states as the dynamics of a problem, and their controls."""
