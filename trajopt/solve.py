@@ -72,6 +72,7 @@ def solve(
     """
     _check_arguments(problem, solver, refine)
     _check_ways(starts, coarse_to_fine, time_limit)
+    starts = starts if starts == "auto" else int(starts)
     solver = solver or default_solver(problem)
     run = RunRecord.of(
         solver,
@@ -143,7 +144,8 @@ def _own_deadline(solver: Solver) -> float:
 
 
 def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
-    whole = isinstance(starts, int) and not isinstance(starts, bool) and 1 <= starts <= MOST_STARTS
+    number = isinstance(starts, int | np.integer) and not isinstance(starts, bool)
+    whole = number and 1 <= starts <= MOST_STARTS
     if not (whole or (isinstance(starts, str) and starts == "auto")):
         raise OptionError(
             f"starts is {shown(starts)}: give a whole number of at least 1, {MOST_STARTS} at most, or 'auto'"

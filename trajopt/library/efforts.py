@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.arguments import numbers
+from trajopt.arguments import check_positive, numbers
 from trajopt.errors import OptionError
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import documented
@@ -50,8 +50,7 @@ def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
     second and joint. `Solution.verify` compares it with the integral of |P| itself and fails where a small
     motion makes the rounding matter; a smaller one costs iterations.
     """
-    if not rounding > 0.0:
-        raise OptionError(f"rounding is {rounding}: give watts above zero, |P| has no slope at zero")
+    check_positive("rounding in watts", rounding)  # |P| has no slope at zero
 
     def work(node: Any) -> Any:
         return ((node.tau * node.v) ** 2 + rounding**2) ** 0.5 - rounding

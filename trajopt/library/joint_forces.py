@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.errors import OptionError
+from trajopt import arguments
+from trajopt.arguments import check_positive
 from trajopt.terms.term import ExpressionTerm
 
 
@@ -19,8 +20,8 @@ def moment_norm(joint: str, rounding: float = 1e-3) -> ExpressionTerm:
 
 
 def _norm(joint: str, part: slice, rounding: float, what: str) -> ExpressionTerm:
-    if not rounding > 0.0:
-        raise OptionError(f"rounding is {rounding}: give a number above zero, a norm has no slope at zero")
+    arguments.name(joint, "the joint of a norm")
+    check_positive("rounding", rounding)  # a norm has no slope at zero
 
     def norm(node: Any) -> Any:
         vector = node.wrench(joint)[part]

@@ -61,10 +61,11 @@ class Certified:
         if not isinstance(self.settings, SearchSettings):
             raise OptionError(f"settings is {self.settings!r}: give a SearchSettings, say SearchSettings()")
         highest = self.settings.highest_degree
-        if not isinstance(self.degree, int) or not LOWEST_DEGREE <= self.degree <= highest:
+        whole = isinstance(self.degree, int | np.integer) and not isinstance(self.degree, bool)
+        if not whole or not LOWEST_DEGREE <= self.degree <= highest:
             raise OptionError(
-                f"degree is {self.degree!r}: arcs between switches take {LOWEST_DEGREE} to "
-                f"{highest}, best 12 to 16"
+                f"degree is {self.degree!r}: give {LOWEST_DEGREE} to {highest} (settings.highest_degree), "
+                "best 12 to 16"
             )
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from trajopt.arguments import check_count, check_positive
+from trajopt.arguments import MOST, check_count, check_positive
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import RowTolerances
+from trajopt.splines.basis import HIGHEST_DEGREE
 
 LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint
 
@@ -18,6 +19,8 @@ LEAST = {
     "highest_degree": LOWEST_DEGREE,
     "free_degree": LOWEST_DEGREE,
 }
+
+HIGHEST = {"highest_degree": HIGHEST_DEGREE, "free_degree": HIGHEST_DEGREE}
 
 PARTS = frozenset(
     {
@@ -195,7 +198,7 @@ class SearchSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, int):
-                check_count(field.name, value, LEAST.get(field.name, 0))
+                check_count(field.name, value, LEAST.get(field.name, 0), HIGHEST.get(field.name, MOST))
             else:
                 check_positive(field.name, value)
             if field.name in PARTS and value >= 1.0:

@@ -59,7 +59,7 @@ class SplineBasis:
     @staticmethod
     def with_continuity(breakpoints: ArrayLike, degree: int, continuity: int) -> SplineBasis:
         """Piecewise polynomials with `continuity` continuous derivatives; -1 lets the curve jump."""
-        count = np.size(breakpoints) - 2
+        count = max(np.size(breakpoints) - 2, 0)
         return SplineBasis.of_any_degree(breakpoints, degree, np.full(count, degree - continuity))
 
     @staticmethod
@@ -163,7 +163,7 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
     if repeats.shape != (points.size - 2,) or np.any(repeats < 1) or np.any(repeats > most):
         raise ShapeError(
             f"multiplicities are {shown(repeats.tolist())} but each of the {points.size - 2} interior "
-            f"breakpoints needs one between 1 and {'the degree ' * (most == degree)}{most}"
+            f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
     points.setflags(write=False)
     repeats.setflags(write=False)

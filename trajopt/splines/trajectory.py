@@ -46,8 +46,9 @@ class Arc:
                 f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
             )
         count = self.nodes_per_span
-        if not isinstance(count, int | np.integer) or count < (1 if self.collocated else 2):
-            raise ShapeError(f"nodes_per_span is {shown(count)}: both rules start at 2 points")
+        fewest = 1 if self.collocated else 2
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < fewest:
+            raise ShapeError(f"nodes_per_span is {shown(count)}: give a whole number of at least {fewest}")
         if count > MOST_NODES_PER_SPAN:
             raise ShapeError(f"nodes_per_span is {shown(count)}: give at most {MOST_NODES_PER_SPAN}")
         if not isinstance(self.rule, str) or self.rule not in SPAN_RULES:
@@ -152,15 +153,20 @@ class Trajectory:
         Degree, multiplicity and nodes match by themselves: those of x' = f here, those of a robot (second
         derivatives) where a `Problem` gets one.
         """
-        breakpoints = intervals if np.ndim(intervals) else SplineBasis.uniform(intervals).breakpoints
         scheme = Collocation(order, points)
-        basis = scheme.basis(np.asarray(breakpoints, dtype=float), 1)
+        breakpoints: Any = intervals
+        if not isinstance(intervals, (list, tuple, np.ndarray)) or np.ndim(intervals) == 0:
+            breakpoints = SplineBasis.uniform(intervals).breakpoints
+        basis = scheme.basis(numbers(breakpoints, "breakpoints"), 1)
         arc = Arc(basis, duration, order, points, collocated=True)
         return Trajectory((arc,), continuity=0, scheme=scheme)
 
     def for_equations_of_order(self, m: int) -> Trajectory:
-        """The collocation mesh for derivatives of order m, 1 or 2; another trajectory as it is."""
-        if self.scheme is None:
+        """The collocation mesh for derivatives of order m, 1 or 2; another trajectory as it is.
+
+        A mesh for this order already, one whose knots were refined say, stays as it is.
+        """
+        if self.scheme is None or self.continuity == m - 1:
             return self
         arcs = tuple(replace(arc, basis=self.scheme.basis(arc.basis.breakpoints, m)) for arc in self.arcs)
         return replace(self, arcs=arcs, continuity=m - 1)

@@ -199,8 +199,8 @@ def test_parameters_start_where_the_solution_left_them():
 def test_impossible_settings_of_library_terms_are_refused():
     for make, message in (
         (lambda: library.effort([1.0, np.inf]), "effort was given the limits .*: give finite"),
-        (lambda: library.mechanical_work(0.0), "rounding is 0.0: give watts above zero"),
-        (lambda: library.force_norm("knee", 0.0), "rounding is 0.0: give a number above zero"),
+        (lambda: library.mechanical_work(0.0), "rounding in watts = 0.0: expected a finite number above 0"),
+        (lambda: library.force_norm("knee", 0.0), "rounding = 0.0: expected a finite number above 0"),
         (lambda: library.sphere_clearance("tool", [0, 0, 0], -1.0), "a radius is -1.0"),
         (lambda: library.position_error("tool", [0, 0]), "target is .*: give three finite numbers"),
         (lambda: library.orientation_error("tool", np.ones((3, 3))), "give a .3, 3. rotation matrix"),

@@ -85,7 +85,7 @@ def test_times_outside_the_motion_are_refused():
     [
         (lambda: Arc(SplineBasis.uniform(2), (1.0, 0.5)), "0 < shortest <= longest"),
         (lambda: Arc(SplineBasis.uniform(2), -1.0), "0 < shortest"),
-        (lambda: Arc(SplineBasis.uniform(2), 1.0, 1), "both rules start at 2 points"),
+        (lambda: Arc(SplineBasis.uniform(2), 1.0, 1), "give a whole number of at least 2"),
         (lambda: Trajectory(()), "at least one arc"),
         (lambda: Trajectory((Arc(SplineBasis.uniform(2)),), continuity=5), "continuity is 5"),
         (lambda: Trajectory((Arc(SplineBasis.uniform(2)),), extra_points=((), ())), "2 entries for 1 arcs"),
