@@ -188,6 +188,13 @@ def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: S
     return ExpressionBlock(symbols, {name: known[name] for name in computed if name in wanted})
 
 
+def depends_on(expression: Any, column: Any) -> bool:
+    """Whether an expression contains one of the symbols of a column."""
+    import casadi
+
+    return bool(casadi.depends_on(expression, column))
+
+
 def contains_nan(expression: Any) -> bool:
     """Whether a constant of the expression is NaN, which float(symbol) silently gives."""
     import casadi

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
+EXTRA, PARAMETER = "extra:", "parameter:"  # before the name of an additional curve, of a constant unknown
 TIME_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion, of the node's arc
 
 
@@ -27,7 +28,7 @@ class SplineLeaf:
 
 def extra_leaf(name: str) -> str:
     """The leaf that carries an additional curve, a contact force for instance."""
-    return f"extra:{name}"
+    return f"{EXTRA}{name}"
 
 
 def spline_leaves(n: int, extras: Mapping[str, int], apart: Collection[str] = ()) -> dict[str, SplineLeaf]:
@@ -46,4 +47,14 @@ def spline_leaves(n: int, extras: Mapping[str, int], apart: Collection[str] = ()
 
 def parameter_leaf(name: str) -> str:
     """The leaf that carries a constant unknown."""
-    return f"parameter:{name}"
+    return f"{PARAMETER}{name}"
+
+
+def is_parameter(quantity: str) -> bool:
+    """Whether a quantity is a constant unknown."""
+    return quantity.startswith(PARAMETER)
+
+
+def is_extra(quantity: str) -> bool:
+    """Whether a quantity is an additional curve."""
+    return quantity.startswith(EXTRA)

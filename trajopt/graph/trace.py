@@ -45,6 +45,11 @@ class NodeSymbols:
         return self.used[quantity]
 
 
+def column_of(node: NodeSymbols, quantity: str) -> Any:
+    """The symbols of a quantity by its key, "v" or "position:foot"; never a coordinate of the same name."""
+    return node._symbol(quantity)
+
+
 class _Family:
     """A family of quantities, `node.position`, to be called with a name."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trajopt.graph.leaves import PARAMETER
 from trajopt.splines.node_sets import Neighbours
 from trajopt.terms.term import ExpressionTerm
 
@@ -15,7 +16,7 @@ def limit_torque_rate(problem: Any, rate: Any) -> None:
     differences of two terms between neighbouring nodes: tau - rate t does not rise, tau + rate t does not
     fall. Where two nodes coincide because the acceleration may jump, the torque may not.
     """
-    name = getattr(rate, "quantity", "").removeprefix("parameter:")
+    name = getattr(rate, "quantity", "").removeprefix(PARAMETER)
 
     def slope(node: Any) -> Any:
         return node.parameter(name) if name else float(rate)

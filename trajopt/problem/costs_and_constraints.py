@@ -77,10 +77,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class PiecewisePolynomial:
-    """The basis of a control: one polynomial of a degree per interval, continuous or free to jump."""
+    """The basis of a control: one polynomial of a degree per interval, continuous or free to jump.
+
+    by_default : nobody gave the degree: it follows from the trajectory
+    """
 
     degree: int
     continuous: bool
+    by_default: bool = False
 
     def on(self, basis: SplineBasis) -> SplineBasis:
         """The basis on the breakpoints of an arc's."""

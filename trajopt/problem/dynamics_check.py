@@ -55,8 +55,13 @@ def check_trajectory(trajectory: Any) -> None:
         )
 
 
-def check_link(dynamics: Any, link: Any) -> None:
-    """Raise what the dynamics raises for a link that can carry no load, OptionError for what is no name."""
+def check_link(dynamics: Any, link: Any, width: int) -> None:
+    """Raise what the dynamics raises for a link that can carry no load of this width.
+
+    ShapeError for a load that is no wrench, OptionError for what is no name.
+    """
+    if width != 6:
+        raise ShapeError(f"the load on '{link}' has {width} components: give [moment; force], six of them")
     arguments.name(link, "the link of a load")
     dynamics.block(("tau",), (link,))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt import arguments
-from trajopt.arguments import check_flag, few, numbers, shown
+from trajopt.arguments import few, numbers, shown
 from trajopt.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
@@ -144,29 +144,8 @@ def locked_bounds(
     return found
 
 
-def refuse_zeros(limits: Any, name: str, position: bool, velocity: bool, torque: bool) -> None:
-    """InfeasibleBoundsError where all limits of a wanted kind are zero."""
-    for wanted, kind, sides in (
-        (position, "position", (limits.q_lower, limits.q_upper)),
-        (velocity, "velocity", (limits.velocity, limits.velocity)),
-        (torque, "torque", (limits.torque_lower, limits.torque_upper)),
-    ):
-        check_flag(kind, wanted)
-        if wanted and not any(map(np.any, sides)):
-            effort = ' (effort="0" in a URDF file)' if kind == "torque" else ""
-            raise InfeasibleBoundsError(
-                f"all {kind} limits of the robot of '{name}' are zero{effort}, which allows no motion: give "
-                f"its joints limits, or call subject_to_joint_limits({kind}=False)"
-            )
-
-
 def refuse_again(name: str, kind: str, known: Mapping[str, Any]) -> None:
     """OptionError where a name is known already."""
     arguments.name(name, f"the name of a {kind}")
     if name in known:
         raise OptionError(f"the problem has {kind} '{name}' already: give the second one another name")
-
-
-def any_finite(*arrays: NDArray) -> bool:
-    """Whether any entry is a finite number."""
-    return any(bool(np.any(np.isfinite(array))) for array in arrays)

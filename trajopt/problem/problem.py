@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt import arguments
-from trajopt.errors import OptionError, ShapeError
+from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
 from trajopt.graph.full_patterns import completed
-from trajopt.graph.leaves import SplineLeaf, spline_leaves
+from trajopt.graph.leaves import SplineLeaf, extra_leaf, is_parameter, parameter_leaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
@@ -30,17 +30,18 @@ from trajopt.problem.costs_and_constraints import (
     with_curve,
 )
 from trajopt.problem.dynamics_check import check_dynamics, check_link, check_trajectory
-from trajopt.problem.statements.boundary_values import bounds_of_values
+from trajopt.problem.statements.boundary_values import bounds_of_letters
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
+from trajopt.problem.statements.joint_limits import joint_limits
 from trajopt.problem.statements.passive_joints import passive_torques
 from trajopt.problem.statements.periodicities import periodicity_of
-from trajopt.problem.systems.controls import control_of, default_controls, fitting_trajectory
+from trajopt.problem.systems.controls import control_of, curves_on, default_controls, fitting_trajectory
 from trajopt.problem.systems.system import System
 from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
-from trajopt.terms.component_names import names_of_term
+from trajopt.terms.component_names import names_of_components
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
@@ -99,10 +100,11 @@ class Problem:
         well. Raises OptionError where nothing can be integrated, over `Neighbours` for instance.
         """
         if isinstance(term, Integral):
+            term.check_over(over, None)
             term, over, name = term.term, term.over, name or term.term.name
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
-        constant = term.quantity == "duration" or term.quantity.startswith("parameter:")
+        constant = term.quantity == "duration" or is_parameter(term.quantity)
         where = node_set(over) if over is not None else (END if constant else PATH)
         if not where.has_cost:
             raise no_cost(where)
@@ -130,8 +132,10 @@ class Problem:
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
         if isinstance(term, Integral):
+            term.check_over(over, PATH)
+            term_checks.check_hold(hold, term.name, has_hull=False)
             given = (lower, upper, equals)
-            self.integrals.append(bounded_integral(term, given, over, name, self.width_of_term))
+            self.integrals.append(bounded_integral(term, given, name, self.width_of_term))
             return
         width = self.width_of_term(term)
         label = term_checks.label_of(name, term)
@@ -161,14 +165,9 @@ class Problem:
         Positions and velocities hold for all t (control points of the curve and of its derivative), torques
         at the nodes. Raises InfeasibleBoundsError where all limits of a kind are zero.
         """
-        limits = self.dynamics.limits
-        input_checks.refuse_zeros(limits, self.name, position, velocity, torque)
-        if position and input_checks.any_finite(limits.q_lower, limits.q_upper):
-            self.subject_to(terms.q, limits.q_lower, limits.q_upper, hold="hull", name="position limits")
-        if velocity and input_checks.any_finite(limits.velocity):
-            self.subject_to(terms.v, -limits.velocity, limits.velocity, hold="hull", name="velocity limits")
-        if torque and input_checks.any_finite(limits.torque_lower, limits.torque_upper):
-            self.subject_to(terms.tau, limits.torque_lower, limits.torque_upper, name="torque limits")
+        wanted = position, velocity, torque
+        for term, lower, upper, hold, name in joint_limits(self.dynamics.limits, self.name, *wanted):
+            self.subject_to(term, lower, upper, hold=hold, name=name)
 
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
         """Add tau_j = 0 for joints without motors, under the loads, as "no motor at JOINT".
@@ -213,12 +212,7 @@ class Problem:
         The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (a ground
         reaction, say); torques and joint wrenches then contain it, with exact derivatives through both.
         """
-        width = self.width_of_term(term)
-        if width != 6:
-            raise ShapeError(
-                f"the load on '{link}' has {width} components: give [moment; force], six of them"
-            )
-        check_link(self.dynamics, link)
+        check_link(self.dynamics, link, self.width_of_term(term))
         if link in self.loads:
             raise OptionError(f"'{link}' carries a load already: add the two inside one term")
         self.loads[link] = term
@@ -249,7 +243,7 @@ class Problem:
         input_checks.refuse_again(name, "extra", self.extras)
         curve = AdditionalCurve(name, *input_checks.unknown("extra", name, lower, upper, guess, width))
         self.extras = with_curve(self.extras, curve)
-        return terms.Quantity(f"extra:{name}")
+        return terms.extra(name)
 
     def control(
         self,
@@ -272,7 +266,7 @@ class Problem:
             input_checks.refuse_again(name, "extra", self.extras)
         curve = control_of(self.dynamics, self.trajectory, name, (lower, upper), guess, (degree, continuous))
         self.extras = with_curve(self.extras, curve)
-        return terms.Quantity(f"extra:{name}")
+        return terms.extra(name)
 
     def data(
         self,
@@ -313,15 +307,24 @@ class Problem:
         self.solver = solver
 
     def on(self, trajectory: Trajectory) -> Problem:
-        """A copy on another trajectory, without a guess; a change of one problem leaves the other alone."""
+        """A copy on another trajectory, without a guess; a change of one problem leaves the other alone.
+
+        Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
+        """
         check_trajectory(trajectory)
         other = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, (list, dict, set)):
                 setattr(other, name, value.copy())
-        other.trajectory = trajectory
+        other.trajectory = fitting_trajectory(self.dynamics, trajectory)
+        other.extras = curves_on(self.extras, other.trajectory)
         other.guessed_curve = other.guessed_durations = None
         return other
+
+    @property
+    def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
+        """All that must hold and has a name: constraints, bounded integrals, periodicities."""
+        return (*self.constraints, *self.integrals, *self.periodicities)
 
     def path_limits(self) -> list[Constraint]:
         """The inequality constraints over the whole path."""
@@ -343,8 +346,8 @@ class Problem:
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        defined = {f"parameter:{name}": p.lower.size for name, p in self.parameters.items()}
-        defined |= {f"extra:{name}": width for name, width in self.extra_widths.items()}
+        defined = {parameter_leaf(name): p.lower.size for name, p in self.parameters.items()}
+        defined |= {extra_leaf(name): width for name, width in self.extra_widths.items()}
         defined |= {data.quantity: data.width for data in self.datasets.values()}
         return QuantityTable(self.dynamics, defined)
 
@@ -378,21 +381,10 @@ class Problem:
 
         Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
         """
-        name, table = bare(quantity), self.quantities
-        term = next((term for term in self._blocks if term.quantity == name), None)
-        labels = names_of_term(term, self._blocks[term], table) if term else ()
-        labels = labels or table.components(name)
-        if len(labels) == width:
-            return list(labels)
-        return [""] if width == 1 else [str(i) for i in range(width)]
+        return names_of_components(self._blocks, self.quantities, bare(quantity), width)
 
     def _boundary(self, place: Literal["start", "end"], q: Values, v: Values, a: Values, x: Values) -> None:
-        if q is not None and x is not None:
-            raise OptionError(
-                f"q and x at the {place} are both given: x are the states of a system, q joints"
-            )
-        for term, value in ((terms.q, x if q is None else q), (terms.v, v), (terms.a, a)):
-            if value is not None:
-                name = f"{'x' if value is x else term.quantity} at the {place}"
-                lower, upper = bounds_of_values(value, name, self.dynamics.joint_names)
-                self.subject_to(term, lower, upper, over=place, name=name)
+        given = {"q": q, "x": x, "v": v, "a": a}
+        for letter, lower, upper in bounds_of_letters(self.dynamics, place, given):
+            term = terms.q if letter == "x" else terms.Quantity(letter)
+            self.subject_to(term, lower, upper, over=place, name=f"{letter} at the {place}")

@@ -127,6 +127,5 @@ def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | 
 def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
     """Names of the components of a constraint."""
     problem = solution.problem
-    stated = (*problem.constraints, *problem.integrals, *problem.periodicities)
-    quantity = next((each.term.quantity for each in stated if each.name == constraint), "v")
+    quantity = next((each.term.quantity for each in problem.stated if each.name == constraint), "v")
     return solution.problem.component_names(quantity, width)

@@ -22,7 +22,7 @@ from trajopt.report.active_constraints import (
 from trajopt.report.svg_chart import COLOURS, line_chart, motion_chart
 from trajopt.solution.skeleton_view import checked_segments, drawing_axes
 from trajopt.solution.solve_table import HEADER
-from trajopt.terms.term import Quantity
+from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -157,8 +157,9 @@ def _motion_charts(solution: Solution) -> Iterable[str]:
     for label, curve in curves.items():
         yield from _grouped(t, list(zip(solution.joint_names, curve(t).T, strict=True)), label)
     for name, extra in solution.problem.extras.items():
-        values = solution.value(Quantity(f"extra:{name}"), t).T
-        labels = solution.problem.component_names(f"extra:{name}", extra.lower.size)
+        curve = terms.extra(name)
+        values = solution.value(curve, t).T
+        labels = solution.problem.component_names(curve.quantity, extra.lower.size)
         yield line_chart(t, dict(zip(labels, values, strict=True)), "t [s]", f"{name}, an unknown curve")
 
 

@@ -249,9 +249,7 @@ def _other_joints(solution: Solution, problem: Problem) -> Iterator[str]:
 
 def _other_constraints(solution: Solution, problem: Problem) -> Iterator[str]:
     """A saved solution names the constraints that have multipliers; a problem may have others besides."""
-    stated = [
-        condition.name for condition in (*problem.constraints, *problem.integrals, *problem.periodicities)
-    ]
+    stated = [condition.name for condition in problem.stated]
     known = {*stated, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
     lost = [name for name in solution.multipliers if name not in known]
     if lost:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -10,6 +10,21 @@ from trajopt.graph.block import Block, NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.terms.arithmetic import Combination, Squared
 from trajopt.terms.block_term import BlockTerm
+
+
+def names_of_components(
+    blocks: Mapping[Term, tuple[Block, ...]], table: QuantityTable, quantity: str, width: int
+) -> list[str]:
+    """Names (width,) of the components of a quantity in reports; a scalar's is empty.
+
+    blocks : of all terms that are known, by term
+    """
+    term = next((term for term in blocks if term.quantity == quantity), None)
+    labels = names_of_term(term, blocks[term], table) if term else ()
+    labels = labels or table.components(quantity)
+    if len(labels) == width:
+        return list(labels)
+    return [""] if width == 1 else [str(i) for i in range(width)]
 
 
 def names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from trajopt import arguments
 from trajopt.graph.block import Block
 from trajopt.graph.names import own_term
 from trajopt.terms.arithmetic import Arithmetic
@@ -35,5 +36,7 @@ def state(name: str) -> StateTerm:
 
     problem.minimize(-trajopt.state("altitude"), over="end")
     problem.subject_to(trajopt.state("speed"), upper=0.5)
+
+    Raises OptionError for what is no name.
     """
-    return StateTerm(name)
+    return StateTerm(arguments.name(name, "the name of a state or control"))

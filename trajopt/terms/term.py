@@ -13,6 +13,7 @@ from trajopt.arguments import shown
 from trajopt.errors import OptionError, UnknownNameError
 from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import described
+from trajopt.graph.leaves import extra_leaf, parameter_leaf
 from trajopt.graph.names import own_term
 from trajopt.terms.arithmetic import Arithmetic, documented
 
@@ -32,11 +33,11 @@ class Quantity(Arithmetic):
         """One component as a term, (1,): `trajopt.q[1]` is the second joint's position."""
         if not isinstance(component, int | np.integer) or isinstance(component, bool):
             raise OptionError(f"{self.quantity}[{shown(component)}]: give the number of a component, from 0")
-        family, _, argument = self.quantity.partition(":")
 
         def chosen(node: Any) -> Any:
-            column = getattr(node, family)
-            return (column(argument) if argument else column)[int(component)]
+            from trajopt.graph.trace import column_of
+
+            return column_of(node, self.quantity)[int(component)]
 
         return ExpressionTerm(chosen, f"{self.quantity}[{int(component)}]")
 
@@ -126,7 +127,12 @@ def position(link: str) -> Quantity:
 
 def parameter(name: str) -> Quantity:
     """A constant unknown of the problem, defined by `Problem.parameter`."""
-    return Quantity(f"parameter:{name}")
+    return Quantity(parameter_leaf(name))
+
+
+def extra(name: str) -> Quantity:
+    """An additional curve or a control of the problem, defined by `Problem.extra` or `Problem.control`."""
+    return Quantity(extra_leaf(name))
 
 
 # Meaning, shape and unit of each: `trajopt.q.description`, or `graph/declared_quantities.py`.

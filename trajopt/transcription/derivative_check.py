@@ -46,8 +46,7 @@ def check_problem(problem: Problem) -> None:
     guess or depends on more than its node, DerivativeError for a partial or a curvature that differs from the
     slope of the values.
     """
-    stated = (*problem.costs, *problem.constraints, *problem.integrals, *problem.periodicities)
-    several = [each.term for each in stated]
+    several = [each.term for each in (*problem.costs, *problem.stated)]
     graph = graph_of(problem, several)
     lasting = {block for blocks in problem._blocks.values() for block in blocks}
     # Blocks of the dynamics are made anew for every graph; what they compute identifies them.

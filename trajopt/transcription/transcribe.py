@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
+from trajopt.graph.leaves import is_extra, is_parameter
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of, refuse_idle_controls
@@ -108,7 +109,7 @@ def _refuse_unbounded(
         return
     for group in groups:
         for leaf, pattern in graph.leaf_pattern(group.quantity).items():
-            if leaf != "q" and not leaf.startswith(("extra:", "parameter:")) and np.any(pattern):
+            if leaf != "q" and not (is_extra(leaf) or is_parameter(leaf)) and np.any(pattern):
                 return
     raise UnboundedError(
         f"'{problem.name}' minimizes the duration but nothing limits the speed, so the motion would take no "

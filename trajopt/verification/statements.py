@@ -15,14 +15,14 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.graph.block import DescribedJoints
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.implied_constraints import implied_constraints
+from trajopt.problem.implied_constraints import all_constraints
 from trajopt.problem.problem import Problem
 from trajopt.solution.check_times import Samples, samples
 from trajopt.solution.equations.equation_scales import equation_scales, periodicity_scales
 from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
-from trajopt.solution.statements.integral_lines import integral_of
+from trajopt.solution.statements.integral_lines import measured_integral
 from trajopt.solution.violation import side_scales, zero_bounded
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
@@ -72,8 +72,7 @@ class Violation:
 
 def violations(solution: Solution) -> list[Violation]:
     """One entry per bounded component of every statement, in the order in which they were made."""
-    problem = solution.problem
-    stated = [*problem.constraints, *implied_constraints(problem)]
+    stated = all_constraints(solution.problem)
     nodes, dense = samples(solution)
     tracks = list(_tracks(solution, stated, nodes, dense))
     narrowed(solution, [track for pair in tracks for track in pair[1:] if track is not None])
@@ -204,7 +203,7 @@ def _integrals(solution: Solution) -> Iterator[Violation]:
     """Bounded integrals by a finer quadrature than the program's, "between nodes", and by its own."""
     problem, trajectory = solution.problem, trajectory_of(solution)
     for bounded in problem.integrals:
-        fine, size = integral_of(solution, bounded.term, bounded.over)
+        fine, scales = measured_integral(solution, bounded)
         own = fine
         if trajectory is not None:
             T = solution.curve.durations[trajectory.nodes.arc]
@@ -212,8 +211,7 @@ def _integrals(solution: Solution) -> Iterator[Violation]:
             own = weights @ solution.value(bounded.term, samples(solution)[0].times)
         units, end = units_of(problem, bounded.term, fine.size), solution.duration
         for i, unit in enumerate(units):
-            sides = np.abs([bounded.lower[i], bounded.upper[i]])
-            scale = max(float(sides[np.isfinite(sides)].max(initial=0.0)), float(size[i])) or 1.0
+            scale = float(scales[i])
             miss, between = (float(bounded.violation(value)[i]) for value in (own, fine))
             yield Violation(
                 bounded.name,

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.errors import OptionError
+from trajopt.graph.block import Term
 from trajopt.problem.input_checks import bounds_or_value
+from trajopt.problem.term_checks import label_of, no_term
 from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set
 
 
@@ -27,6 +29,16 @@ class Integral:
         part = "" if self.over == PATH else f" over {self.over}"
         return f"integral of {self.term.name}{part}"
 
+    def check_over(self, over: Any, absent: Any) -> None:
+        """Raise OptionError where a part of the motion is given beside the integral's own.
+
+        absent : what `over` is where nobody gave it
+        """
+        if over is not absent and over != absent:
+            raise OptionError(
+                f"'{self.name}' says itself what it is over: trajopt.integral(term, over={over!r})"
+            )
+
 
 def integral(term: Any, over: Over = "path") -> Integral:
     """The integral of a term over time, component by component, for `subject_to` and `minimize`.
@@ -35,8 +47,10 @@ def integral(term: Any, over: Over = "path") -> Integral:
 
     over : "path", a window (s0, s1) of normalised time that ends at breakpoints, or `ArcNodes(arc, "whole")`
     It is the quadrature of the trajectory's rule, in the unit of the term times seconds. Raises OptionError
-    where nothing can be integrated.
+    for what is no term, and where nothing can be integrated.
     """
+    if not isinstance(term, Term):
+        raise no_term(term)
     where = node_set(over)
     if not (where.has_cost and where.integrates):
         raise OptionError(
@@ -64,16 +78,11 @@ class IntegralConstraint:
 def bounded_integral(
     integral: Integral,
     bounds: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
-    over: Any,
     name: str | None,
     width_of_term: Callable[[Any], int],
 ) -> IntegralConstraint:
     """What `Problem.subject_to` was given for an integral: lower, upper and equals; see there."""
-    if over != PATH:
-        raise OptionError(
-            f"'{integral.name}' says itself what it is over: trajopt.integral(term, over={over!r})"
-        )
-    label, width = name or integral.name, width_of_term(integral.term)
+    label, width = label_of(name, integral), width_of_term(integral.term)
     names = [str(i) if width > 1 else "" for i in range(width)]
     lower, upper = bounds_or_value(*bounds, width, label, names)
     return IntegralConstraint(integral.term, integral.over, lower, upper, label)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.leaves import SPLINE_LEAVES, is_extra
 from trajopt.problem.costs_and_constraints import Periodicity
 from trajopt.problem.input_checks import bound_of
 
@@ -25,7 +25,7 @@ def periodicity_of(
         )
     places = given.astype(np.int64)
     mixed = bool(np.any(places != np.arange(width)))
-    if mixed and term.quantity not in SPLINE_LEAVES and not term.quantity.startswith("extra:"):
+    if mixed and term.quantity not in SPLINE_LEAVES and not is_extra(term.quantity):
         raise OptionError(
             f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
         )

@@ -1,13 +1,15 @@
-"""Controls: unknown curves with a basis of their own, checked against the nodes that must tell them apart."""
+"""Controls: unknown curves with a basis of their own, whose coefficients the nodes must determine."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trajopt.arguments import check_flag
 from trajopt.errors import OptionError, ShapeError, UnknownNameError, near_matches
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.input_checks import unknown
@@ -31,13 +33,13 @@ def control_of(
             f"{', '.join(known) or 'none'}; a curve that is none of them is `Problem.extra`"
         )
     degree, continuous = pieces
+    check_flag(f"continuous of control '{name}'", continuous)
     curve = AdditionalCurve(name, *unknown("control", name, *bounds, guess, 1))
     if isinstance(dynamics, System) and curve.lower.size != 1:
         raise ShapeError(f"control '{name}' of the system is one curve: give numbers as its bounds")
-    if degree is None:
-        degree = _default_degree(trajectory)
-    _check_degree(name, degree, continuous)
-    own = PiecewisePolynomial(int(degree), bool(continuous))
+    chosen = _default_degree(trajectory) if degree is None else degree
+    _check_degree(name, chosen, continuous)
+    own = PiecewisePolynomial(int(chosen), bool(continuous), by_default=degree is None)
     check_nodes(name, own, trajectory)
     return replace(curve, pieces=own)
 
@@ -60,25 +62,45 @@ def _check_degree(name: str, degree: Any, continuous: bool) -> None:
 
 
 def check_nodes(name: str, pieces: PiecewisePolynomial, trajectory: Trajectory) -> None:
-    """OptionError where the nodes of a trajectory cannot tell all coefficients of a control.
+    """OptionError where values at the nodes of a trajectory do not determine all coefficients of a control.
 
-    A jump needs nodes on both of its sides, and every coefficient a node with a weight.
+    Nodes on both sides of a breakpoint exist only where the acceleration may jump there. A coefficient needs
+    a node of the quadrature rule, where equations and costs count.
     """
     for index, arc in enumerate(trajectory.arcs):
         basis = pieces.on(arc.basis)
         multiplicities = arc.basis.multiplicities
         if not pieces.continuous and np.any(arc.basis.degree - multiplicities >= 2):
             raise OptionError(
-                f"control '{name}' may jump between intervals, but the trajectory ({arc.mesh}) is so smooth "
-                "there that torques cannot: use Trajectory.collocation(intervals, order), or continuous=True"
+                f"control '{name}' may jump between intervals, but the accelerations of the trajectory "
+                f"({arc.mesh}) are continuous there: use Trajectory.collocation(intervals, order), or "
+                "continuous=True"
             )
         nodes = trajectory.nodes
         weighted = int(np.sum((nodes.arc == index) & (nodes.weight > 0.0)))
         if basis.count > weighted:
             raise OptionError(
-                f"control '{name}' ({pieces}) has {basis.count} coefficients, but only {weighted} nodes with "
-                f"a weight tell them apart ({arc.mesh}): use a lower degree, or more points per interval"
+                f"control '{name}' ({pieces}) has {basis.count} coefficients, but only {weighted} nodes of "
+                f"the quadrature rule determine them ({arc.mesh}): use a lower degree, or more points per "
+                "interval"
             )
+
+
+def curves_on(extras: Mapping[str, AdditionalCurve], trajectory: Trajectory) -> dict[str, AdditionalCurve]:
+    """Additional curves on another trajectory: controls whose degree nobody gave have that of its scheme.
+
+    Raises OptionError where its nodes do not determine a control.
+    """
+    found = dict(extras)
+    for name, extra in extras.items():
+        own = extra.pieces
+        if own is None:
+            continue
+        if own.by_default:
+            own = replace(own, degree=max(_default_degree(trajectory), int(own.continuous)))
+        check_nodes(name, own, trajectory)
+        found[name] = replace(extra, pieces=own)
+    return found
 
 
 def default_controls(system: System, trajectory: Trajectory) -> dict[str, AdditionalCurve]:
@@ -98,4 +120,4 @@ def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
             f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
             f"equations have coefficients, not {trajectory}: use Trajectory.collocation(intervals, order)"
         )
-    return trajectory
+    return trajectory.for_equations_of_order(1)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import DEFINED, DeclaredQuantity
 from trajopt.graph.elementary import Renamed, WeightedSum
-from trajopt.graph.leaves import TIME_LEAVES, extra_leaf
+from trajopt.graph.leaves import SPLINE_LEAVES, TIME_LEAVES, extra_leaf, is_parameter
 from trajopt.graph.names import own_term
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
@@ -125,18 +127,33 @@ def system(
         raise OptionError(f"'{repeated[0]}' is the name of two states or controls: give each its own")
     if (rates is None) == (residuals is None):
         raise OptionError(f"a system needs one form of its equations, {FORMS}")
+    if rates is not None and not hasattr(rates, "outputs"):
+        _check_function("rates", rates, " or a block, see trajopt.block_term")
+    if residuals is not None:
+        _check_function("residuals", residuals, "")
     return System(states, controls, rates, residuals)
+
+
+def _check_function(what: str, given: Any, other: str) -> None:
+    if not callable(given) or isinstance(given, type):
+        raise OptionError(f"{what} is {shown(given)}: give a function of a node{other}")
 
 
 def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
         raise OptionError(f"{what} is the text {names!r}: give a tuple of names, ({names!r},)")
+    if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
+        raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say")
+    names = tuple(names)
     for name in names:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-            raise OptionError(f"{what} has {name!r}, but terms write node.NAME: use letters, digits and _")
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or iskeyword(name):
+            raise OptionError(
+                f"{what} has {shown(name)}, but terms write node.NAME: use letters, digits and _, no word of "
+                "Python's own"
+            )
         if name in RESERVED:
             raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
-    return tuple(names)
+    return tuple(map(str, names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +182,20 @@ class _Equations(Arithmetic):
         return (trace(self._residuals, self.quantity, width_of),)
 
     def _residuals(self, node: Any) -> Any:
-        from trajopt.graph.expression import expression_of
+        from trajopt.graph.expression import depends_on, expression_of
+        from trajopt.graph.trace import column_of
 
         if self.system.residuals is not None:
             return self._checked(expression_of(self.system.residuals(node)), "residuals")
-        rates = [node.rate(state) for state in self.system.states]
-        return expression_of(rates) - self._checked(expression_of(self.system.rates(node)), "rates")
+        given = self._checked(expression_of(self.system.rates(node)), "rates")
+        for quantity in set(node.used) & set(SPLINE_LEAVES[1:]):
+            if depends_on(given, node.used[quantity]):
+                raise OptionError(
+                    "the rates of the system depend on rates themselves, so they are no f of x' = "
+                    "f(x, u, t): write them as trajopt.system(states, controls, residuals=g) with 0 = "
+                    "g(x', x, u, t), node.rate('x') being the rate of x"
+                )
+        return column_of(node, "v") - given
 
     def _checked(self, returned: Any, what: str) -> Any:
         states = self.system.states
@@ -190,7 +215,7 @@ class _Equations(Arithmetic):
         n, controls = self.system.n, self.system.controls
         widths = {"x": n, "u": len(controls), "t": 1, "duration": 1}
         for name, width in block.inputs.items():
-            expected = widths.get(name, width_of(name) if name.startswith("parameter:") else None)
+            expected = widths.get(name, width_of(name) if is_parameter(name) else None)
             if expected != width:
                 raise ShapeError(
                     f"the block of the rates takes '{name}' with {width} components: it may take 'x' ({n},), "

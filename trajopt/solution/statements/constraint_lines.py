@@ -14,7 +14,7 @@ import numpy as np
 
 from trajopt.graph.leaves import SplineLeaf
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.implied_constraints import implied_constraints
+from trajopt.problem.implied_constraints import all_constraints
 from trajopt.solution.check_times import samples
 from trajopt.solution.equations.equation_scales import equation_scales
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
@@ -45,7 +45,7 @@ class ConstraintLines:
     def __init__(self, solution: Solution, tol: float, equation_tol: float) -> None:
         self.solution, self.problem = solution, solution.problem
         self.tol, self.equation_tol = tol, equation_tol
-        self.stated = [*self.problem.constraints, *implied_constraints(self.problem)]
+        self.stated = all_constraints(self.problem)
         self.leaves = self.problem.spline_leaves
         measured = [c for c in self.stated if np.any((c.lower == c.upper) | zero_bounded(c))]
         nodes = samples(solution)[0]

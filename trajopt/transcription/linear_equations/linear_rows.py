@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.leaves import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import END, START, ArcNodes
@@ -142,7 +142,7 @@ def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
     held = isinstance(constraint.over, ArcNodes) and constraint.over.part != "whole"
     if held and quantity in ("v", "a", "jerk"):
         return np.zeros_like(equal)
-    if quantity in ("q", "v", "duration", "t") or quantity.startswith(("parameter:", "extra:")):
+    if quantity in ("q", "v", "duration", "t") or is_extra(quantity) or is_parameter(quantity):
         return equal
     if quantity not in ("a", "jerk"):
         return np.zeros_like(equal)

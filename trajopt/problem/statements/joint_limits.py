@@ -1,0 +1,39 @@
+"""The finite limits of a dynamics as constraints: see `Problem.subject_to_joint_limits`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.arguments import check_flag
+from trajopt.errors import InfeasibleBoundsError
+from trajopt.terms import term as terms
+
+Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
+
+
+def joint_limits(limits: Any, name: str, position: bool, velocity: bool, torque: bool) -> Iterator[Limit]:
+    """(term, lower, upper, hold, label) of every wanted kind that has a finite limit.
+
+    limits : those of the dynamics; name : of the problem, for messages
+    Raises InfeasibleBoundsError where all limits of a kind are zero, OptionError for what is no flag.
+    """
+    kinds: tuple[tuple[bool, str, Limit], ...] = (
+        (position, "position", (terms.q, limits.q_lower, limits.q_upper, "hull", "position limits")),
+        (velocity, "velocity", (terms.v, -limits.velocity, limits.velocity, "hull", "velocity limits")),
+        (torque, "torque", (terms.tau, limits.torque_lower, limits.torque_upper, "nodes", "torque limits")),
+    )
+    for wanted, kind, (_, lower, upper, _, _) in kinds:
+        check_flag(kind, wanted)
+        if wanted and not (np.any(lower) or np.any(upper)):
+            effort = ' (effort="0" in a URDF file)' if kind == "torque" else ""
+            raise InfeasibleBoundsError(
+                f"all {kind} limits of the robot of '{name}' are zero{effort}, which allows no motion: give "
+                f"its joints limits, or call subject_to_joint_limits({kind}=False)"
+            )
+    for wanted, _, limit in kinds:
+        if wanted and (np.any(np.isfinite(limit[1])) or np.any(np.isfinite(limit[2]))):
+            yield limit
