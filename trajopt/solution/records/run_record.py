@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,17 @@ class RunRecord:
         return RunRecord(
             id=uuid.uuid4().hex,
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            versions={"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+            versions=dict(_versions()),
             machine=_machine(),
             solver=repr(solver),
             arguments={name: repr(value) for name, value in arguments.items()},
         )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Versions of Python and the packages; reading them from disk takes 2 ms, so once per process."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
 
 
 def _version(package: str) -> str:
@@ -70,6 +77,7 @@ def _machine() -> dict[str, str]:
     }
 
 
+@cache
 def _processor() -> str:
     """The model's name where the system tells it: kernels and BLAS choose their instructions by it."""
     try:
