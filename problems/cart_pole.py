@@ -4,8 +4,9 @@
                                                 tau_pole = 0 at every node,   |F| <= 20 N,   |x| <= 2 m
 
 with T = 2 s, cart 1 kg, pole a point of 0.3 kg on a massless rod of 0.5 m, q = 0 hanging. Converged
-collocation gives 58.8077 (58.8839 is quoted where F(T) = 0 is added). It is a local optimum: swing_back
-starts from a motion that first goes the other way, and ends at 57.9448. The pole's equation holds at
+collocation gives 58.8077 (58.8839 is quoted where F(T) = 0 is added). It is a local optimum, to
+which the straight guess leads (`starts=1`); 57.9448 is found from other starts, as they are solved by
+default, and with swing_back, a guess that first goes the other way. The pole's equation holds at
 three points per span of a spline of degree five with continuous accelerations, so that there are as many
 equations as coefficients of its coordinate. Source: Kelly, SIAM Review 59(4), 2017, section 6 and table 1.
 """

@@ -15,7 +15,8 @@ from trajopt.errors import OptionError
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
-from trajopt.refinement.starts import CARRIED, automatic_starts, best_of_starts, retried, worth_retrying
+from trajopt.refinement.start_rules import ONE, start_rule
+from trajopt.refinement.starts import best_of_starts, retried, worth_retrying
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
@@ -54,9 +55,10 @@ def solve(
         `trajopt.Refined(...)` halves knot intervals until estimated errors are small.
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
         carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
-        on the lowest optimum, the others are left out. "auto": 8 where durations are free, nothing is guessed
-        and there are 4 joints or more, as such motions have many local optima; else 1, and further ones only
-        where that one finds nothing
+        on the lowest optimum, the others are left out; where none of them finds a solution, further ones are
+        tried. "auto": up to 8 where nothing is guessed and motions are known to have several optima: 4 joints
+        or more, or a turn of more than 90 degrees, in a free duration, and joints without motors. Else 1, and
+        further ones only where that one finds nothing
     coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
         each from the last solution. "auto": where durations are free, nothing is guessed, and an arc has more
         than 20 spans. The table is `solution.levels`; a coarse solve that fails is followed by a direct one
@@ -100,13 +102,14 @@ def _from_starts(
     """The solution from one start or several, over coarse meshes or on the problem's own at once."""
     by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
     first = solve_on_levels if by_levels else solve_direct
-    automatic = automatic_starts(problem, timed.solver) if coarse_to_fine is not False else 1
-    count = automatic if starts == "auto" else starts
-    if count > 1:
-        carried = CARRIED if starts == "auto" else None
-        return best_of_starts(problem, timed, count, None if automatic > 1 else first, carried=carried)
-    solution = first(problem, timed)
-    retry = starts == "auto" and worth_retrying(solution, timed)
+    rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
+    if starts == "auto" and rule.count > 1:
+        solution = best_of_starts(problem, timed, rule.count, first, rule.agreed, rule.carried)
+    elif starts == "auto" or starts == 1:
+        solution = first(problem, timed)
+    else:
+        solution = best_of_starts(problem, timed, starts, first)
+    retry = starts != 1 and worth_retrying(solution, timed)
     return retried(problem, timed, solution) if retry else solution
 
 

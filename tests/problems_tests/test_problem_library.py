@@ -21,7 +21,6 @@ def solved(name, **parameters):
         ("double_integrator", {}, 1e-8),
         ("minimum_acceleration", {}, 1e-12),
         ("kirk", {}, 5e-9),
-        ("cart_pole", {"intervals": 60}, 1e-6),
         ("bryson_denham", {}, 1e-8),
         ("brachistochrone", {}, 1e-10),
         ("van_der_pol", {}, 1e-6),
@@ -34,6 +33,12 @@ def solved(name, **parameters):
 def test_a_problem_reaches_its_reference(name, parameters, error):
     reference = getattr(problems, name).REFERENCE
     assert solved(name, **parameters).objective == pytest.approx(reference, rel=error)
+
+
+def test_the_straight_guess_of_the_cart_and_pole_leads_to_the_published_optimum():
+    problem = problems.cart_pole.build(intervals=60)
+    objective = trajopt.solve(problem, starts=1).objective
+    assert objective == pytest.approx(problems.cart_pole.REFERENCE, rel=1e-6)
 
 
 @pytest.mark.parametrize("wall", [1.0 / 12.0, 1.0 / 7.0])
@@ -89,7 +94,9 @@ def test_the_carts_free_joint_stays_free_and_its_equations_are_lagranges():
 
 
 def test_a_cart_that_first_swings_back_needs_less_than_the_published_optimum():
-    assert solved("cart_pole", swing_back=True).objective == pytest.approx(57.9446, abs=2e-4)
+    """From a guess that swings back, and by default, as other starts find that motion too."""
+    for objective in (solved("cart_pole", swing_back=True).objective, solved("cart_pole").objective):
+        assert objective == pytest.approx(57.9446, abs=2e-4)
 
 
 @pytest.mark.parametrize("robot", ["ur5", "panda"])

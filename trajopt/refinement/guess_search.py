@@ -78,10 +78,13 @@ def searched_guesses(nlp: NLP, joints: int, count: int) -> list[Guess]:
     shapes = _Shapes(nlp, base, joints)
     travel = float(np.ptp(np.concatenate(base.control_points)[:, :joints], axis=0).max())
     duration = _duration_of(shapes)
-    if nlp.unknowns.durations.size == 0 or travel <= ROUNDING or not np.isfinite(duration(None, LONGEST)):
+    if nlp.unknowns.durations.size == 0 or travel <= ROUNDING:
+        return []
+    without_waves = duration(None, LONGEST)
+    if not np.isfinite(without_waves):
         return []
     rng = np.random.default_rng(0)
-    drawn = _drawn(duration, joints, travel, rng)
+    drawn = _drawn(duration, without_waves, joints, travel, rng)
     improved = sorted((_improved(*each, duration, travel, rng) for each in drawn), key=lambda each: each[0])
     different: list[tuple[float, Array]] = []
     for factor, sizes in improved:
@@ -125,10 +128,17 @@ def _duration_of(shapes: _Shapes) -> Callable[[Array | None, float], float]:
 
 
 def _drawn(
-    duration: Callable[[Array | None, float], float], joints: int, travel: float, rng: np.random.Generator
+    duration: Callable[[Array | None, float], float],
+    without_waves: float,
+    joints: int,
+    travel: float,
+    rng: np.random.Generator,
 ) -> list[tuple[float, Array]]:
-    """The best of many random waves, with their durations; every second one moves half of the joints."""
-    found: list[tuple[float, Array]] = [(1.0, np.zeros((WAVES, joints)))]
+    """The best of many random waves, with their durations; every second one moves half of the joints.
+
+    without_waves : shortest duration of the guess itself, which is one of them
+    """
+    found: list[tuple[float, Array]] = [(without_waves, np.zeros((WAVES, joints)))]
     for number in range(DRAWN):
         sizes = rng.standard_normal((WAVES, joints)) * SIZES[number % len(SIZES)] * travel
         moved = rng.random(joints) < 0.5

@@ -1,10 +1,11 @@
 """Several starts in one process: guesses on a coarse mesh, the best optima carried to finer and finer ones.
 
-Start 0 is the problem's own guess. Every other one is a guess that was searched for (`guess_search`), or
-perturbs the best optimum that earlier starts found or, narrowly or widely, the problem's guess, seeded by its
-number. All are solved on the coarsest mesh; half as many different optima are carried to the next finer mesh,
-half of those to the one after it, and so on. The lowest objective of a converged solve on the problem's own
-mesh wins.
+Start 0 is the problem's own guess, solved as without further starts, so that several are never worse than
+one. Every other one is a guess that was searched for (`guess_search`), or perturbs the best optimum that
+earlier starts found or, narrowly or widely, the problem's guess, seeded by its number. They are solved on the
+coarsest mesh; half as many different optima are carried to the next finer mesh, half of those to the one
+after it, and so on. The lowest objective of a converged solve on the problem's own mesh wins. Where none
+converged there, further guesses are solved on the problem's own mesh.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from trajopt.refinement.mesh_levels import (
     summed,
 )
 from trajopt.refinement.perturbed_guess import perturbed_guess
+from trajopt.refinement.start_rules import searching
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
 from trajopt.solvers.capabilities import CheckpointingSolver, with_max_iterations
-from trajopt.solvers.solver import Solver, Status
+from trajopt.solvers.solver import Status
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.transcribe import transcribe
@@ -39,10 +41,9 @@ MOST_ITERATIONS = 200  # of a start on the coarse mesh
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
+CONFIRMED = 2  # as many, where the problem's own guess leads nowhere
 RETRIES = 8  # further starts, at most, where the problem's own guess leads nowhere
 RETRIED = 500  # coefficients of a motion up to which that is the default: a start takes seconds at most
-MANY_JOINTS = 4  # from which on a motion with free durations is solved from several starts by default
-AUTOMATIC, CARRIED = 8, 2  # that many; of their optima those that are carried to the second mesh
 MISSED = frozenset(
     {
         Status.INFEASIBLE,
@@ -61,19 +62,6 @@ TURNS = ("search", "best", "search", "best", "search", "search", "best")
 NEAR, WIDE = 0.3, 1.0  # sizes of perturbations, as a part of each joint's travel
 
 
-def automatic_starts(problem: Problem, solver: Solver) -> int:
-    """The number of starts where the user gives none: several for a free duration, no guess, many joints."""
-    return AUTOMATIC if searching(problem) and not isinstance(solver, CheckpointingSolver) else 1
-
-
-def searching(problem: Problem) -> bool:
-    """Whether guesses are searched for: a free duration, no guess, many joints."""
-    guessed = problem.guessed_curve is not None or problem.guessed_durations is not None
-    bounds = (arc.duration_bounds for arc in problem.trajectory.arcs)
-    free = any(shortest < longest for shortest, longest in bounds)
-    return problem.dynamics.n >= MANY_JOINTS and free and not guessed
-
-
 def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
     """Whether other guesses are tried: the solve found no solution by itself, and a solve is a short one."""
     resumed = isinstance(timed.solver, CheckpointingSolver)
@@ -82,13 +70,31 @@ def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
 
 
 def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
-    """The solution from the first further guess that leads to one, or what the problem's own led to.
+    """The best solution from further guesses, until two agree, or what the guesses before led to.
 
     `failed` is start 0 of the table. The others are solved on the problem's own mesh: where a motion is hard
-    to find, coarse ones have none.
+    to find, coarse ones have none. What the starts of `failed` found on coarse meshes stays in the table.
     """
     own = (problem.trajectory,)
-    return best_of_starts(problem, timed, 1 + RETRIES, lambda *_: failed, agreed=1, levels=own)
+    found = best_of_starts(problem, timed, 1 + RETRIES, lambda *_: failed, CONFIRMED, levels=own)
+    return found if failed.starts is None else _with_earlier(found, failed.starts.starts[1:])
+
+
+def _with_earlier(found: Solution, earlier: Sequence[StartSolves]) -> Solution:
+    """A solution whose table, iterations and seconds also tell the solves of starts 1, 2, ... before."""
+    assert found.starts is not None
+    rows = {start.number: start for start in earlier}
+    for start in found.starts.starts:
+        before = rows[start.number].solves if start.number in rows else ()
+        rows[start.number] = replace(start, solves=(*before, *start.solves))
+    table = replace(found.starts, starts=tuple(rows[number] for number in sorted(rows)))
+    solves = [solve for start in earlier for solve in start.solves]
+    return replace(
+        found,
+        starts=table,
+        iterations=found.iterations + sum(solve.iterations for solve in solves),
+        seconds=found.seconds + sum(solve.seconds for solve in solves),
+    )
 
 
 @dataclass
@@ -127,28 +133,25 @@ def best_of_starts(
     problem: Problem,
     timed: TimedSolver,
     count: int,
-    first: Callable[[Problem, TimedSolver], Solution] | None = None,
+    first: Callable[[Problem, TimedSolver], Solution],
     agreed: int | None = None,
     carried: int | None = None,
     levels: tuple[Trajectory, ...] | None = None,
 ) -> Solution:
     """The best solution of `count` starts, with the table of all; seconds and iterations are those of all.
 
-    first : solves start 0 as without further starts; None: start 0 is one like the others
+    first : solves start 0 as without further starts
     agreed : starts that must have found the lowest optimum before the others are left out; None: three, or
         more than half
     carried : optima that are carried to the second mesh, None: half as many as starts; then half of those
     levels : the meshes, of which the last is the problem's own; None: from a coarse one on
     """
-    levels = _levels(problem.trajectory, first is None) if levels is None else levels
-    starts = [] if first is None else [_Start(0, first(problem, timed), finished=True)]
-    if not (starts and _stopped(starts[0], timed)):
+    levels = _levels(problem) if levels is None else levels
+    starts = [_Start(0, first(problem, timed), finished=True)]
+    if not _stopped(starts[0], timed):
         agreed = max(AGREED, 1 + count // 2) if agreed is None else agreed
         _solve_coarse(problem, starts, levels[0], timed, count, agreed)
         _carry_best(problem, starts, levels, timed, count // 2 if carried is None else carried)
-    ended = timed.expired and any(start.finished for start in starts)
-    if first is None and not ended and not any(s.finished and np.isfinite(s.value) for s in starts):
-        _finish(problem, starts, timed)
     finished = [start for start in starts if start.finished]
     lowest = min(start.value for start in finished)
     chosen = next((start for start in finished if _equal(start.value, lowest)), finished[0])
@@ -158,13 +161,12 @@ def best_of_starts(
     return replace(every, levels=chosen.solution.levels, starts=table, known_problem=problem)
 
 
-def _levels(trajectory: Trajectory, finer: bool) -> tuple[Trajectory, ...]:
-    """The meshes of several starts.
-
-    finer : whether the coarsest has more spans, as many joints need to tell their optima apart
+def _levels(problem: Problem) -> tuple[Trajectory, ...]:
+    """The meshes of several starts: the coarsest has more spans where guesses are searched for, as many
+    joints need them to tell their optima apart.
     """
-    levels = mesh_levels(trajectory, FEWEST_SPANS)
-    while finer and len(levels) > 2:
+    levels = mesh_levels(problem.trajectory, FEWEST_SPANS)
+    while searching(problem) and len(levels) > 2:
         if max(arc.basis.span_count for arc in levels[1].arcs) > SEARCH_SPANS:
             break
         levels = levels[1:]
@@ -187,30 +189,37 @@ def _solve_coarse(
     except TrajoptError as error:
         starts += [_Start(number, None, str(error)) for number in range(len(starts), count)]
         return
-    base, own = nlp.unknowns.curve(nlp.start), len(starts)
+    base, known = nlp.unknowns.curve(nlp.start), _value_on(trajectory, starts[0])
     searched: list[Guess] = []
     if searching(problem):
         searched = searched_guesses(nlp, problem.dynamics.n, count)
-    for number in range(own, count):
-        start = guessed if number == 0 else guessed.on(guessed.trajectory)
-        if number:
-            start.guess(*_guess_of(number, base, problem.dynamics.n, starts, searched))
+    for number in range(1, count):
+        start = guessed.on(guessed.trajectory)
+        start.guess(*_guess_of(number, base, problem.dynamics.n, starts, searched, known))
         starts.append(_solved_start(number, start, limited))
         if _stopped(starts[-1], timed):
             break
-        known = _value_on(trajectory, starts[0])
         _mark_repeated(starts, known)
         if _finders([known, *(start.value for start in starts[1:])]) >= agreed:
             break
 
 
 def _guess_of(
-    number: int, base: Curve, joints: int, starts: Sequence[_Start], searched: Sequence[Guess]
+    number: int,
+    base: Curve,
+    joints: int,
+    starts: Sequence[_Start],
+    searched: Sequence[Guess],
+    known: float,
 ) -> Guess:
-    """The guess of a start; base is the problem's own."""
+    """The guess of a start.
+
+    base : the problem's own guess;  known : objective of start 0 on the mesh of the others
+    """
     turns = [TURNS[turn % len(TURNS)] for turn in range(number)]
     place = turns.count("search") - 1
-    rng, best = np.random.default_rng([0, number]), min(starts, key=_rank)
+    values = [known, *(start.value for start in starts[1:])]
+    rng, best = np.random.default_rng([0, number]), starts[int(np.argmin(values))]
     if turns[-1] == "search" and place < len(searched):
         return searched[place]
     if turns[-1] == "best" and best.solution is not None and np.isfinite(best.value):
@@ -231,27 +240,31 @@ def _carry_best(
     problem: Problem, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver, places: int
 ) -> None:
     """Solve the best different optima of every trajectory on the next finer one, half as many each time."""
-    direct = [start for start in starts if start.finished]
+    first, carried = starts[0], starts[1:]
     if len(levels) == 1:
-        for start in starts:
+        for start in carried:
             start.finished = start.solution is not None
         return
-    known = _value_on(levels[0], direct[0]) if direct else np.inf
-    carried, places = starts[len(direct) :], places - int(np.isfinite(known))
+    known = _value_on(levels[0], first)
     for trajectory in levels[1:]:
         if any(start.interrupted for start in starts):
             return
-        carried = _most_promising(carried, known)[: max(places, 1)]
+        carried = _most_promising(carried, known, places)
         _carry(problem, carried, trajectory, timed)
         places, known = places // 2, np.inf
-        _mark_repeated([*direct, *carried])
+        _mark_repeated([first, *carried])
 
 
-def _most_promising(starts: Sequence[_Start], known: float) -> list[_Start]:
-    """Different optima that are not far above the lowest, or the known one, in order."""
+def _most_promising(starts: Sequence[_Start], known: float, places: int) -> list[_Start]:
+    """Different optima that are not far above the lowest, in order; one at least, if there is one.
+
+    places : how many, start 0 with its known value, if it is among them, included
+    """
     different = sorted((s for s in starts if np.isfinite(s.value) and s.same_as is None), key=_rank)
     best = min([known, *(start.value for start in different)])
-    return [start for start in different if start.value <= best + WITHIN * abs(best)]
+    near = [start for start in different if start.value <= best + WITHIN * abs(best)]
+    places -= known <= max([start.value for start in near[:places]], default=np.inf)
+    return near[: max(places, 1)]
 
 
 def _carry(problem: Problem, starts: Sequence[_Start], trajectory: Trajectory, timed: TimedSolver) -> None:
@@ -269,19 +282,6 @@ def _carry(problem: Problem, starts: Sequence[_Start], trajectory: Trajectory, t
         start.finished = last
         if _stopped(start, timed):
             return
-
-
-def _finish(problem: Problem, starts: Sequence[_Start], timed: TimedSolver) -> None:
-    """Solve on the problem's own mesh where nothing was found there: from the best motion, or its guess.
-
-    An interrupted solve ends there at once, as a solution of this problem.
-    """
-    interrupted = any(start.interrupted for start in starts)
-    best = min(starts, key=_rank)
-    motion = best.solution if (interrupted or timed.expired) and np.isfinite(best.value) else None
-    found = replace(timed, deadline=0.0 if interrupted else timed.deadline).solve(problem, motion)
-    best.add(replace(found, status=Status.INTERRUPTED) if interrupted else found)
-    best.finished = True
 
 
 def _mark_repeated(starts: Sequence[_Start], first: float | None = None) -> None:
@@ -306,9 +306,9 @@ def _value_on(trajectory: Trajectory, default: _Start) -> float:
     """The objective of start 0 on the mesh of the other starts; infinity where it was not solved there."""
     if default.solution is None or not np.isfinite(default.value):
         return np.inf
-    first = default.solution.levels[0]
-    same = first.spans == sum(arc.basis.span_count for arc in trajectory.arcs)
-    return first.objective if same and first.converged else np.inf
+    spans = sum(arc.basis.span_count for arc in trajectory.arcs)
+    found = (level.objective for level in default.solution.levels if level.spans == spans and level.converged)
+    return next(found, np.inf)
 
 
 def _rank(start: _Start) -> tuple[float, int]:

@@ -149,7 +149,7 @@ def shortest_duration(violation: Callable[[float], float], shortest: float, long
     return good
 
 
-def _end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
+def end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
     """(quantity, where) -> the values that equalities fix, NaN for a component that is free."""
     fixed: dict[tuple[str, NodeSet], Array] = {}
     for c in problem.constraints:
@@ -163,7 +163,7 @@ def _end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
 def _end_rates(problem: Problem) -> bool:
     """Whether a velocity or an acceleration other than zero is given at an end: the curve by s then changes
     with the duration."""
-    fixed = _end_values(problem)
+    fixed = end_values(problem)
     given = [fixed.get((rate, end), np.zeros(1)) for rate in ("v", "a") for end in (START, END)]
     return any(np.any(np.nan_to_num(values)) for values in given)
 
@@ -178,7 +178,7 @@ def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
     bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
-    fixed, free = _end_values(problem), np.full(n, np.nan)
+    fixed, free = end_values(problem), np.full(n, np.nan)
     at_start, at_end = (fixed.get(("q", end), free) for end in (START, END))
     first = np.where(np.isnan(at_start), np.where(np.isnan(at_end), middle, at_end), at_start)
     last = np.where(np.isnan(at_end), first, at_end)

@@ -36,6 +36,18 @@ def test_guesses_keep_the_limits_in_a_shorter_time_than_the_guess_of_the_problem
         assert other.bounds.violation(other.start) == 0.0
 
 
+def test_a_guess_that_breaks_limits_is_not_among_those_found(arm):
+    """The problem's own curve counts with the duration that it needs, not with one that is short."""
+    problem, nlp, _ = arm
+    hasty = problem.on(problem.trajectory)
+    hasty.guess(duration=0.75 * nlp.unknowns.curve(nlp.start).duration)
+    guesses = searched_guesses(transcribe(hasty), 3, 8)
+    assert len(guesses) > 1
+    for guess in guesses:
+        other = program_at(problem, guess)
+        assert other.row_bounds.violation(other.functions.rows(other.start)) <= 1e-6
+
+
 def test_guesses_are_different_curves_between_the_same_poses(arm):
     _, nlp, guesses = arm
     at, base = np.linspace(0.0, 1.0, 51), nlp.unknowns.curve(nlp.start)
