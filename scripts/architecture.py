@@ -35,7 +35,8 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.solution": "transcription",
     "trajopt.refinement": "solution",
     "trajopt.plot": "solution",
-    "trajopt.solve": "refinement",
+    "trajopt.phases": "solution",
+    "trajopt.solve": "refinement phases",
     "trajopt.verification": "solve",
     "trajopt.studies": "solve",
     "trajopt.report": "verification plot",
@@ -66,6 +67,8 @@ SHORTCUTS = frozenset(
         ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
         ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
         ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
+        ("trajopt.phases.phases_solution", "trajopt.phases.archive"),  # PhasesSolution.save and load
+        ("trajopt.phases.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
         ("trajopt.solution.solution", "trajopt.verification.diagnosis"),  # solution.diagnose
         ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
         ("trajopt.solution.solution", "trajopt.solution.archive"),  # solution.save, Solution.load

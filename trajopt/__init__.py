@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from trajopt.graph.block import Dynamics as Dynamics
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.trace import trace as trace
+    from trajopt.phases.phases import Phases as Phases
+    from trajopt.phases.phases_solution import PhasesSolution as PhasesSolution
     from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.statements.integrals import integral as integral
     from trajopt.problem.systems.system import system as system
@@ -90,6 +92,8 @@ export_lazily(
         "position": "trajopt.terms.term",
         "transcribe": "trajopt.transcription.transcribe",
         "solve": "trajopt.solve",
+        "Phases": "trajopt.phases.phases",
+        "PhasesSolution": "trajopt.phases.phases_solution",
         "Ipopt": "trajopt.solvers.ipopt",
         "Slsqp": "trajopt.solvers.slsqp",
         "RowsInRounds": "trajopt.solvers.wrappers.rows_in_rounds",

@@ -6,12 +6,15 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 
 from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
+from trajopt.phases.phases import Phases
+from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.phases.solve_phases import solve_phases
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
@@ -36,16 +39,39 @@ class Refinement(Protocol):
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution: ...
 
 
+Starts = int | Literal["auto"]
+Progress = Literal["auto", "silent"] | Callable[..., Any]
+
+
+@overload
 def solve(
     problem: Problem,
     solver: Solver | None = None,
     *,
     refine: Refinement | None = None,
-    starts: int | Literal["auto"] = "auto",
+    starts: Starts = "auto",
     coarse_to_fine: bool | Literal["auto"] = "auto",
     time_limit: float | None = None,
-    progress: Literal["auto", "silent"] | Callable[..., Any] = "silent",
-) -> Solution:
+    progress: Progress = "silent",
+) -> Solution: ...
+@overload
+def solve(
+    problem: Phases,
+    solver: Solver | None = None,
+    *,
+    time_limit: float | None = None,
+    progress: Progress = "silent",
+) -> PhasesSolution: ...
+def solve(
+    problem: Problem | Phases,
+    solver: Solver | None = None,
+    *,
+    refine: Refinement | None = None,
+    starts: Starts = "auto",
+    coarse_to_fine: bool | Literal["auto"] = "auto",
+    time_limit: float | None = None,
+    progress: Progress = "silent",
+) -> Solution | PhasesSolution:
     """Minimize the problem's costs subject to its constraints; `status` of the solution says how it ended.
 
     solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
@@ -67,6 +93,9 @@ def solve(
     progress : "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function called with
         every `Iteration`, those of the refinement included
 
+    `trajopt.Phases` are solved once, on their own meshes from their own guesses: refine, starts and
+    coarse_to_fine are for single problems.
+
     The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
 
     Raises ProblemError for a problem that contradicts itself, EvaluationError where a term is not finite at
@@ -81,6 +110,10 @@ def solve(
         {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
     )
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    if isinstance(problem, Phases):
+        _refuse_for_phases(refine, starts, coarse_to_fine)
+        with iteration_callback(progress) as callback, np.errstate(all="ignore"):
+            return solve_phases(problem, solver, callback, run, time_limit)
     check_problem(problem)
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with iteration_callback(progress) as callback, np.errstate(all="ignore"):
@@ -113,7 +146,7 @@ def _from_starts(
     return retried(problem, timed, solution) if retry else solution
 
 
-def default_solver(problem: Problem) -> Solver:
+def default_solver(problem: Problem | Phases) -> Solver:
     """The solver that the problem recommends, or IPOPT with its defaults."""
     return problem.solver or registry.create()
 
@@ -160,8 +193,24 @@ def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
     check_positive("time_limit", time_limit, optional=True)
 
 
+def _refuse_for_phases(refine: Any, starts: Any, coarse_to_fine: Any) -> None:
+    """OptionError for what is there for single problems only."""
+    asked = {
+        "refine": refine is not None,
+        "starts": starts not in ("auto", 1),
+        "coarse_to_fine": coarse_to_fine is True,
+    }
+    for name, given in asked.items():
+        if given:
+            raise OptionError(
+                f"{name} is for single problems: phases are solved once, on their own meshes from their own "
+                "guesses; give each problem a finer trajectory or a guess, and leave it out"
+            )
+
+
 def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:
-    checked_problem(problem)
+    if not isinstance(problem, Phases):
+        checked_problem(problem)
     if solver is not None:
         registry.check_solver(solver)
     if refine is not None and (not isinstance(refine, Refinement) or isinstance(refine, type)):

@@ -8,6 +8,7 @@ No pickle is ever read: arrays of numbers and texts are all there is.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
@@ -69,7 +70,7 @@ class ArrayFile:
 
     def __init__(self, path: str | os.PathLike[str], what: str, advice: str) -> None:
         self.path, self.what, self.advice = file_path(path), what, advice
-        self._unpacked = 0
+        self._unpacked = [0]  # bytes so far, in one count with all parts
         self._archive, self._entries = self._opened()
 
     def __enter__(self) -> ArrayFile:
@@ -80,6 +81,13 @@ class ArrayFile:
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
+
+    def part(self, prefix: str) -> ArrayFile:
+        """The members whose names begin with `prefix`, by the rest of their names, as an open file."""
+        other = copy.copy(self)
+        named = {name: entry for name, entry in self._entries.items() if name.startswith(prefix)}
+        other._entries = {name.removeprefix(prefix): entry for name, entry in named.items()}
+        return other
 
     def refuse(self, problem: str, cause: BaseException | None = None) -> NoReturn:
         """SolutionFileError: the file is not what it should be."""
@@ -173,8 +181,8 @@ class ArrayFile:
             self.refuse(f"{name} has shape {member.shape}, expected ({expected})")
         if entry.file_size != member.start + member.size:
             self.refuse(f"{name} unpacks to {entry.file_size} bytes, its shape tells {member.size}")
-        self._unpacked += entry.file_size
-        if self._unpacked > LARGEST:
+        self._unpacked[0] += entry.file_size
+        if self._unpacked[0] > LARGEST:
             self.refuse(f"{name} unpacks to {entry.file_size:.3g} bytes, {LARGEST:.3g} are read at most")
         return member
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from trajopt.errors import OptionError, ShapeError, TrajoptError
@@ -77,16 +77,35 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
     Raises OptionError when the function branches on a value, ShapeError when it returns no vector.
     """
     node, label = NodeSymbols(width_of), term_of(target)
-    expression = _column(_returned(function, node, label), label)
-    if not node.used:
-        raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
+    expression = _traced(function, [node], label)
     return ExpressionBlock(node.used, {target: expression})
 
 
-def _returned(function: Callable[[Any], Any], node: NodeSymbols, label: str) -> Any:
+def trace_several(
+    function: Callable[..., Any], label: str, widths: Sequence[Callable[[str], int]]
+) -> tuple[Any, list[dict[str, Any]]]:
+    """The expression that a function of several nodes returns, and the symbols of every node, by quantity.
+
+    label : what messages call the function
+    widths : quantity -> number of components, for every node
+    Raises what `trace` raises.
+    """
+    nodes = [NodeSymbols(width_of) for width_of in widths]
+    return _traced(function, nodes, label), [node.used for node in nodes]
+
+
+def _traced(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
+    """What the function returns for these nodes, as one expression that depends on one of them at least."""
+    expression = _column(_returned(function, nodes, label), label)
+    if not any(node.used for node in nodes):
+        raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
+    return expression
+
+
+def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
     """What the function returns; OptionError with the cause where it raises."""
     try:
-        return function(node)
+        return function(*nodes)
     except TrajoptError:
         raise
     except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +29,8 @@ from trajopt.problem.costs_and_constraints import (
     with_curve,
 )
 from trajopt.problem.dynamics_check import check_dynamics, check_link, check_trajectory
+from trajopt.problem.independent_copy import independent_copy
+from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.statements.boundary_values import bounds_of_letters
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
 from trajopt.problem.statements.joint_limits import joint_limits
@@ -312,10 +313,7 @@ class Problem:
         Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
         """
         check_trajectory(trajectory)
-        other = copy.copy(self)
-        for name, value in vars(self).items():
-            if isinstance(value, (list, dict, set)):
-                setattr(other, name, value.copy())
+        other = independent_copy(self)
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
         other.extras = curves_on(self.extras, other.trajectory)
         other.guessed_curve = other.guessed_durations = None
@@ -325,6 +323,10 @@ class Problem:
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
         """All that must hold and has a name: constraints, bounded integrals, periodicities."""
         return (*self.constraints, *self.integrals, *self.periodicities)
+
+    def at(self, over: Over) -> Instant:
+        """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""
+        return instant_of(self, over)
 
     def path_limits(self) -> list[Constraint]:
         """The inequality constraints over the whole path."""

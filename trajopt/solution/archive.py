@@ -42,8 +42,12 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     Where it cannot be written, a full disk say, it is written to a temporary folder instead, and a
     SolutionFileError names both. A recipe that JSON cannot hold is left out, with a warning.
     """
+    write_arrays(path, contents(solution))
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """Write arrays whole or not at all, to a temporary folder where `path` cannot be written; see `save`."""
     target = file_path(path)
-    arrays = _contents(solution)
     try:
         if not target.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, f"{target.parent} is no folder, make it first")
@@ -88,8 +92,8 @@ def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def _contents(solution: Solution) -> dict[str, Any]:
-    """All arrays of the file, its header among them."""
+def contents(solution: Solution) -> dict[str, Any]:
+    """All arrays of a solution's file, its header among them."""
     arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
     for i, (basis, points) in enumerate(
         zip(solution.curve.bases, solution.curve.control_points, strict=True)
@@ -119,7 +123,7 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
     from trajopt.solution.certificate_json import CertificateRecord, restored
 
     with ArrayFile(path, "solution", ADVICE) as file:
-        _check_kind(file)
+        check_kind(file, FORMAT, VERSION)
         header = file.record(SolutionHeader)
         solution = solution_of(file, header, problem)
         if header.certificate is not None:
@@ -128,17 +132,18 @@ def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Soluti
                 file.refuse("certificate: times and saturated components of no switching structure")
             solution = restored(kept, solution)
     if problem is not None:
-        _check_fits(solution, problem, path)
+        check_fits(solution, problem, path)
     return solution
 
 
-def _check_kind(file: ArrayFile) -> None:
+def check_kind(file: ArrayFile, known: str, version: int) -> None:
+    """SolutionFileError unless the file has this format, in this version or an earlier one."""
     kind = file.record(FileKind)
-    if kind.format != FORMAT:
-        raise SolutionFileError(f"{file.path} is a '{kind.format}', not a '{FORMAT}'")
-    if kind.version > VERSION:
+    if kind.format != known:
+        raise SolutionFileError(f"{file.path} is a '{kind.format}', not a '{known}'")
+    if kind.version > version:
         raise SolutionFileError(
-            f"{file.path} has version {kind.version} but this one reads up to {VERSION}: upgrade trajopt"
+            f"{file.path} has version {kind.version} but this one reads up to {version}: upgrade trajopt"
         )
 
 
@@ -157,7 +162,7 @@ def rebuilt_problem(solution: Solution) -> Problem:
             f"the problem of '{solution.name}' cannot be built again from what was saved, perhaps by another "
             f"version ({error}): pass its problem, Solution.load(path, problem=...)"
         ) from error
-    _check_fits(solution, problem, recipe.problem)
+    check_fits(solution, problem, recipe.problem)
     return problem
 
 
@@ -187,7 +192,7 @@ def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
 def _header(solution: Solution) -> dict[str, Any]:
     from trajopt.solution.certificate_json import record
 
-    recipe = _savable(solution.recipe)
+    recipe = savable(solution.recipe)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -219,7 +224,8 @@ def _header(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _savable(recipe: Recipe | None) -> Recipe | None:
+def savable(recipe: Recipe | None) -> Recipe | None:
+    """The recipe, or None, with a warning, where a file cannot hold it."""
     try:
         check_savable(recipe)
     except OptionError as error:
@@ -228,7 +234,7 @@ def _savable(recipe: Recipe | None) -> Recipe | None:
     return recipe
 
 
-def _check_fits(solution: Solution, problem: Problem, source: Any) -> None:
+def check_fits(solution: Solution, problem: Problem, source: Any) -> None:
     """SolutionFileError that says how a problem differs from the one that was solved."""
     differences = [
         *_other_joints(solution, problem),

@@ -79,7 +79,7 @@ def kkt_in(program: RebuiltProgram, solution: Solution) -> KKT:
     nlp, y, point = program.nlp, program.y, solution.point
     if point is None or not _fits(nlp, point):
         return least_squares_kkt(nlp, y)
-    found = kkt_residuals(nlp, replace(_rescaled(point, solution.scaling, nlp.scaling), y=y))
+    found = kkt_residuals(nlp, replace(rescaled(point, solution.scaling, nlp.scaling), y=y))
     found = _in_factor_of_solve(found, solution.scaling, nlp.scaling)
     as_left = found.error <= FAR * max(solution.kkt.error, ROUNDING)
     if solution.certificate is None and as_left:
@@ -110,7 +110,7 @@ def _own_mesh(solution: Solution) -> Problem:
     return on_trajectory(replace(solution, known_problem=asked), trajectory)
 
 
-def _rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:
+def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:
     """The same point and multipliers for other factors of rows and objective."""
     if before is None or before.rows.shape != now.rows.shape:
         return point

@@ -42,7 +42,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
         parameters={
             name: file.numbers(f"parameter_{i}", (None,)) for i, name in enumerate(header.parameters)
         },
-        status=_status(file, header),
+        status=status_of(file, header.status),
         multipliers={
             name: file.numbers(f"multipliers_{i}", (None, None), finite=False)
             for i, name in enumerate(header.multipliers)
@@ -52,8 +52,8 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
         history=file.numbers("history", (None, 3), finite=False),
         known_problem=problem,
         extra_points=_extra_points(file, header),
-        point=_point(file) if header.has_point else None,
-        scaling=_scaling(file),
+        point=warm_start_of(file) if header.has_point else None,
+        scaling=scaling_of(file),
         altered=tuple(_altered_samples(file, curve, len(header.joint_names))),
     )
 
@@ -103,10 +103,11 @@ def _arc(
     return basis, points
 
 
-def _status(file: ArrayFile, header: SolutionHeader) -> Status:
-    if header.status not in Status.__members__:
-        file.refuse(f"status '{header.status}' is none of {', '.join(Status.__members__)}")
-    return Status[header.status]
+def status_of(file: ArrayFile, name: str) -> Status:
+    """The status of this name; refuses the file where there is none."""
+    if name not in Status.__members__:
+        file.refuse(f"status '{name}' is none of {', '.join(Status.__members__)}")
+    return Status[name]
 
 
 def _node_times(file: ArrayFile, curve: Curve) -> NDArray[np.float64]:
@@ -131,14 +132,15 @@ def _extra_points(file: ArrayFile, header: SolutionHeader) -> tuple[tuple[float,
     return tuple(tuple(points.tolist()) for points in added)
 
 
-def _point(file: ArrayFile) -> WarmStart:
+def warm_start_of(file: ArrayFile) -> WarmStart:
+    """The solver's own unknowns and multipliers."""
     y = file.numbers("point_y", (None,))
     lengths = {"row_multipliers": None, "lower_multipliers": y.size, "upper_multipliers": y.size}
     others = (file.numbers(f"point_{name}", (n,), finite=False) for name, n in lengths.items())
     return WarmStart(y, *others)
 
 
-def _scaling(file: ArrayFile) -> Scaling | None:
+def scaling_of(file: ArrayFile) -> Scaling | None:
     """Positive factors; None in files of former versions."""
     if "scaling_rows" not in file:
         return None

@@ -1,0 +1,1 @@
+"""Phases: problems with dynamics, meshes and costs of their own, solved as one with links between them."""

@@ -1,0 +1,168 @@
+"""Saved solutions of phases: one .npz with the arrays of every phase's solution and a header of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.arguments import shown
+from trajopt.errors import SolutionFileError, TrajoptError
+from trajopt.files.array_file import ArrayFile
+from trajopt.phases.linked_problems import LinkedProblems, held, linked_problems
+from trajopt.phases.phases import Phases
+from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.solution.archive import built, check_fits, check_kind, contents, savable, write_arrays
+from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records.solution_header import FORMAT as OF_ONE
+from trajopt.solution.records.solution_header import VERSION as VERSION_OF_ONE
+from trajopt.solution.records.solution_header import SavedRecipe, SolutionHeader
+from trajopt.solution.records.solution_reader import scaling_of, solution_of, status_of, warm_start_of
+from trajopt.solution.solution import Solution
+from trajopt.solvers.kkt import KKT
+
+if TYPE_CHECKING:
+    from trajopt.phases.phases_solution import PhasesSolution
+
+FORMAT = "trajopt solution of phases"
+VERSION = 1
+MOST = 1000  # phases
+ADVICE = "give a file written by PhasesSolution.save or by `trajopt solve`"
+POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
+
+
+@dataclass(frozen=True)
+class PhasesHeader:
+    """All of a solution of phases but the phases and arrays; `PhasesSolution` says what each means."""
+
+    name: str
+    names: tuple[str, ...]
+    recipe: SavedRecipe | None
+    multipliers: tuple[str, ...]
+    status: str
+    kkt: KKT
+    iterations: int
+    seconds: float
+    n_variables: int
+    n_constraints: int
+    timings: dict[str, float]
+    detail: str
+    has_point: bool
+    run: RunRecord | None = None
+
+
+def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
+    """Write solutions of phases whole or not at all, as `Solution.save` does."""
+    recipe = savable(solution.recipe)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": solution.name,
+        "names": list(solution.names),
+        "recipe": None
+        if recipe is None
+        else {"problem": recipe.problem, "parameters": dict(recipe.parameters)},
+        "multipliers": list(solution.multipliers),
+        "status": solution.status.name,
+        "kkt": asdict(solution.kkt),
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        "n_variables": solution.n_variables,
+        "n_constraints": solution.n_constraints,
+        "timings": dict(solution.timings),
+        "detail": solution.detail,
+        "has_point": solution.point is not None,
+        "run": None if solution.run is None else asdict(solution.run),
+    }
+    arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "history": solution.history}
+    arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
+    if solution.point is not None:
+        arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
+    if solution.scaling is not None:
+        arrays["scaling_rows"] = solution.scaling.rows
+        arrays["scaling_objective"] = np.array([solution.scaling.objective])
+    for k, phase in enumerate(solution.phases):
+        arrays |= {f"{_prefix(k)}{name}": values for name, values in contents(phase).items()}
+    write_arrays(path, arrays)
+
+
+def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
+    """Read what `save` wrote; see `PhasesSolution.load`."""
+    if phases is not None and not isinstance(phases, Phases):
+        raise SolutionFileError(f"phases is {shown(phases)}: give the trajopt.Phases that were solved")
+    with ArrayFile(path, "solution of phases", ADVICE) as file:
+        check_kind(file, FORMAT, VERSION)
+        solution = _read(file)
+    known = phases if phases is not None else _rebuilt(solution.recipe)
+    return solution if known is None else _with_problems(solution, known, path)
+
+
+def _read(file: ArrayFile) -> PhasesSolution:
+    from trajopt.phases.phases_solution import PhasesSolution
+
+    header = file.record(PhasesHeader)
+    if not 1 <= len(header.names) <= MOST:
+        file.refuse(f"{len(header.names)} phases")
+    same = ("names", "kkt", "iterations", "seconds", "n_variables", "n_constraints", "name", "timings")
+    same += ("detail", "run")
+    return PhasesSolution(
+        **{key: getattr(header, key) for key in same},
+        phases=tuple(_phase(file.part(_prefix(k))) for k in range(len(header.names))),
+        multipliers={
+            name: file.numbers(f"multipliers_{i}", (None,), finite=False)
+            for i, name in enumerate(header.multipliers)
+        },
+        status=status_of(file, header.status),
+        recipe=None if header.recipe is None else Recipe(header.recipe.problem, header.recipe.parameters),
+        history=file.numbers("history", (None, 3), finite=False),
+        point=warm_start_of(file) if header.has_point else None,
+        scaling=scaling_of(file),
+    )
+
+
+def _phase(file: ArrayFile) -> Solution:
+    check_kind(file, OF_ONE, VERSION_OF_ONE)
+    return solution_of(file, file.record(SolutionHeader), None)
+
+
+def _rebuilt(recipe: Recipe | None) -> Phases | None:
+    """The phases of a recipe; None where no library builds them."""
+    if recipe is None:
+        return None
+    try:
+        phases: Any = built(recipe)
+    except TrajoptError:
+        return None
+    return phases if isinstance(phases, Phases) else None
+
+
+def _with_problems(solution: PhasesSolution, phases: Phases, source: Any) -> PhasesSolution:
+    """The solution whose phases know their problems; SolutionFileError where these are others."""
+    if len(phases.problems) != len(solution.phases):
+        raise SolutionFileError(
+            f"{source} has {len(solution.phases)} phases, {len(phases.problems)} were given: pass those that "
+            "were solved"
+        )
+    linked = linked_problems(phases)
+    parts = [_known(linked, k, part, source) for k, part in enumerate(solution.phases)]
+    return replace(solution, phases=tuple(parts), known_phases=phases)
+
+
+def _known(linked: LinkedProblems, k: int, solution: Solution, source: Any) -> Solution:
+    problem = linked.problems[k]
+    check_fits(solution, problem, source)
+    widths = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
+    if {name: values.size for name, values in solution.parameters.items()} != widths:
+        raise SolutionFileError(
+            f"{source} has the parameters {', '.join(solution.parameters) or 'none'} in phase {k}, the "
+            f"problem {', '.join(widths) or 'none'}: pass the phases that were solved"
+        )
+    shared = {name: solution.parameters[name] for name, having in linked.shared.items() if k in having}
+    return replace(solution, known_problem=held(problem, shared))
+
+
+def _prefix(k: int) -> str:
+    return f"phase_{k}_"

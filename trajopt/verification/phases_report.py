@@ -1,0 +1,200 @@
+"""Verification of phases: every phase by itself, all links, and the optimality of all phases together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from textwrap import fill, indent
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import TrajoptError
+from trajopt.phases.joint_program import JointProgram, joint_program
+from trajopt.phases.phases import Phases
+from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.solvers.kkt import KKT, kkt_residuals
+from trajopt.solvers.multipliers import least_squares_kkt
+from trajopt.verification.equation_report import EquationResidual
+from trajopt.verification.link_checks import LinkViolation, link_violations
+from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
+from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report
+from trajopt.verification.statements import Violation
+from trajopt.verification.verify import verify as verify_phase
+
+
+@dataclass(frozen=True, eq=False)
+class PhasesReport:
+    """The result of a verification of phases; print it.
+
+    reports : of every phase, with what it shares held at its value
+    links : every component of every link
+    kkt : of all phases together, recomputed where the problems are as they were
+    """
+
+    title: str
+    names: tuple[str, ...]
+    reports: tuple[Report, ...]
+    links: tuple[LinkViolation, ...]
+    kkt: KKT
+    kkt_of_solve: KKT
+    kkt_recomputed: bool
+    accuracy: float
+    converged: bool
+    status: str
+
+    @property
+    def kkt_error(self) -> float:
+        """The largest residual of the optimality conditions of all phases together."""
+        return self.kkt.error
+
+    @property
+    def holds(self) -> bool:
+        """The verdict: whether nothing was found to be wrong."""
+        return not self.reason
+
+    @property
+    def verdict(self) -> str:
+        """ "PASS" or "FAIL"."""
+        return "PASS" if self.holds else "FAIL"
+
+    @property
+    def holds_at_nodes(self) -> bool:
+        """Whether all holds at the nodes and between phases, and the motions are optimal together."""
+        return not self._wrong_together() and all(report.holds_at_nodes for report in self.reports)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, the most important first; empty where nothing is."""
+        return self._wrong_together() or next(self._wrong_phases(), "")
+
+    def _wrong_together(self) -> str:
+        if not self.converged:
+            return f"the solve did not converge ({self.status})"
+        allowed = min(AT_NODES, self.accuracy)
+        for link in self.links:
+            if not link.relative <= allowed:
+                return (
+                    f"link {link.label}: missed by {link.value:.4g}, {link.relative:.2g} of its scale; "
+                    f"{allowed:.0e} allowed"
+                )
+        if not self.kkt_error <= max(OPTIMAL, min(10.0 * self.kkt_of_solve.error, LOOSEST)):
+            told = f"{self.kkt_of_solve.error:.2g} by the solution"
+            return f"the phases are not optimal together: KKT error {self.kkt_error:.2g}, {told}"
+        return ""
+
+    def _wrong_phases(self) -> Iterator[str]:
+        for name, report in zip(self.names, self.reports, strict=True):
+            if report.reason:
+                yield f"phase '{name}': {report.reason}"
+
+    @property
+    def max_violation_nodes(self) -> float:
+        """The largest violation at nodes and of links, each in its own unit; NaN where one is."""
+        each = [report.max_violation_nodes for report in self.reports]
+        return float(np.max([*each, *(link.value for link in self.links)]))
+
+    @property
+    def max_violation_dense(self) -> float:
+        """The largest violation at nodes, between them and of links; NaN where one is."""
+        each = [report.max_violation_dense for report in self.reports]
+        return float(np.max([*each, *(link.value for link in self.links)]))
+
+    @property
+    def simulation_error(self) -> float | None:
+        """Largest gap of the phases' simulations restarted at every knot; None where one has none."""
+        errors = [report.simulation_error for report in self.reports]
+        return None if None in errors else float(np.max(np.array(errors, dtype=float)))
+
+    @property
+    def equations(self) -> tuple[EquationResidual, ...]:
+        """The path equations of all phases, whose names begin with the phase's."""
+        return tuple(
+            replace(equation, name=f"{name}: {equation.name}")
+            for name, report in zip(self.names, self.reports, strict=True)
+            for equation in report.equations
+        )
+
+    @property
+    def cost_of_equations(self) -> float | None:
+        """By how much the objective is too low because path equations are missed, to first order."""
+        known = [cost for report in self.reports if (cost := report.cost_of_equations) is not None]
+        return float(np.sum(known)) if known else None
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """What the solutions tell otherwise than their motions, in words."""
+        told = zip(self.names, self.reports, strict=True)
+        return tuple(f"phase '{name}': {each}" for name, report in told for each in report.differences)
+
+    def worst(self, count: int = 5) -> tuple[Violation, ...]:
+        """The components violated most at nodes in any phase, largest first."""
+        every = [
+            replace(violation, name=f"{name}: {violation.name}")
+            for name, report in zip(self.names, self.reports, strict=True)
+            for violation in report.worst(count)
+        ]
+        return tuple(sorted(every, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
+
+    def __str__(self) -> str:
+        head = f"FAIL: {self.reason}" if not self.holds else "PASS: all phases and links hold"
+        lines = [fill(head, WIDTH), self.title, ""]
+        if self.links:
+            width = max(LABEL, *(len(link.label) for link in self.links)) + 2
+            lines.append(f"{'link':<{width}}{'missed by':>10}{'of scale':>10}")
+            lines += [
+                f"{link.label:<{width}}{link.value:>10.3e}{link.relative:>10.1e}" for link in self.links
+            ]
+        known = "recomputed" if self.kkt_recomputed else "as the solution tells, not recomputed"
+        lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {known}")
+        for name, report in zip(self.names, self.reports, strict=True):
+            lines += ["", f"phase '{name}'", indent(str(report), "  ")]
+        return "\n".join(lines)
+
+
+def verify(solution: PhasesSolution, accuracy: float | None = None) -> PhasesReport:
+    """The report of phases; raises OptionError for an accuracy that is not positive.
+
+    Links are evaluated from the motions, without the parameters by which the solver met them.
+    """
+    phases = solution.known
+    # What equations that are missed cost is compared with the costs of all phases: one may have none.
+    total = sum(abs(value) for value in solution.cost_terms.values()) or np.inf
+    reports = tuple(replace(verify_phase(each, accuracy), objective=total) for each in solution.phases)
+    kkt = _recomputed(solution, phases)
+    return PhasesReport(
+        title=str(solution),
+        names=solution.names,
+        reports=reports,
+        links=tuple(link_violations(solution, phases)),
+        kkt=kkt or solution.kkt,
+        kkt_of_solve=solution.kkt,
+        kkt_recomputed=kkt is not None,
+        accuracy=BETWEEN if accuracy is None else float(accuracy),
+        converged=solution.converged,
+        status=solution.status.value,
+    )
+
+
+def _recomputed(solution: PhasesSolution, phases: Phases) -> KKT | None:
+    """The KKT residuals of the motions in the program that is built again; None where they do not fit it."""
+    try:
+        program = joint_program(phases)
+    except TrajoptError:  # the problems contradict themselves by now; the phases' reports say where
+        return None
+    each = list(zip(program.programs, solution.phases, strict=True))
+    if not all(own.unknowns.fits(part.curve, part.parameters) for own, part in each):
+        return None
+    y = np.concatenate([own.unknowns.of(part.curve, part.parameters) for own, part in each])
+    return _smallest(program, solution, y)
+
+
+def _smallest(program: JointProgram, solution: PhasesSolution, y: Any) -> KKT:
+    """With the solver's multipliers, or those of least squares where these are better."""
+    point = solution.point
+    if point is None or point.row_multipliers is None or point.row_multipliers.size != program.row_count:
+        return least_squares_kkt(program, y)
+    found = kkt_residuals(program, replace(rescaled(point, solution.scaling, program.scaling), y=y))
+    if found.error <= FAR * max(solution.kkt.error, ROUNDING):
+        return found
+    return min(found, least_squares_kkt(program, y), key=lambda kkt: kkt.error)
