@@ -13,6 +13,7 @@ from trajopt.errors import TrajoptError
 from trajopt.phases.joint_program import JointProgram, joint_program
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
 from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.verification.equation_report import EquationResidual
@@ -160,7 +161,7 @@ def verify(solution: PhasesSolution, accuracy: float | None = None) -> PhasesRep
     phases = solution.known
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
     total = sum(abs(value) for value in solution.cost_terms.values()) or np.inf
-    reports = tuple(replace(verify_phase(each, accuracy), objective=total) for each in solution.phases)
+    reports = tuple(_of_phase(each, accuracy, total) for each in solution.phases)
     kkt = _recomputed(solution, phases)
     return PhasesReport(
         title=str(solution),
@@ -174,6 +175,15 @@ def verify(solution: PhasesSolution, accuracy: float | None = None) -> PhasesRep
         converged=solution.converged,
         status=solution.status.value,
     )
+
+
+def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Report:
+    """The report of one phase, without the values at which what it shares is held."""
+    parameters = solution.problem.parameters.values()
+    held = {f"bounds of {each.name}" for each in parameters if np.array_equal(each.lower, each.upper)}
+    report = verify_phase(solution, accuracy)
+    left = tuple(violation for violation in report.violations if violation.name not in held)
+    return replace(report, violations=left, objective=total)
 
 
 def _recomputed(solution: PhasesSolution, phases: Phases) -> KKT | None:
