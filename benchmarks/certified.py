@@ -21,6 +21,7 @@ import numpy as np
 import dynamics
 import problems
 import trajopt
+from trajopt.enclosures.suprema import MOST_PIECES
 from trajopt.errors import ProblemError
 from trajopt.refinement.switching.shooting import switching_times
 
@@ -192,18 +193,24 @@ def meaning() -> list[str]:
         "| identity | an equation that was eliminated; it holds to rounding at all times |",
         "| hull | the control points of all polynomial pieces lie within the bounds: proved for all t, "
         "up to rounding |",
-        "| enclosure | the same after pieces were cut |",
+        "| enclosure | a bound for all t: control points after pieces were cut, or Taylor models, "
+        "polynomials of time with a bound of the error, of torques, joint wrenches and traced terms; "
+        "rounding is counted |",
         "| evaluated | stated for single times, computed there |",
         "| sampled | computed at two thousand times and more, both sides of knots included, and narrowed"
         " around peaks; a violation that lasts as long as the line's resolution is seen, a shorter one "
         "may be missed |",
         "",
-        "*Proved* stands only where no line is sampled, else *holds, sampled*. Limits hold to the "
+        "*Proved* stands only where no line is sampled, else *holds, sampled*. Taylor models are known for "
+        "trees of revolute and prismatic joints, with rotors and any gravity, and for traced terms made of "
+        "+ - * /, powers, roots, sin, cos, tan, exp and log. Torques under loads, positions of links, |x|, "
+        "given data, blocks of NumPy and integrals are sampled, and so is what no bound is found for "
+        f"within {MOST_PIECES} pieces, with a note. Limits hold to the "
         "tolerance in their unit, but at most a hundredth of their range; equations over time to the "
         "tolerance times their scale, or to `Certified(equation_tol=...)`; costs to a hundredth of their"
         " integral. A value that is not finite does not hold, nor does a limit of the jerk where the "
         "acceleration jumps. Differences of neighbouring nodes, torque rates for instance, say nothing "
-        "of what lies between two nodes. A narrow peak of an own term (0.3 mm on a path of a metre) or a"
+        "of what lies between two nodes. A narrow peak of a sampled term (0.3 mm on a path of a metre) or a"
         " step cannot be excluded by sampling, and is not. Lines are computed from the motion, never "
         "read from a file.",
         "",
@@ -259,10 +266,11 @@ def main() -> None:
     lines = [
         "# Certified optima",
         "",
-        "Every limit holds to 1e-6 in its own unit, between nodes too: *sampled* lines of a "
-        "certificate (torques) were looked at on a grid whose resolution they tell, and a violation that "
-        "is shorter may be missed; limits of velocities and positions are bounded by control points for "
-        "all t. *Oversteps gain* and *margins cost* are sums of |multiplier| times size over all arcs, "
+        "Every limit holds to 1e-6 in its own unit, between nodes too: limits of positions and velocities "
+        "are bounded for all t by control points, those of torques by Taylor models; *sampled* lines of a "
+        "certificate (integrals of costs) were looked at on a grid whose resolution they tell, and a "
+        "violation that is shorter may be missed. "
+        "*Oversteps gain* and *margins cost* are sums of |multiplier| times size over all arcs, "
         "relative to the objective: first-order bounds. With the method *switching arcs* the "
         "switching structure is confirmed by the signs of the multipliers, and the objective is a local "
         "optimum's; with *added nodes* only the limits are guaranteed. *Against shooting* is the relative "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from dynamics.algorithms.external_wrench_derivatives import (
     external_wrench_partials,
 )
 from dynamics.algorithms.rnea import inverse_dynamics
+from dynamics.algorithms.rnea_any_arithmetic import rnea_any_arithmetic
 from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials, stacked_rows
 from dynamics.algorithms.rnea_second_derivatives import contracted_second
 from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, computed_by
@@ -67,6 +68,17 @@ class InverseDynamicsBlock:
         found = {"tau": tau, "base_wrench": base}
         for link, name in zip(self.links, self._wrench_names, strict=True):
             found[name] = wrenches[:, 6 * link : 6 * link + 6]
+        return {name: found[name] for name in self.outputs}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        """Outputs, each a list of numbers of any arithmetic; NotImplementedError where there are loads."""
+        if self.loads:
+            raise NotImplementedError("inverse dynamics in any arithmetic knows no loads on links")
+        packed = self.model.packed
+        tau, wrenches, ground = rnea_any_arithmetic(packed, u["q"], u["v"], u["a"], number)
+        found = {"tau": tau, "base_wrench": [*ground[0], *ground[1]]}
+        for link, name in zip(self.links, self._wrench_names, strict=True):
+            found[name] = [*wrenches[link][0], *wrenches[link][1]]
         return {name: found[name] for name in self.outputs}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:

@@ -68,6 +68,24 @@ class SymbolicBlock(SecondOrderBlock, Protocol):
 
 
 @runtime_checkable
+class AnyArithmeticBlock(Block, Protocol):
+    """A block that can also be evaluated on numbers of any arithmetic: Taylor models, for bounds over time.
+
+    Numbers have + - * / and the methods sin, cos, exp ...; floats may be among them. What a block computes
+    here is what `value` computes, for the real numbers that these stand for.
+    """
+
+    def value_over(
+        self, u: Mapping[str, Sequence[Any]], number: Callable[[float], Any]
+    ) -> dict[str, list[Any]]:
+        """y, one number per component, of the inputs u; `number` makes a number of a constant.
+
+        Raises NotImplementedError where an operation is not offered: the caller has no bound then.
+        """
+        ...
+
+
+@runtime_checkable
 class VerifiedBlock(Block, Protocol):
     """A block that says whether its derivatives are tested; if so they are not checked before a solve."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ class Square:
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
         """`value` on CasADi symbols, for `fusion`."""
         return {self.target: u[self.source] ** 2}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        return {self.target: [x * x for x in u[self.source]]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         return {(self.target, self.source): 2.0 * u[self.source][:, :, None] * self._diagonal}
@@ -99,6 +102,9 @@ class Renamed:
         """`value` on CasADi symbols, for `fusion`."""
         return {self.target: u[self.source]}
 
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        return {self.target: list(u[self.source])}
+
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         width, nodes = self.outputs[self.target], u[self.source].shape[0]
         return {(self.target, self.source): np.broadcast_to(np.eye(width), (nodes, width, width))}
@@ -131,6 +137,9 @@ class TimesDuration:
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
         """`value` on CasADi symbols, for `fusion`."""
         return {self.target: u[self.DURATION] * u[self.source]}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        return {self.target: [u[self.DURATION][0] * x for x in u[self.source]]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         return {
@@ -170,6 +179,11 @@ class WeightedSum:
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
         """`value` on CasADi symbols, for `fusion`."""
         return {self.target: sum(values * u[name] for name, values in self._factors.items())}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        rows = range(self.outputs[self.target])
+        factors = self._factors.items()
+        return {self.target: [sum(number(c[i]) * u[name][i] for name, c in factors) for i in rows]}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         count = next(iter(u[name] for name in self.inputs)).shape[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.graph.any_arithmetic import evaluated
 from trajopt.graph.block import Pairs, SymbolicBlock, Values
 
 
@@ -50,6 +51,19 @@ class ExpressionBlock:
         if len(self._rows) == 1:
             return dict.fromkeys(self._rows, found)
         return {name: found[:, rows].copy() for name, rows in self._rows.items()}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        """y in any arithmetic, one operation of the expressions after the other."""
+        found = evaluated(self._dense, [u[name] for name in self.inputs], number)
+        return dict(zip(self.outputs, found, strict=True))
+
+    @cached_property
+    def _dense(self) -> Any:
+        """One CasADi function of all inputs, its outputs with all their entries."""
+        import casadi
+
+        outputs = [casadi.densify(expression) for expression in self._expressions.values()]
+        return casadi.Function("terms", list(self._symbols.values()), outputs)
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         dense = self._functions.jacobian(self._stack(u))

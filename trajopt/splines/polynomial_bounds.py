@@ -86,6 +86,28 @@ def pieces_of(curve: Curve, column: int, order: int) -> Pieces:
     return Pieces(start, end, coefficients[..., place])
 
 
+def coefficient_errors(curve: Curve, column: int, order: int) -> Array:
+    """Bounds of the rounding errors of the coefficients of `pieces_of`, one per arc, (arcs,).
+
+    Differences of control points are exact to rounding, those of first derivatives carry their errors on:
+    e_(l+1) = 2 rate e_l + 4 eps |D_(l+1)|, rate the degree over the shortest distance of knots and the
+    duration. One convex combination per degree leads from there to the Bernstein form.
+    """
+    group, place = curve.group_of(column)
+    found = []
+    for basis, control_points, duration in zip(
+        group.bases, group.control_points, curve.durations, strict=True
+    ):
+        knots, points, degree, error = basis.knots, control_points[:, place], basis.degree, 0.0
+        for _ in range(min(order, degree)):
+            width = knots[degree + 1 : -1] - knots[1 : -degree - 1]
+            rate = degree / np.where(width > 0.0, width, np.inf) / duration
+            knots, points, degree = knots[1:-1], rate * np.diff(points), degree - 1
+            error = 2.0 * rate.max() * error + ROUNDING * np.abs(points).max()
+        found.append(error + (degree + 1) * ROUNDING * np.abs(points).max())
+    return np.array(found)
+
+
 def _all_columns(curve: Curve, group: CurvesApart, order: int) -> tuple[Array, Array, Array]:
     """Start and end of every piece, (pieces,), and coefficients (pieces, degree + 1, coordinates)."""
     parts = [

@@ -15,9 +15,9 @@ def test_a_certified_solve_writes_its_certificate(tmp_path):
     done = run("solve", "sliding_mass", "--certify", "1e-6", "--out", str(tmp_path))
     assert done.exit_code == 0, done.output
     page, _, _ = (tmp_path / "certificate.txt").read_text().rpartition("\nrun ")
-    assert page.startswith("certificate: holds, sampled (switching arcs") and page.strip() in done.output
+    assert page.startswith("certificate: proved (switching arcs") and page.strip() in done.output
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["certificate"]["verdict"] == "holds, sampled" and not summary["certificate"]["failing"]
+    assert summary["certificate"]["verdict"] == "proved" and not summary["certificate"]["failing"]
     assert summary["certificate"]["holds"] and summary["certificate"]["switches"] == 1
     assert abs(summary["duration"] - 0.4) < 1e-9
     again = run("verify", str(tmp_path / "solution.npz"))

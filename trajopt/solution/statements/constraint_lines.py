@@ -1,7 +1,8 @@
 """The lines of all constraints of a problem on a motion, of bounds of its additional curves and parameters.
 
-Bounds of the curves' own derivatives are proved by control points, all other terms are sampled over the times
-for which they are stated, and evaluated where these are single times.
+Bounds of the curves' own derivatives are proved by control points. All other terms are sampled over the times
+for which they are stated, and bounded there where that is possible (`enclosed_lines`), or evaluated where
+these are single times.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from trajopt.problem.implied_constraints import all_constraints
 from trajopt.solution.check_times import samples
 from trajopt.solution.equations.equation_scales import equation_scales
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
+from trajopt.solution.statements.enclosed_lines import SampledLine, enclosed
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
 from trajopt.solution.statements.statement_times import Interval, interval_of, sample_times
 from trajopt.solution.violation import side_scales, zero_bounded
@@ -155,7 +157,7 @@ class ConstraintLines:
                 violation = component_violation(constraint, values[constraint.term.quantity][here], c)
                 peaks[number, c] = Peaks(constraint, c, own, violation, most=MOST_PEAKS)
         narrowed(self.solution, list(peaks.values()))
-        found: dict[int, list[StatementLine]] = {number: [] for number in times}
+        sampled: dict[tuple[int, int], SampledLine] = {}
         for (number, c), highest in peaks.items():
             value, time = highest.highest
             line = replace(
@@ -165,7 +167,11 @@ class ConstraintLines:
                 evidence="sampled",
                 resolution=float(np.diff(times[number]).max(initial=0.0)),
             )
-            found[number].append(self._smooth(line, self.stated[number], c))
+            line = self._smooth(line, self.stated[number], c)
+            sampled[number, c] = SampledLine(line, self.stated[number], c, chosen[number])
+        found: dict[int, list[StatementLine]] = {number: [] for number in times}
+        for (number, _), line in zip(sampled, enclosed(self.solution, [*sampled.values()]), strict=True):
+            found[number].append(line)
         return found
 
     # -- common parts -------------------------------------------------------------------------------------

@@ -22,9 +22,9 @@ class StatementLine:
     time : seconds, of that value
     tolerance : the largest value with which the line holds
     evidence : "identity", an equation that was eliminated and holds to rounding at all times; "hull", control
-        points within the bounds; "enclosure", a bound by control points of pieces that were cut; "evaluated",
-        stated for single times and computed there; "sampled", computed at times `resolution` apart and
-        narrowed around their peaks
+        points within the bounds; "enclosure", a bound for all times by control points of cut pieces or by
+        Taylor models; "evaluated", stated for single times and computed there; "sampled", computed at times
+        `resolution` apart and narrowed around their peaks
     resolution : seconds; a violation on an interval as long as that is seen, a shorter one may be missed
     scale : of an equation, what its tolerance refers to; else the range of the limit
     note : what the line does not cover, or why it fails

@@ -1,0 +1,142 @@
+"""Torques and terms of a certificate: what is proved for all times, and what stays sampled."""
+
+from dataclasses import replace
+
+import casadi
+import numpy as np
+import pytest
+from hand_written import PointMasses
+
+import dynamics
+import problems
+import trajopt
+from trajopt.enclosures import suprema
+from trajopt.solution.certificate import Certificate
+from trajopt.solution.statements.all_lines import statement_lines
+
+
+def arm(**joint):
+    """Two links under gravity, turned in one second with the least squared acceleration."""
+    rows = [{"a": 0.5, "mass": 2.0, "centre_of_mass": [-0.2, 0.0, 0.0], **joint} for _ in range(2)]
+    problem = trajopt.Problem(
+        dynamics.from_dh(rows, gravity=(0.0, -9.81, 0.0)), trajopt.Trajectory.uniform(6, 4, duration=1.0)
+    )
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=[1.0, -0.7], v=0.0)
+    problem.minimize(trajopt.a**2)
+    return trajopt.solve(problem)
+
+
+def line_of(solution, name, tol=1e-6):
+    """The worst line of a statement."""
+    named = [line for line in statement_lines(solution, tol, tol) if line.name == name]
+    return max(named, key=lambda line: line.ratio)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [problems.sliding_mass, problems.two_link_rr, problems.three_link_arm, problems.betts_robot_arm],
+)
+def test_certified_optima_in_minimum_time_are_proved(problem):
+    solution = trajopt.solve(problem.build(), refine=trajopt.Certified(tol=1e-6))
+    certificate = solution.certificate
+    assert certificate is not None and certificate.verdict == "proved" and "sampled" not in str(certificate)
+    torques = [line for line in certificate.lines if line.name == "torque limits"]
+    assert {line.evidence for line in torques} == {"enclosure"}
+    t = np.linspace(0.0, solution.duration, 50_001)
+    limits, tau = solution.limits, solution.tau(t)
+    violation = np.maximum(tau - limits.torque_upper, limits.torque_lower - tau).max(axis=0)
+    assert np.all(violation <= np.array([line.value for line in torques]) + 1e-9)
+
+
+@pytest.mark.parametrize("offset", [-1e-2, -1e-5, 1e-5, 1e-2])
+def test_a_bound_near_the_largest_torque_is_proved_or_refused(offset):
+    solution = arm()
+    tau = solution.tau(np.linspace(0.0, 1.0, 200_001))
+    limit = tau.max(axis=0) + offset
+    solution.problem.subject_to(trajopt.tau, upper=limit, name="torques")
+    lines = [line for line in statement_lines(solution, 1e-6, 1e-6) if line.name == "torques"]
+    assert [line.evidence for line in lines] == ["enclosure" if offset > 0.0 else "sampled"] * 2
+    assert all(line.holds == (offset > 0.0) for line in lines)
+    assert np.allclose([line.value for line in lines], -offset, rtol=2e-3, atol=2e-7)
+
+
+def test_rotors_payloads_and_own_friction_and_springs_are_bounded():
+    rotor = dynamics.Rotor(gear_ratio=50.0, inertia=np.diag([0.0, 0.0, 1e-4]))
+    solution = arm(rotor=rotor)
+
+    @trajopt.term
+    def motor(node):
+        return node.tau + 0.4 * node.v + 3.0 * (node.q - 0.2) + 0.1 * node.v**3
+
+    values = solution.value(motor, np.linspace(0.0, 1.0, 100_001))
+    solution.problem.subject_to(motor, values.min(axis=0) - 1e-3, values.max(axis=0) + 1e-3, name="motor")
+    line = line_of(solution, "motor")
+    assert line.evidence == "enclosure" and line.holds and np.isclose(line.value, -1e-3, rtol=1e-2)
+
+
+def test_a_peak_between_all_samples_is_met():
+    solution = arm()
+
+    @trajopt.term
+    def spike(node):
+        return 1.0 / (1.0 + ((node.t - 0.31415926) / 1e-6) ** 2)
+
+    solution.problem.subject_to(spike, upper=0.5, name="spike")
+    line = line_of(solution, "spike")
+    assert not line.holds and line.value > 1e-3 and abs(line.time - 0.31415926) < 3e-6
+
+
+def test_operations_without_a_bound_stay_sampled():
+    solution = arm()
+
+    @trajopt.term
+    def kink(node):
+        return casadi.fabs(node.tau)
+
+    solution.problem.subject_to(kink, upper=1e3, name="kink")
+    solution.problem.subject_to(trajopt.position("joint2"), upper=10.0, name="place")
+    for name in ("kink", "place"):
+        line = line_of(solution, name)
+        assert line.evidence == "sampled" and line.holds and line.resolution > 0.0
+    certificate = Certificate(1e-6, (), "none", None, 0, "", motion=solution)
+    assert certificate.verdict == "holds, sampled"
+
+
+def test_torques_under_loads_stay_sampled():
+    solution = arm()
+
+    @trajopt.term
+    def push(node):
+        return [0.0, 0.0, 0.0, node.t, 0.0, 0.0]
+
+    problem = solution.problem
+    problem.load("joint2", push)
+    problem.subject_to(trajopt.tau, -1e3, 1e3, name="torques")
+    loaded = replace(solution, known_problem=problem)
+    assert line_of(loaded, "torques").evidence == "sampled"
+
+
+def test_a_dynamics_of_numpy_stays_sampled():
+    problem = trajopt.Problem(PointMasses(1, 1.0, 5.0), trajopt.Trajectory.uniform(6, 3, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=0.1, v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to_joint_limits()
+    line = line_of(trajopt.solve(problem), "torque limits")
+    assert line.evidence == "sampled" and line.holds
+
+
+def test_where_the_search_ends_without_a_bound_the_line_says_so(monkeypatch):
+    solution = arm()
+
+    @trajopt.term
+    def hill(node):
+        return 1.0 / (1.0 + ((node.t - 0.3) / 0.01) ** 2)
+
+    solution.problem.subject_to(hill, upper=1.5, name="hill")
+    line = line_of(solution, "hill")
+    assert line.evidence == "enclosure" and np.isclose(line.value, -0.5, rtol=1e-3)
+    monkeypatch.setattr(suprema, "MOST_ROUNDS", 2)
+    line = line_of(solution, "hill")
+    assert line.evidence == "sampled" and "no bound" in line.note and line.holds

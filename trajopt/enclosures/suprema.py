@@ -1,0 +1,119 @@
+"""Least upper bounds of violations over an interval of time, by Taylor models on pieces that are divided.
+
+A piece is divided while its bound is neither as sharp as asked nor below what is reached elsewhere. Into how
+many parts follows from the order of the models: radii fall with length^order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.enclosures.leaf_pieces import LeafPieces, Model, from_powers
+from trajopt.enclosures.taylor_model import EPS, ORDER, UPWARDS, TaylorModel
+from trajopt.splines.polynomial_bounds import Pieces, upper_bound
+
+MOST_PARTS = 8  # of a piece in one round
+MOST_ROUNDS = 12
+MOST_PIECES = 5000  # on which models are evaluated in one search
+
+Evaluation = Callable[[LeafPieces], Mapping[str, Model]]  # quantity -> one model per component
+
+
+@dataclass(eq=False)
+class Supremum:
+    """The largest violation max(f - upper, lower - f) over time by a component f of a quantity.
+
+    lower, upper : infinite where there is none
+    reached : a violation that is reached at the `time`; the search raises it
+    sharpness : by how much the bound may exceed what is reached
+    allowed : once a larger violation is reached the search ends, without a bound
+    time : seconds
+    value : no violation is larger; NaN where no bound was found
+    """
+
+    quantity: str
+    component: int
+    lower: float
+    upper: float
+    reached: float
+    sharpness: float
+    allowed: float
+    time: float
+    value: float = np.nan
+    _settled: list[tuple[Array, Array, Array, Array]] = field(default_factory=list)
+
+    def unsettled(self, pieces: LeafPieces, model: TaylorModel | float, open_: Array, last: bool) -> Array:
+        """Parts into which every open piece is to be divided, (P,); 0 where the bound is settled.
+
+        Pieces that are settled are kept, in the last round all.
+        """
+        coefficients, radius = bernstein_form(model, pieces.start.size)
+        ends = coefficients[:, [0, -1]]
+        reached = np.maximum(ends - self.upper, self.lower - ends) - radius[:, None]
+        self._raise(np.where(open_[:, None], reached, -np.inf), pieces)
+        highest = np.maximum(coefficients.max(axis=1) - self.upper, self.lower - coefficients.min(axis=1))
+        sharp = 2.0 * radius <= self.sharpness
+        settled = sharp | (highest + radius <= self.reached + self.sharpness) | last
+        kept = open_ & settled
+        self._settled.append((pieces.start[kept], pieces.end[kept], coefficients[kept], radius[kept]))
+        factor = (2.0 * radius / self.sharpness) ** (1.0 / ORDER)
+        parts = np.exp2(np.clip(np.ceil(np.log2(np.where(factor >= 1.0, factor, np.inf))), 1, 3)).astype(int)
+        return np.where(open_ & ~settled & (self.reached <= self.allowed), parts, 0)
+
+    def _raise(self, reached: Array, pieces: LeafPieces) -> None:
+        """Take over a larger violation from the ends of the pieces, (P, 2)."""
+        piece, side = np.unravel_index(int(np.argmax(reached)), reached.shape)
+        if reached[piece, side] > self.reached:
+            self.reached = float(reached[piece, side])
+            self.time = float((pieces.end if side else pieces.start)[piece])
+
+    def finish(self) -> None:
+        """Set the value from all pieces that were kept."""
+        start, end, coefficients, radius = (np.concatenate(part) for part in zip(*self._settled, strict=True))
+        bounds = []
+        for sign, bound in ((1.0, self.upper), (-1.0, -self.lower)):
+            if np.isfinite(bound):
+                found = upper_bound(Pieces(start, end, sign * coefficients + radius[:, None]))
+                bounds.append(found.value - bound)
+        value = np.max(bounds)  # NaN where one is
+        scale = max(abs(bound) for bound in (value, self.lower, self.upper) if np.isfinite(bound))
+        self.value = float(value + 4.0 * EPS * scale) if self.reached <= self.allowed else np.nan
+
+
+def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supremum]) -> None:
+    """Find all suprema over the pieces together; `evaluate` gives the models of quantities on pieces."""
+    open_ = [np.ones(pieces.start.size, dtype=bool) for _ in asked]
+    spent = 0
+    with np.errstate(all="ignore"):  # what overflows has an infinite radius
+        for number in range(MOST_ROUNDS):
+            spent += pieces.start.size
+            last = number == MOST_ROUNDS - 1 or spent + pieces.start.size > MOST_PIECES
+            models = evaluate(pieces)
+            wanted = np.array(
+                [
+                    supremum.unsettled(pieces, models[supremum.quantity][supremum.component], mine, last)
+                    for supremum, mine in zip(asked, open_, strict=True)
+                ]
+            )
+            parts = wanted.max(axis=0)
+            chosen = np.flatnonzero(parts)
+            if not chosen.size:
+                break
+            open_ = [np.repeat(own[chosen] > 0, parts[chosen]) for own in wanted]
+            pieces = pieces.divided(chosen, parts[chosen])
+        for supremum in asked:
+            supremum.finish()
+
+
+def bernstein_form(model: TaylorModel | float, count: int) -> tuple[Array, Array]:
+    """Bernstein coefficients (count, ORDER) of the polynomials of a model, and radii (count,)."""
+    if not isinstance(model, TaylorModel):
+        return np.full((count, ORDER), float(model)), np.zeros(count)
+    matrix = from_powers(ORDER)[:, : len(model.coefficients)]
+    coefficients = np.broadcast_to((matrix @ model.coefficients).T, (count, ORDER))
+    radius = (model.radius + (ORDER + 2) * EPS * model.size) * UPWARDS
+    return coefficients, np.broadcast_to(np.where(np.isfinite(radius), radius, np.inf), (count,))

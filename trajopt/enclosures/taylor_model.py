@@ -1,0 +1,193 @@
+"""Taylor models: a polynomial of one variable and a bound of the error, for many pieces of time at once.
+
+A Taylor model of a function f on a piece of time, t = centre + s half-width with s in [-1, 1], is
+
+    |f(s) - sum_j c_j s^j| <= r     for all s in [-1, 1],     j < order.
+
+Sums, products and elementary functions of Taylor models are Taylor models: what a product has beyond the
+order, what a series leaves out and every rounding error is added to r. Floating-point rounding is bounded
+beforehand: a result of n operations on terms of absolute sum S is off by at most n eps S, with eps twice the
+unit roundoff. Source: Makino and Berz, Taylor models and other validated functional inclusion methods,
+International Journal of Pure and Applied Mathematics 4 (2003).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.enclosures import series
+
+ORDER = 10  # coefficients kept
+EPS = float(np.finfo(float).eps)
+UPWARDS = 1.0 + 1e-12  # covers rounding in the computation of radii, which are sums of nonnegative terms
+UNDERFLOW = 1e-300
+EXACT = (0.0, 1.0, -1.0)  # products with these, and their sums and products, have no rounding
+
+
+class TaylorModel:
+    """Polynomials with coefficients (terms, P), terms <= ORDER, and radii r (P,), of P pieces at once.
+
+    Arithmetic with other Taylor models, of the same pieces or of one, and with floats taken as exact.
+    A product with the float 0 is the float 0, so that structural zeros cost nothing.
+    """
+
+    __array_ufunc__ = None  # so that NumPy's numbers call the operators below
+
+    def __init__(self, coefficients: Array, radius: Array) -> None:
+        self.coefficients, self.radius = coefficients, radius
+
+    @staticmethod
+    def constant(value: float) -> Any:
+        """A number that is the same on all pieces; 0, 1 and -1 stay floats."""
+        value = float(value)
+        return value if value in EXACT else TaylorModel(np.array([[value]]), np.zeros(1))
+
+    @cached_property
+    def size(self) -> Array:
+        """sum_j |c_j|, (P,): no value of the polynomial is larger."""
+        return np.abs(self.coefficients).sum(axis=0)
+
+    @cached_property
+    def _ends(self) -> Array:
+        """sum_{j >= i} |c_j| for every i, (terms, P)."""
+        return np.cumsum(np.abs(self.coefficients[::-1]), axis=0)[::-1]
+
+    # -- sums ---------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, TaylorModel):
+            if other == 0.0:
+                return self
+            other = _as_model(other)
+        few, many = sorted((self.coefficients, other.coefficients), key=len)
+        total = np.zeros((len(many), *np.broadcast_shapes(few.shape[1:], many.shape[1:])))
+        total += many
+        total[: len(few)] += few
+        return _with_rounding(total, self.radius + other.radius)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> TaylorModel:
+        return TaylorModel(-self.coefficients, self.radius)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    # -- products -----------------------------------------------------------------------------------------
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, TaylorModel):
+            return self._times(other)
+        factor = float(other)
+        if factor == 0.0:
+            bounded = np.isfinite(self.radius).all()  # else there may be no product
+            return 0.0 if bounded else TaylorModel(0.0 * self.coefficients, self.radius)
+        if factor == 1.0:
+            return self
+        if factor == -1.0:
+            return -self
+        return _with_rounding(factor * self.coefficients, abs(factor) * self.radius)
+
+    __rmul__ = __mul__
+
+    def _times(self, other: TaylorModel) -> TaylorModel:
+        few, many = sorted((self, other), key=lambda model: len(model.coefficients))
+        a, b = few.coefficients, many.coefficients
+        count = min(len(a) + len(b) - 1, ORDER)
+        product = np.zeros((count, *np.broadcast_shapes(a.shape[1:], b.shape[1:])))
+        for i, factor in enumerate(a):
+            product[i : i + len(b)] += factor * b[: count - i]
+        radius = few.size * many.radius + few.radius * (many.size + many.radius)
+        radius = radius + (ORDER + 1) * EPS * few.size * many.size
+        if len(a) + len(b) - 1 > ORDER:  # a_i meets all b_j with i + j >= ORDER
+            first = ORDER + 1 - len(b)
+            radius = radius + (np.abs(a[first:]) * many._ends[ORDER - first : ORDER - len(a) : -1]).sum(
+                axis=0
+            )
+        return TaylorModel(product, radius * UPWARDS + UNDERFLOW)
+
+    def __pow__(self, exponent: float) -> Any:
+        """x^p by products for whole p, else by its series, for positive x."""
+        if exponent != round(exponent) or abs(exponent) > ORDER:
+            return self._composed(series.power(float(exponent)))
+        if exponent < 0:
+            return self.reciprocal() ** -exponent
+        result: Any = 1.0
+        for _ in range(int(exponent)):
+            result = self * result
+        return result
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, TaylorModel):
+            return self * other.reciprocal()
+        if other in (1.0, -1.0):
+            return self * other
+        return self * _as_model(other).reciprocal()
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.reciprocal() * other
+
+    # -- elementary functions -----------------------------------------------------------------------------
+
+    def reciprocal(self) -> TaylorModel:
+        """1 / x; the radius is infinite on pieces where x may be zero."""
+        return self._composed(series.reciprocal)
+
+    def sin(self) -> TaylorModel:
+        return self._composed(series.sine)
+
+    def cos(self) -> TaylorModel:
+        return self._composed(series.cosine)
+
+    def exp(self) -> TaylorModel:
+        return self._composed(series.exponential)
+
+    def log(self) -> TaylorModel:
+        return self._composed(series.logarithm)
+
+    def sqrt(self) -> TaylorModel:
+        return self**0.5
+
+    def _composed(self, function: series.SeriesFunction) -> TaylorModel:
+        """f(x) by the Taylor series of f about c_0."""
+        centre, powers = self.coefficients[0], self._powers
+        away = (powers[0].size + self.radius) * UPWARDS
+        with np.errstate(all="ignore"):  # what overflows has an infinite radius
+            terms, sizes, rest = function(centre, away, ORDER)
+            total = np.zeros((ORDER, centre.size))
+            total[0] = terms[0]
+            radius = rest + 3 * ORDER * EPS * sizes[0]
+            for term, size, power in zip(terms[1:], sizes[1:], powers, strict=True):
+                total[: len(power.coefficients)] += term * power.coefficients
+                rounding = 3 * ORDER * EPS * size * (power.size + power.radius)
+                radius = radius + np.abs(term) * power.radius + rounding
+            radius = np.where(np.isfinite(radius), radius * UPWARDS + UNDERFLOW, np.inf)
+        return TaylorModel(total, radius)
+
+    @cached_property
+    def _powers(self) -> list[TaylorModel]:
+        """(x - c_0)^m for m = 1 ... ORDER - 1; sine and cosine of one angle share them."""
+        away = self.coefficients.copy()
+        away[0] = 0.0
+        powers = [TaylorModel(away, self.radius)]
+        while len(powers) < ORDER - 1:
+            powers.append(powers[0]._times(powers[-1]))
+        return powers
+
+
+def _as_model(value: Any) -> TaylorModel:
+    return TaylorModel(np.array([[float(value)]]), np.zeros(1))
+
+
+def _with_rounding(coefficients: Array, radius: Array) -> TaylorModel:
+    """The model of coefficients that are each the rounded result of one operation."""
+    model = TaylorModel(coefficients, radius)
+    model.radius = (radius + EPS * model.size) * UPWARDS + UNDERFLOW
+    return model

@@ -1,0 +1,99 @@
+"""CasADi functions evaluated on numbers of any arithmetic, operation by operation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+#: Functions at zero, where a float stands for a structural zero.
+AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0}
+
+Operation = Callable[..., Any]
+
+
+def evaluated(function: Any, arguments: Sequence[Sequence[Any]], number: Callable) -> list[list[Any]]:
+    """The outputs of a function of SX expressions, each a list of numbers, of arguments that are lists.
+
+    number : makes a number of a constant. Numbers have + - * / ** and the methods sin, cos, exp, log, sqrt;
+    floats may be among them. Raises NotImplementedError for any other operation.
+    """
+    import casadi
+
+    operations = _operations()
+    work: list[Any] = [0.0] * function.sz_w()
+    constants: dict[int, float] = {}  # places of `work` that hold one, for exponents
+    outputs: list[list[Any]] = [[0.0] * function.nnz_out(i) for i in range(function.n_out())]
+    for k in range(function.n_instructions()):
+        code, taken, given = (
+            function.instruction_id(k),
+            function.instruction_input(k),
+            function.instruction_output(k),
+        )
+        if code == casadi.OP_OUTPUT:
+            outputs[given[0]][given[1]] = work[taken[0]]
+            continue
+        exponent = constants.get(taken[-1]) if taken else None
+        constants.pop(given[0], None)
+        if code == casadi.OP_CONST:
+            constants[given[0]] = function.instruction_constant(k)
+            work[given[0]] = number(constants[given[0]])
+        elif code == casadi.OP_INPUT:
+            work[given[0]] = arguments[taken[0]][taken[1]]
+        elif code in (casadi.OP_POW, casadi.OP_CONSTPOW) and exponent is not None:
+            work[given[0]] = _power(work[taken[0]], exponent)
+        elif code in operations:
+            work[given[0]] = operations[code](*(work[place] for place in taken))
+        else:
+            raise NotImplementedError(f"operation {code} of CasADi has no counterpart in other arithmetic")
+    return outputs
+
+
+@lru_cache
+def _operations() -> Mapping[int, Operation]:
+    """Code of CasADi -> operation; every other one is refused."""
+    import casadi
+
+    return {
+        casadi.OP_ASSIGN: lambda x: x,
+        casadi.OP_ADD: operator.add,
+        casadi.OP_SUB: operator.sub,
+        casadi.OP_MUL: operator.mul,
+        casadi.OP_DIV: _quotient,
+        casadi.OP_NEG: operator.neg,
+        casadi.OP_INV: lambda x: _quotient(1.0, x),
+        casadi.OP_SQ: lambda x: x * x,
+        casadi.OP_TWICE: lambda x: x + x,
+        casadi.OP_SQRT: _method("sqrt"),
+        casadi.OP_SIN: _method("sin"),
+        casadi.OP_COS: _method("cos"),
+        casadi.OP_TAN: lambda x: _quotient(_method("sin")(x), _method("cos")(x)),
+        casadi.OP_EXP: _method("exp"),
+        casadi.OP_LOG: _method("log"),
+    }
+
+
+def _method(name: str) -> Operation:
+    """The function that numbers have as a method; of floats only zero, whose value is exact."""
+
+    def call(x: Any) -> Any:
+        if isinstance(x, float):
+            if x == 0.0 and name in AT_ZERO:
+                return AT_ZERO[name]
+            raise NotImplementedError(f"{name} of the constant {x} is not folded")
+        return getattr(x, name)()
+
+    return call
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    if isinstance(y, float) and abs(y) != 1.0:
+        raise NotImplementedError(f"division by the constant {y} is not folded")
+    return x / y
+
+
+def _power(x: Any, exponent: float) -> Any:
+    if isinstance(x, float):
+        raise NotImplementedError(f"a power of the constant {x} is not folded")
+    return x**exponent
