@@ -158,17 +158,18 @@ def sweep(
     if solver or settings:
         method = chosen_solver(solver, settings, build_named(problem, grid(axes)[0]))
     folder = out or Path("results") / f"{Path(problem).stem}_sweep"
-    points, count = [], len(grid(axes))
+    count, interrupted = len(grid(axes)), False
     try:
         for point in sweeps.sweep(problem, axes, folder, method, processes, warm=not cold):
-            points.append(point)
+            interrupted = point.interrupted
             click.echo(str(point))
     except KeyboardInterrupt:
-        pass  # what was done is written
-    converged = sum(point.converged for point in points)
+        interrupted = True
+    done = sweeps.written_rows(folder)  # Ctrl-C may come between the last row and its line here
+    converged = sum(row["converged"] == str(True) for row in done)
     click.echo(f"\n{converged} of {count} converged; written to {folder}: table.csv and the solutions")
-    if len(points) < count or any(point.interrupted for point in points):
-        click.echo(f"interrupted: {len(points)} of {count} points are in the table", err=True)
+    if interrupted:
+        click.echo(f"interrupted: {len(done)} of {count} points are in the table", err=True)
     sys.exit(CONVERGED if converged == count else NOT_CONVERGED)
 
 

@@ -8,6 +8,7 @@ and nothing else.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -57,10 +58,28 @@ def sweep(
     own = nullcontext(executor) if executor else _own_executor(len(chains))
     found: list[Point] = []
     with locked(folder), own as workers:
-        for point in _solved_chains(chains, workers):
-            found.append(point)
-            write_text(folder / TABLE, table(sorted(found, key=lambda each: each.number)))
-            yield point
+        try:
+            for point in _solved_chains(chains, workers):
+                found.append(point)
+                _write_table(found, folder)
+                yield point
+        except KeyboardInterrupt:
+            _write_table(found, folder)  # Ctrl-C may have come before the last row
+            raise
+
+
+def written_rows(folder: Path) -> list[dict[str, str]]:
+    """Rows of the table of a folder; none where there is no table."""
+    try:
+        with (folder / TABLE).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    except FileNotFoundError:
+        return []
+
+
+def _write_table(points: Sequence[Point], folder: Path) -> None:
+    if points:
+        write_text(folder / TABLE, table(sorted(points, key=lambda each: each.number)))
 
 
 class _Chain:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import trajopt
 from problems.cli.command_line import main
+from problems.cli.sweeps import sweep as sweep_module
 from problems.cli.sweeps.grid import axes_of, grid, values_of
 from problems.cli.sweeps.sweep import sweep
 from trajopt.errors import OptionError, UnknownNameError
@@ -113,6 +114,24 @@ def test_an_interrupted_point_ends_the_sweep(tmp_path, monkeypatch):
     monkeypatch.setattr(trajopt, "solve", interrupted)
     points = list(sweep("minimum_acceleration", {"distance": [1.0, 2.0]}, tmp_path))
     assert [point.results["status"] for point in points] == ["interrupted"]
+
+
+def test_ctrl_c_while_the_table_is_written_loses_no_row(tmp_path, monkeypatch):
+    """Once the message counted the lines on the screen, and a row could be left out."""
+    command, writes = ["sweep", "double_integrator", "--set", "mass=1,2,3", "--out", str(tmp_path)], []
+    whole = sweep_module.write_text
+
+    def interrupted_at_the_second(path, text):
+        writes.append(path)
+        if len(writes) == 2:
+            raise KeyboardInterrupt
+        whole(path, text)
+
+    monkeypatch.setattr(sweep_module, "write_text", interrupted_at_the_second)
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 1 and "2 of 3 converged" in told.output
+    assert "interrupted: 2 of 3 points are in the table" in told.output
+    assert [row["mass"] for row in rows(tmp_path)] == ["1", "2"]
 
 
 def test_any_executor_makes_the_calls_and_stays_open(tmp_path):
