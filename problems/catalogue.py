@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from trajopt.arguments import shown
 from trajopt.errors import UnknownNameError, near_matches
 from trajopt.problem.problem import Problem
 
@@ -61,7 +62,7 @@ def module(name: str) -> Any:
         file = (
             f"; the file {name}.py is here, name it with its ending" if Path(f"{name}.py").is_file() else ""
         )
-        raise UnknownNameError(f"no problem is called '{name}'{near}{file}")
+        raise UnknownNameError(f"no problem is called {shown(name)}{near}{file}")
     return import_module(_found()[name][0])
 
 

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, cast
 
 import numpy as np
 
+from trajopt.arguments import shown
 from trajopt.errors import (
     NotFiniteError,
     OptionError,
@@ -69,7 +70,7 @@ def checked_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any], pr
     for name in given:
         if name not in defaults:
             near = near_matches(name, defaults) or f": it has {', '.join(defaults)}"
-            raise UnknownNameError(f"{problem} has no parameter '{name}'{near}")
+            raise UnknownNameError(f"{problem} has no parameter {shown(name)}{near}")
     return {
         name: like_default(given[name], default, f"parameter '{name}' of {problem}")
         if name in given
@@ -86,7 +87,9 @@ def like_default(value: Any, default: Any, what: str) -> Any:
         return literal(value, what)
     if isinstance(default, bool | str):
         if not isinstance(value, type(default)):
-            raise OptionError(f"{what} is {value!r}: expected {type(default).__name__}, such as {default!r}")
+            raise OptionError(
+                f"{what} is {shown(value)}: expected {type(default).__name__}, such as {default!r}"
+            )
         return value
     if isinstance(default, int):
         return whole_number(value, default, what)
@@ -101,25 +104,31 @@ def literal(value: Any, what: str) -> Any:
         return tuple(literal(entry, what) for entry in value)
     if value is None or isinstance(value, bool | str | int | float):
         return value
-    raise OptionError(f"{what} is {value!r}: give numbers, texts or lists of them, which a file can keep")
+    raise OptionError(
+        f"{what} is {shown(value)}: give numbers, texts or lists of them, which a file can keep"
+    )
 
 
 def number(value: Any, default: Any, what: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise OptionError(f"{what} is {value!r}: expected a number, such as {default!r}")
-    if math.isnan(value):
+        raise OptionError(f"{what} is {shown(value)}: expected a number, such as {default!r}")
+    try:
+        found = float(value)
+    except OverflowError:
+        raise OptionError(f"{what} is {shown(value)}: expected a number of at most 1e308") from None
+    if math.isnan(found):
         raise NotFiniteError(f"{what} is NaN: give a number, or leave it out for {default!r}")
-    return float(value)
+    return found
 
 
 def whole_number(value: Any, default: int, what: str) -> int:
-    if not isinstance(value, int | float) or isinstance(value, bool) or value != int_or_nan(value):
-        raise OptionError(f"{what} is {value!r}: expected a whole number, such as {default!r}")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not is_whole(value):
+        raise OptionError(f"{what} is {shown(value)}: expected a whole number, such as {default!r}")
     return int(value)
 
 
-def int_or_nan(value: float) -> float:
-    return int(value) if math.isfinite(value) else math.nan
+def is_whole(value: float) -> bool:
+    return isinstance(value, int) or value.is_integer()
 
 
 def numbers(value: Any, default: Any, what: str) -> tuple:

@@ -7,6 +7,7 @@ import math
 import operator
 from typing import Any
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError
 
 _NAMES = {
@@ -35,7 +36,7 @@ def assignment(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (equals and name.strip().isidentifier() and value.strip()):
         raise OptionError(
-            f"'{text}' is no assignment: write NAME=VALUE, such as intervals=40 or 'q_end=[1, -1]'"
+            f"{shown(text)} is no assignment: write NAME=VALUE, such as intervals=40 or 'q_end=[1, -1]'"
         )
     return name.strip(), literal(value.strip())
 
@@ -50,11 +51,11 @@ def literal(text: str) -> Any:
     try:
         return _value(ast.parse(text, mode="eval").body)
     except ZeroDivisionError:
-        raise OptionError(f"'{text}' divides by zero") from None
+        raise OptionError(f"{shown(text)} divides by zero") from None
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         if text[0] in "[({\"'+-.0123456789":
             raise OptionError(
-                f"'{text}' is no value: write a number, a list such as [0, -2] or [pi/4, -pi/4], "
+                f"{shown(text)} is no value: write a number, a list such as [0, -2] or [pi/4, -pi/4], "
                 "true, false, null or a word"
             ) from None
         return text

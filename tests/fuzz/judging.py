@@ -17,12 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from dynamics.errors import DynamicsError
-from tests.fuzz.verdicts import Judgement, Mismatch, Verdict
+from tests.fuzz.verdicts import Judgement, Mismatch, Told, Verdict
 from trajopt.errors import TrajoptError
 
 SECONDS = 20.0  # a mutant may take; those that are solved take less than one
 MEMORY = 3 << 30  # bytes of address space that a judging process may add to what it has
-TYPED = (TrajoptError, DynamicsError)
+TYPED = (TrajoptError, DynamicsError, Told)
 
 
 class Target(Protocol):

@@ -34,6 +34,10 @@ class Mismatch(Exception):
     """Raised by an oracle: the answer is not right, and nothing said so."""
 
 
+class Told(Exception):
+    """Raised by an oracle: the mutant was refused in words, as a user reads them."""
+
+
 HEADINGS = {"typed": Verdict.TYPED, "right": Verdict.RIGHT, "raw": Verdict.RAW, "hung": Verdict.HUNG}
 
 

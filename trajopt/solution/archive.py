@@ -238,6 +238,8 @@ def check_fits(solution: Solution, problem: Problem, source: Any) -> None:
     """SolutionFileError that says how a problem differs from the one that was solved."""
     differences = [
         *_other_joints(solution, problem),
+        *_other_curves(solution, problem),
+        *_other_parameters(solution, problem),
         *_other_constraints(solution, problem),
         *_other_costs(solution, problem),
     ]
@@ -251,6 +253,30 @@ def _other_joints(solution: Solution, problem: Problem) -> Iterator[str]:
         yield (
             f"moves the joints ({', '.join(solution.joint_names)}) but the problem has ({', '.join(names)})"
         )
+
+
+def _other_curves(solution: Solution, problem: Problem) -> Iterator[str]:
+    """Curves beside the joints' are told by their number: each group shares a basis."""
+    apart = [extra.lower.size for extra in problem.extras.values() if extra.pieces is not None]
+    shared = problem.dynamics.n + sum(problem.extra_widths.values()) - sum(apart)
+    found, expected = [group.n for group in solution.curve.groups], [shared, *apart]
+    if found != expected:
+        yield f"has {_counted(found)} curves but the problem has {_counted(expected)}"
+
+
+def _counted(widths: Sequence[int]) -> str:
+    return " + ".join(map(str, widths))
+
+
+def _other_parameters(solution: Solution, problem: Problem) -> Iterator[str]:
+    found = {name: values.size for name, values in solution.parameters.items()}
+    expected = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
+    if found != expected:
+        yield f"has the parameters {_sized(found)} but the problem has {_sized(expected)}"
+
+
+def _sized(widths: Mapping[str, int]) -> str:
+    return ", ".join(f"'{name}' ({width},)" for name, width in widths.items()) or "none"
 
 
 def _other_constraints(solution: Solution, problem: Problem) -> Iterator[str]:

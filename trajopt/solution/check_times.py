@@ -82,4 +82,4 @@ def _refined(times: NDArray) -> NDArray:
     times = np.unique(times)
     fractions = np.arange(REFINEMENT) / REFINEMENT
     inner = times[:-1, None] + np.diff(times)[:, None] * fractions
-    return np.append(inner.ravel(), times[-1])
+    return np.append(inner.ravel(), times[-1:])  # a file may tell no node in an arc

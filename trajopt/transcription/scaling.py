@@ -10,7 +10,8 @@ from trajopt.arrays import Array
 from trajopt.transcription.bounds import Bounds
 
 STEEPEST = 1e8  # rows are never divided by more
-FLAT = 1e-8  # the objective is never divided by less
+FLAT = 1e-8  # an objective whose value vanishes beside its gradient is never divided by less
+VANISHING = 1e-8  # of the gradient: a value below is that of a cost which is zero but for rounding
 LOPSIDED = 10.0  # times the smaller of two limits: rows are not divided by more, whatever the larger one is
 SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
 
@@ -55,5 +56,7 @@ def _objective_factor(value: float, gradient: Array) -> float:
     value, steepest = abs(value), float(np.abs(gradient).max(initial=0.0))
     # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding; a
     # gradient far above the value, where accelerations follow from millimetres, would make `tol` a loose one.
-    size = np.clip(steepest, max(SHARE * value, FLAT), max(value, SHARE * steepest, FLAT))
+    # Squares that are zero but for rounding have a value as small as the square of their gradient.
+    flat = FLAT if value <= VANISHING * steepest else 0.0
+    size = np.clip(steepest, max(SHARE * value, flat), max(value, SHARE * steepest, flat))
     return 1.0 / float(size) if steepest > 0.0 else 1.0

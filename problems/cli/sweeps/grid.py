@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from problems.cli.literal import literal
+from trajopt.arguments import shown
 from trajopt.errors import OptionError
 
 OPENING, CLOSING, QUOTES = "([{", ")]}", "'\""
@@ -17,7 +18,7 @@ def values_of(text: str) -> tuple[str, list[Any]]:
     parts = list(_split(listed))
     if not (equals and name.strip().isidentifier() and parts and all(part.strip() for part in parts)):
         raise OptionError(
-            f"'{text}' is no list of values: write NAME=VALUE,VALUE,..., such as mass=1,2,3 or "
+            f"{shown(text)} is no list of values: write NAME=VALUE,VALUE,..., such as mass=1,2,3 or "
             "'q_end=[1, -1],[1, 0]'"
         )
     return name.strip(), [literal(part.strip()) for part in parts]

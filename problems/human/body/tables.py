@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import functools
+import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,9 +14,11 @@ from typing import Literal
 
 import numpy as np
 
+from trajopt.arguments import shown
 from trajopt.errors import ProblemError
 
 AXES = ("x", "y", "z")
+NUMBER = re.compile(r" *[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)? *")  # float() also takes 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,8 @@ def freedoms() -> Mapping[str, Freedom]:
     columns = ["name", "parent_dof", "type", "status", "symmetry_rule", "body_carried"]
     columns += ["limit_lo_deg_or_m", "limit_hi_deg_or_m", "torque_lo_Nm", "torque_hi_Nm"]
     columns += [f"axis_{axis}" for axis in AXES] + [f"offset_{axis}_frac_H" for axis in AXES]
-    return MappingProxyType({row["name"]: _freedom(row) for row in rows("model55_joints.csv", columns)})
+    found = named(rows("model55_joints.csv", columns), "name")
+    return MappingProxyType({name: _freedom(row) for name, row in found.items()})
 
 
 @functools.cache
@@ -60,9 +65,12 @@ def segments() -> Mapping[str, Segment]:
     inertia = [f"I{axis}{axis}_kgm2_about_com" for axis in AXES]
     centre = [f"com_{axis}_frac_H" for axis in AXES]
     found = {}
-    for row in rows("model55_bodies.csv", ["body", "mass_fraction", *centre, *inertia]):
-        fraction = number(row, "mass_fraction")
-        found[row["body"]] = Segment(fraction, vector(row, centre), np.diag(vector(row, inertia)))
+    table = rows("model55_bodies.csv", ["body", "mass_fraction", *centre, *inertia])
+    for body, row in named(table, "body").items():
+        fraction, moments = number(row, "mass_fraction"), vector(row, inertia)
+        if min(fraction, *moments) < 0.0:
+            raise ProblemError(f"{row.where} has a negative mass or inertia: give the body positive ones")
+        found[body] = Segment(fraction, vector(row, centre), np.diag(moments))
     return MappingProxyType(found)
 
 
@@ -71,7 +79,8 @@ def contact_points() -> Mapping[str, tuple[str, np.ndarray]]:
     """Point -> (body, position in fractions of H from the origin of the body)."""
     position = [f"{axis}_frac_H" for axis in AXES]
     found = rows("model55_contact_points.csv", ["point", "body", *position])
-    return MappingProxyType({row["point"]: (row["body"], vector(row, position)) for row in found})
+    points = named(found, "point").items()
+    return MappingProxyType({point: (row["body"], vector(row, position)) for point, row in points})
 
 
 @functools.cache
@@ -79,9 +88,11 @@ def guessed_control_points() -> Mapping[str, np.ndarray]:
     """Curve -> six control points in rad or m: a measured gait, A the leading leg and B the trailing one."""
     points = [f"cp{i}" for i in range(1, 7)]
     found = {}
-    for row in rows("initial_guess_control_points.csv", ["dof", "unit", *points]):
+    for curve, row in named(
+        rows("initial_guess_control_points.csv", ["dof", "unit", *points]), "dof"
+    ).items():
         values = vector(row, points)
-        found[row["dof"]] = np.deg2rad(values) if row["unit"] == "deg" else values
+        found[curve] = np.deg2rad(values) if one_of(row, "unit", ("deg", "m")) == "deg" else values
     return MappingProxyType(found)
 
 
@@ -104,16 +115,42 @@ def rows(name: str, columns: list[str]) -> list[Row]:
 
 def checked_rows(text: str, name: str, columns: list[str]) -> list[Row]:
     """The rows of CSV text with at least these columns; ProblemError naming table, line and column."""
-    reader = csv.DictReader(text.splitlines())
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        head = list(reader.fieldnames or ())
+        found = [Row(f"line {number} of table {name}", cells) for number, cells in enumerate(reader, start=2)]
+    except csv.Error as error:
+        raise ProblemError(f"line {reader.line_num} of table {name}: {error}: write it as CSV") from error
+    missing = [column for column in columns if head.count(column) != 1]
     if missing:
-        raise ProblemError(f"table {name} has no column {', '.join(missing)}: its first row must name them")
-    found = [Row(f"line {number} of table {name}", cells) for number, cells in enumerate(reader, start=2)]
+        raise ProblemError(
+            f"table {name} has no column {', '.join(missing)}: its first row must name it once"
+        )
     for row in found:
+        if None in row.cells:
+            raise ProblemError(f"{row.where} has more cells than there are columns: leave out the last ones")
         short = [column for column in columns if row[column] is None]
         if short:
             raise ProblemError(f"{row.where} ends before column {short[0]}: complete it")
     return found
+
+
+def named(table: list[Row], column: str) -> dict[str, Row]:
+    """The rows by the name in a column; ProblemError for a name that comes twice."""
+    found: dict[str, Row] = {}
+    for row in table:
+        if row[column] in found:
+            raise ProblemError(f"{row.where} has {shown(row[column])} in column {column} again: name it once")
+        found[row[column]] = row
+    return found
+
+
+def one_of(row: Row, column: str, words: tuple[str, ...]) -> str:
+    """A cell that is one of these words; ProblemError for another."""
+    if row[column] not in words:
+        expected = " or ".join(words)
+        raise ProblemError(f"{row.where} has {shown(row[column])} in column {column}: write {expected}")
+    return row[column]
 
 
 def vector(row: Row, columns: list[str]) -> np.ndarray:
@@ -122,29 +159,31 @@ def vector(row: Row, columns: list[str]) -> np.ndarray:
 
 
 def number(row: Row, column: str) -> float:
-    """A cell as a finite number."""
-    try:
-        value = float(row[column])
-    except ValueError:
-        value = np.nan
+    """A cell as a finite number, written in digits as in 0.5 or -1e-3."""
+    value = float(row[column]) if NUMBER.fullmatch(row[column]) else np.nan
     if not np.isfinite(value):
-        raise ProblemError(f"{row.where} has {row[column]!r} in column {column}: give a number")
+        raise ProblemError(f"{row.where} has {shown(row[column])} in column {column}: give a number")
     return value
 
 
 def _freedom(row: Row) -> Freedom:
-    unit = 1.0 if row["type"] == "prismatic" else np.pi / 180.0
+    kind = one_of(row, "type", ("revolute", "prismatic"))
+    unit = 1.0 if kind == "prismatic" else np.pi / 180.0
     limits = unit * vector(row, ["limit_lo_deg_or_m", "limit_hi_deg_or_m"])
-    torques = vector(row, ["torque_lo_Nm", "torque_hi_Nm"])
+    torques, axis = vector(row, ["torque_lo_Nm", "torque_hi_Nm"]), vector(row, [f"axis_{x}" for x in AXES])
+    if limits[0] > limits[1] or torques[0] > torques[1]:
+        raise ProblemError(f"{row.where} has a lower limit above the upper one: swap them")
+    if not np.any(axis):
+        raise ProblemError(f"{row.where} has an axis without direction: give it one")
     return Freedom(
         name=row["name"],
         parent=None if row["parent_dof"] == "ground" else row["parent_dof"],
-        kind="revolute" if row["type"] == "revolute" else "prismatic",
-        axis=vector(row, [f"axis_{axis}" for axis in AXES]),
+        kind="prismatic" if kind == "prismatic" else "revolute",
+        axis=axis,
         offset=vector(row, [f"offset_{axis}_frac_H" for axis in AXES]),
         limits=(float(limits[0]), float(limits[1])),
         torques=(float(torques[0]), float(torques[1])),
-        frozen=row["status"] == "frozen",
+        frozen=one_of(row, "status", ("active", "frozen")) == "frozen",
         rule=row["symmetry_rule"],
         body=row["body_carried"],
     )

@@ -31,3 +31,13 @@ def test_a_violation_is_the_largest_distance_to_a_bound():
     assert bounds.violation(np.array([-1.5, 2.25])) == 0.5
     assert np.array_equal(bounds.clipped(np.array([-1.5, 2.25])), [-1.0, 2.0])
     assert np.array_equal(bounds.scaled(np.array([2.0, 3.0])).upper, [2.0, 6.0])
+
+
+def test_an_objective_of_any_size_is_scaled_unless_it_vanishes_beside_its_gradient():
+    """A weight of 1e-30 changes nothing; a square that is zero but for rounding is not magnified."""
+
+    def factor(value, gradient):
+        return scaling_of(NO_ROWS, NONE.astype(int), NONE, value, np.array([gradient])).objective
+
+    assert np.isclose(factor(2e-30, 5e-31), 1 / 5e-31, rtol=1e-12)
+    assert factor(1e-33, 1e-16) == 1e8

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import shown
+from trajopt.arguments import LONGEST_NAME, shown
 from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import DEFINED, DeclaredQuantity
@@ -141,7 +141,7 @@ def _check_function(what: str, given: Any, other: str) -> None:
 
 def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise OptionError(f"{what} is the text {names!r}: give a tuple of names, ({names!r},)")
+        raise OptionError(f"{what} is the text {shown(names)}: give a tuple of names, ('x',)")
     if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
         raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say")
     names = tuple(names)
@@ -151,6 +151,8 @@ def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
                 f"{what} has {shown(name)}, but terms write node.NAME: use letters, digits and _, no word of "
                 "Python's own"
             )
+        if len(name) > LONGEST_NAME:
+            raise OptionError(f"{what} has {shown(name)}: give a name of at most {LONGEST_NAME} characters")
         if name in RESERVED:
             raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
     return tuple(map(str, names))

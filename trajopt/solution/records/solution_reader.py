@@ -16,6 +16,7 @@ from trajopt.errors import OptionError, ShapeError
 from trajopt.files.array_file import ArrayFile
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records.solution_header import SolutionHeader
+from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurvesApart
@@ -35,7 +36,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
 
     curve, recipe = _curve(file, header), header.recipe
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
-    same += ("timings", "detail", "kkt", "joint_names", "levels", "starts", "refinement", "run")
+    same += ("timings", "detail", "joint_names", "levels", "starts", "refinement", "run")
     return Solution(
         **{key: getattr(header, key) for key in same},
         curve=curve,
@@ -43,6 +44,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
             name: file.numbers(f"parameter_{i}", (None,)) for i, name in enumerate(header.parameters)
         },
         status=status_of(file, header.status),
+        kkt=_kkt(file, header),
         multipliers={
             name: file.numbers(f"multipliers_{i}", (None, None), finite=False)
             for i, name in enumerate(header.multipliers)
@@ -108,6 +110,12 @@ def status_of(file: ArrayFile, name: str) -> Status:
     if name not in Status.__members__:
         file.refuse(f"status '{name}' is none of {', '.join(Status.__members__)}")
     return Status[name]
+
+
+def _kkt(file: ArrayFile, header: SolutionHeader) -> KKT:
+    if header.kkt.dual_scale <= 0.0 or header.kkt.complementarity_scale <= 0.0:
+        file.refuse("kkt: scales of residuals that are not positive")
+    return header.kkt
 
 
 def _node_times(file: ArrayFile, curve: Curve) -> NDArray[np.float64]:
