@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from interrupts import hears_ctrl_c
 
 import trajopt
 from problems.cli.command_line import main
@@ -250,14 +251,18 @@ def test_the_whole_way_of_an_error_is_shown_on_request(tmp_path, monkeypatch):
 def test_an_interrupt_keeps_the_best_point_of_the_installed_command(tmp_path):
     command = [Path(sys.executable).parent / "trajopt", "solve", "two_link_rr", "--set", "intervals=1000"]
     process = subprocess.Popen(
-        [*command, "--out", tmp_path], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*command, "--out", tmp_path],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=hears_ctrl_c,
     )
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("iteration     2"):
             process.send_signal(signal.SIGINT)
             break
-    _, complaints = process.communicate(timeout=120)
+    _, complaints = process.communicate(timeout=600)
     assert process.returncode == 1 and "not converged: interrupted" in complaints
     assert json.loads((tmp_path / "summary.json").read_text())["status"] == "interrupted"
     assert (tmp_path / "solution.npz").is_file()

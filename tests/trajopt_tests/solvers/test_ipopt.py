@@ -157,15 +157,18 @@ def test_a_single_nan_objective_only_shortens_a_step():
 
 
 def test_a_second_ctrl_c_breaks_into_a_callback_that_hangs():
+    waited_in_vain = []
+
     def press():
         signal.raise_signal(signal.SIGINT)
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-        threading.Event().wait(10)
+        threading.Event().wait(600)
+        waited_in_vain.append(True)
         return 1.0
 
     result = Ipopt().solve(failing(rosenbrock(), "objective", 5, press, times=1))
     assert result.status is Status.INTERRUPTED
-    assert result.seconds < 5
+    assert not waited_in_vain
 
 
 def test_solving_in_another_thread_leaves_signals_alone():
