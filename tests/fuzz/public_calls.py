@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,16 +10,9 @@ import numpy as np
 import dynamics
 import trajopt
 from tests.fuzz.robots import ARM
+from tests.fuzz.system_calls import Call, calls_of_systems
 
 TWO = np.array([0.1, 0.2])
-
-
-@dataclass(frozen=True)
-class Call:
-    """A public function, made anew for each call, and its arguments: name -> (kind, a right value)."""
-
-    function: Callable[[], Callable[..., Any]]
-    arguments: Mapping[str, tuple[str, Any]]
 
 
 @functools.cache
@@ -60,6 +51,7 @@ def calls() -> dict[str, Call]:
         **_of_settings(),
         **_of_solutions(),
         **_of_library(),
+        **calls_of_systems(),
     }
 
 
@@ -340,20 +332,20 @@ def _of_solutions() -> dict[str, Call]:
         "refine": ("object?", None),
         "starts": ("count", 1),
         "time_limit": ("number?", 1.0),
-        "progress": ("choice", "silent"),
+        "progress": ("display", "silent"),
         "coarse_to_fine": ("flag", False),
     }
     return found | {
         "Solution.value": Call(lambda: solution().value, {"term": ("object", trajopt.q), **t}),
         "Solution.verify": Call(lambda: solution().verify, {"accuracy": ("number?", None)}),
-        "Solution.save": Call(lambda: solution().save, {"path": ("object", "x.npz")}),
-        "Solution.load": Call(lambda: trajopt.Solution.load, {"path": ("object", "none.npz")}),
+        "Solution.save": Call(lambda: solution().save, {"path": ("path", "x.npz")}),
+        "Solution.load": Call(lambda: trajopt.Solution.load, {"path": ("path", "none.npz")}),
         "trajopt.solve": Call(lambda: trajopt.solve, solve),
         "trajopt.diagnose": Call(lambda: trajopt.diagnose, {"problem": ("object", problem())}),
         "trajopt.multistart": Call(
             lambda: trajopt.multistart,
             {
-                "build": ("object", problem),
+                "source": ("builder", problem),
                 "starts": ("count", 1),
                 "processes": ("count", 1),
                 "spread": ("number", 0.1),
@@ -371,7 +363,7 @@ def _of_library() -> dict[str, Call]:
             "radius": ("number", 0.1),
             "own_radius": ("number", 0.1),
         },
-        "manipulability": {"frame": ("name", "tip")},
+        "manipulability": {"dynamics": ("object", arm()), "frame": ("name", "tip")},
     }
     found = {}
     for name, own in makers.items():

@@ -84,6 +84,13 @@ WRONG: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "label": ANYTHING | {"number": lambda: 5, "list": lambda: ["a"]},
     "object": ANYTHING
     | {"number": lambda: 5, "text": lambda: "abc", "list": lambda: [1], "array": lambda: np.zeros(2)},
+    "path": {key: make for key, make in ANYTHING.items()}
+    | {"number": lambda: 5, "list": lambda: ["x.npz"], "empty": lambda: ""},
+    "display": {key: make for key, make in ANYTHING.items() if key != "function"}
+    | {"number": lambda: 5, "unknown": lambda: "nobody", "array": lambda: np.array(["auto", "live"])},
+    "builder": {key: make for key, make in ANYTHING.items() if key not in ("function", "class")},
+    "intervals": NO_NUMBERS | {"fraction": lambda: 1.5, "negative": lambda: -1, "huge": lambda: 10**30},
+    "degree": ANYTHING | {"fraction": lambda: 1.5, "text": lambda: "3", "negative": lambda: -1},
     "flag": {"text": lambda: "no", "array": lambda: np.zeros(2), "object": Empty, "number": lambda: 2.5},
     "choice": ANYTHING
     | {"number": lambda: 5, "unknown": lambda: "nobody", "array": lambda: np.array(["path", "end"])},

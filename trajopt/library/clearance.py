@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from trajopt import arguments
 from trajopt.errors import OptionError
 from trajopt.library.tracking import vector_in_metres
 from trajopt.terms.term import ExpressionTerm
@@ -19,6 +20,7 @@ ROUNDING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
 
 def sphere_clearance(frame: str, centre: ArrayLike, radius: float, own_radius: float = 0.0) -> ExpressionTerm:
     """|p_frame - centre| - radius - own_radius, m: bound it from below by zero, or a margin."""
+    arguments.name(frame, "the frame of a clearance")
     middle, reach = vector_in_metres(centre, "centre"), _radius(radius) + _radius(own_radius)
 
     def clearance(node: Any) -> Any:
@@ -81,6 +83,7 @@ def _length(d: Any) -> Any:
 
 
 def _radius(radius: float) -> float:
-    if not 0.0 <= radius < float("inf"):
-        raise OptionError(f"a radius is {radius}: give a number of metres, zero or more")
-    return float(radius)
+    found = arguments.number(radius, "a radius")
+    if found < 0.0:
+        raise OptionError(f"a radius is {found}: give a number of metres, zero or more")
+    return found

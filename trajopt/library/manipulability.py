@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from trajopt import arguments
+from trajopt.arguments import shown
 from trajopt.arrays import Array
+from trajopt.errors import ProblemError
 from trajopt.graph.block import Dynamics, Pairs, SecondOrderBlock, Values
 from trajopt.terms.block_term import BlockTerm, block_term
 
@@ -24,6 +27,9 @@ def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) ->
     Where it moves several, as mimic joints do, second derivatives are not given, and a solve falls back to
     L-BFGS. Not defined at singular poses, where w = 0. Yoshikawa, Int. J. Robotics Research 4(2), 1985.
     """
+    if isinstance(dynamics, type) or not callable(getattr(dynamics, "block", None)):
+        raise ProblemError(f"the dynamics is {shown(dynamics)}: give the model of a robot")
+    arguments.name(frame, "the frame of a manipulability")
     velocity = dynamics.block([f"velocity:{frame}"])
     kind = Manipulability if slopes_follow(velocity, dynamics.n) else FirstOrderManipulability
     return block_term(kind(velocity, dynamics.n, rows), name=f"manipulability of {frame}")

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers
-from trajopt.graph.block import Values
+from trajopt.graph.block import Term, Values
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.term_checks import no_term
 from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.splines.curve import Curve
@@ -225,6 +226,9 @@ class Solution:
 
     def _graph(self, several: list[Any]) -> Graph:
         known = self.__dict__.setdefault("_graphs", {})
+        for term in several:
+            if not isinstance(term, Term):
+                raise no_term(term)
         key = tuple(several)
         if key not in known:
             known[key] = graph_of(self.problem, several)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Any, Literal
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.solvers.solver import Callback, Iteration
 
@@ -32,8 +33,8 @@ class Progress:
     def __init__(
         self, display: Literal["auto", "live", "plain", "silent"] = "auto", stream: IO[str] | None = None
     ) -> None:
-        if display not in ("auto", "live", "plain", "silent"):
-            raise OptionError(f"display = {display!r}: expected 'auto', 'live', 'plain' or 'silent'")
+        if not isinstance(display, str) or display not in ("auto", "live", "plain", "silent"):
+            raise OptionError(f"display = {shown(display)}: expected 'auto', 'live', 'plain' or 'silent'")
         self._stream = sys.stderr if stream is None else stream
         if display == "auto":
             display = "live" if self._stream.isatty() else "plain"
@@ -88,9 +89,9 @@ class Progress:
 @contextmanager
 def iteration_callback(progress: str | Callback) -> Iterator[Callback | None]:
     """The callback that shows progress: a function as it is, None for "silent", else a `Progress` display."""
-    if callable(progress):
+    if callable(progress) and not isinstance(progress, type):
         yield progress
-    elif progress == "silent":
+    elif isinstance(progress, str) and progress == "silent":
         yield None
     else:
         with Progress(progress) as display:  # type: ignore[arg-type]  # Progress refuses other words

@@ -14,6 +14,7 @@ from typing import get_args
 
 import numpy as np
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
@@ -29,15 +30,15 @@ class Collocation:
     points: RuleName
 
     def __post_init__(self) -> None:
-        if self.points not in get_args(RuleName):
+        if not isinstance(self.points, str) or self.points not in get_args(RuleName):
             known = " or ".join(map(repr, get_args(RuleName)))
-            raise OptionError(f"points is {self.points!r}: use {known}")
+            raise OptionError(f"points is {shown(self.points)}: use {known}")
         fewest = 2 if self.points == "lobatto" else 1
         whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
         if not whole or not fewest <= self.order <= MOST_POINTS:
             raise OptionError(
-                f"order is {self.order!r}: {self.points} collocation has {fewest} to {MOST_POINTS} points "
-                "per interval; take more intervals for more accuracy"
+                f"order is {shown(self.order)}: {self.points} collocation has {fewest} to {MOST_POINTS} "
+                "points per interval; take more intervals for more accuracy"
             )
 
     def basis(self, breakpoints: np.ndarray, equation_order: int) -> SplineBasis:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from trajopt.arguments import number
 from trajopt.errors import OptionError
 from trajopt.solution.check_times import samples
 from trajopt.solution.equations.path_equations import path_equations
@@ -36,7 +37,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
     Raises OptionError for an accuracy that is not positive.
     """
     allowed = BETWEEN if accuracy is None else accuracy
-    if not (isinstance(allowed, int | float) and 0.0 < allowed < np.inf):
+    if not (number(allowed, "the accuracy") > 0.0):
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
     problem, program = solution.problem, rebuilt_program(solution)
     kkt = None if program is None else kkt_in(program, solution)

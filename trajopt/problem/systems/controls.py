@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.arguments import check_flag
+from trajopt.arguments import check_flag, shown
 from trajopt.errors import OptionError, ShapeError, UnknownNameError, near_matches
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.input_checks import unknown
@@ -26,14 +26,14 @@ def control_of(
     pieces: tuple[int | None, bool],
 ) -> AdditionalCurve:
     """A control from what `Problem.control` is given; see there, also for errors."""
-    if isinstance(dynamics, System) and name not in dynamics.controls:
+    if isinstance(dynamics, System) and (not isinstance(name, str) or name not in dynamics.controls):
         known = dynamics.controls
         raise UnknownNameError(
-            f"the system has no control '{name}'{near_matches(name, known)}: its controls are "
+            f"the system has no control {shown(name)}{near_matches(name, known)}: its controls are "
             f"{', '.join(known) or 'none'}; a curve that is none of them is `Problem.extra`"
         )
     degree, continuous = pieces
-    check_flag(f"continuous of control '{name}'", continuous)
+    check_flag(f"continuous of control {shown(name)}", continuous)
     curve = AdditionalCurve(name, *unknown("control", name, *bounds, guess, 1))
     if isinstance(dynamics, System) and curve.lower.size != 1:
         raise ShapeError(f"control '{name}' of the system is one curve: give numbers as its bounds")
@@ -52,7 +52,7 @@ def _default_degree(trajectory: Trajectory) -> int:
 def _check_degree(name: str, degree: Any, continuous: bool) -> None:
     if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 0:
         raise OptionError(
-            f"the degree of control '{name}' is {degree!r}: use 0 (constant), 1 (linear), 2 ..."
+            f"the degree of control '{name}' is {shown(degree)}: use 0 (constant), 1 (linear), 2 ..."
         )
     if continuous and degree == 0:
         raise OptionError(

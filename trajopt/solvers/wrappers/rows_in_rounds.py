@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import check_positive
+from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
@@ -51,7 +51,7 @@ class RowsInRounds:
     def __post_init__(self) -> None:
         if not isinstance(self.solver, ToleranceSolver) or isinstance(self.solver, type):
             raise OptionError(
-                f"RowsInRounds works through a solver with a tol, not {self.solver!r}: try Ipopt()"
+                f"RowsInRounds works through a solver with a tol, not {shown(self.solver)}: try Ipopt()"
             )
         check_positive("margin", self.margin)
         check_positive("time_limit", self.time_limit, optional=True)
