@@ -23,11 +23,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError, SolutionFileError
 
 __all__ = ["LARGEST", "ArrayFile", "file_path"]
 
 LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB
+FLOAT = 8  # bytes of a number in memory
 MEMBERS = 4096  # a solution of a thousand arcs has as many
 NUMBERS, WHOLE, TEXT = "fiu", "iu", "U"  # kinds of dtypes
 
@@ -39,9 +41,11 @@ def file_path(path: Any) -> Path:
     try:
         text = os.fspath(path)
     except TypeError:
-        raise OptionError(f"the path is {path!r}: give the name of a file, such as 'solution.npz'") from None
+        raise OptionError(
+            f"the path is {shown(path)}: give the name of a file, such as 'solution.npz'"
+        ) from None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise OptionError(f"the path is {text!r}: give the name of a file, such as 'solution.npz'")
+        raise OptionError(f"the path is {shown(text)}: give the name of a file, such as 'solution.npz'")
     return Path(text)
 
 
@@ -181,9 +185,10 @@ class ArrayFile:
             self.refuse(f"{name} has shape {member.shape}, expected ({expected})")
         if entry.file_size != member.start + member.size:
             self.refuse(f"{name} unpacks to {entry.file_size} bytes, its shape tells {member.size}")
-        self._unpacked[0] += entry.file_size
+        size = max(entry.file_size, math.prod(member.shape) * FLOAT)  # small whole numbers become floats
+        self._unpacked[0] += size
         if self._unpacked[0] > LARGEST:
-            self.refuse(f"{name} unpacks to {entry.file_size:.3g} bytes, {LARGEST:.3g} are read at most")
+            self.refuse(f"{name} unpacks to {size:.3g} bytes, {LARGEST:.3g} are read at most")
         return member
 
     def _content(self, member: Member) -> NDArray[Any]:
@@ -192,8 +197,8 @@ class ArrayFile:
                 data = stream.read()
         except Exception as error:
             self.refuse(f"{member.entry.filename}: {_told(error)}", error)
-        array = np.frombuffer(data, member.dtype, offset=member.start)
-        return array.reshape(member.shape, order="F" if member.fortran else "C").copy()
+        array = np.frombuffer(data, member.dtype, offset=member.start)  # read-only: converting it copies
+        return array.reshape(member.shape, order="F" if member.fortran else "C")
 
 
 _KINDS = {NUMBERS: "real numbers", WHOLE: "whole numbers", TEXT: "text"}

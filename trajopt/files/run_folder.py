@@ -178,9 +178,12 @@ def manifest(folder: Path) -> Manifest:
         found = msgspec.convert(json.loads(path.read_text(encoding="utf-8")), Manifest)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError):
         return Manifest()
-    # A name with a folder in it is not of this library, and nothing outside may ever be removed.
-    files = {name: digests for name, digests in found.files.items() if Path(name).name == name}
-    return Manifest(found.run, files)
+    return Manifest(found.run, {name: each for name, each in found.files.items() if _is_inside(name)})
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name is that of a file in the folder itself: nothing outside may ever be removed."""
+    return name not in ("", ".", "..") and not any(mark in name for mark in "/\\:\0")
 
 
 def mixture(folder: Path, run: str) -> Iterator[str]:

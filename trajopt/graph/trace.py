@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from trajopt.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, symbol
@@ -105,7 +109,8 @@ def _traced(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: s
 def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
     """What the function returns; OptionError with the cause where it raises."""
     try:
-        return function(*nodes)
+        with _masks_refused(label):
+            return function(*nodes)
     except TrajoptError:
         raise
     except Exception as error:
@@ -116,13 +121,46 @@ def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label:
         raise OptionError(f"{label} failed while it was traced: {_last_words(error)}") from error
 
 
+_TRACING = threading.RLock()
+
+
+@contextmanager
+def _masks_refused(label: str) -> Iterator[None]:
+    """ShapeError where CasADi met a masked array, whose masked entries it would take for zeros.
+
+    CasADi asks an array for `__SX__` before it reads the numbers; elsewhere masked arrays stay as they are.
+    """
+    met: list[None] = []
+
+    def refuse(_: np.ma.MaskedArray) -> None:
+        met.append(None)
+        raise TypeError("a masked array")
+
+    with _TRACING:
+        before = getattr(np.ma.MaskedArray, "__SX__", None)
+        np.ma.MaskedArray.__SX__ = refuse  # type: ignore[attr-defined]
+        try:
+            yield
+        except Exception:
+            if not met:
+                raise
+        finally:
+            if before is None:
+                del np.ma.MaskedArray.__SX__  # type: ignore[attr-defined]
+            else:
+                np.ma.MaskedArray.__SX__ = before  # type: ignore[attr-defined]
+    if met:
+        raise ShapeError(f"{label} uses a masked array, whose masked entries would be zeros: fill it before")
+
+
 def _column(returned: Any, label: str) -> Any:
     """What the function returned as one expression, (m,)."""
     wanted = "a term is a number or a column of numbers"
     if isinstance(returned, _Family):
         raise ShapeError(f"{label} returned {returned}: {wanted}")
     try:
-        expression = expression_of(returned)
+        with _masks_refused(label):
+            expression = expression_of(returned)
     except NotImplementedError as error:
         raise ShapeError(f"{label} returned {returned!r}: {wanted}") from error
     if expression.size2() != 1 or expression.numel() == 0:

@@ -238,8 +238,7 @@ def check_fits(solution: Solution, problem: Problem, source: Any) -> None:
     """SolutionFileError that says how a problem differs from the one that was solved."""
     differences = [
         *_other_joints(solution, problem),
-        *_other_curves(solution, problem),
-        *_other_parameters(solution, problem),
+        *_other_unknowns(solution, problem),
         *_other_constraints(solution, problem),
         *_other_costs(solution, problem),
     ]
@@ -255,24 +254,22 @@ def _other_joints(solution: Solution, problem: Problem) -> Iterator[str]:
         )
 
 
-def _other_curves(solution: Solution, problem: Problem) -> Iterator[str]:
-    """Curves beside the joints' are told by their number: each group shares a basis."""
+def _other_unknowns(solution: Solution, problem: Problem) -> Iterator[str]:
+    """Curves beside the joints', told by their number, each group with a common basis; and parameters."""
+    n, names = problem.dynamics.n, tuple(problem.dynamics.joint_names)
     apart = [extra.lower.size for extra in problem.extras.values() if extra.pieces is not None]
-    shared = problem.dynamics.n + sum(problem.extra_widths.values()) - sum(apart)
-    found, expected = [group.n for group in solution.curve.groups], [shared, *apart]
-    if found != expected:
-        yield f"has {_counted(found)} curves but the problem has {_counted(expected)}"
+    shared = n + sum(problem.extra_widths.values()) - sum(apart)
+    curves, expected = [group.n for group in solution.curve.groups], [shared, *apart]
+    if curves != expected and names == solution.joint_names:
+        yield f"has {_counted(curves)} curves but the problem has {_counted(expected)}"
+    sizes = {name: values.size for name, values in solution.parameters.items()}
+    wanted = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
+    if sizes != wanted:
+        yield f"has the parameters {_sized(sizes)} but the problem has {_sized(wanted)}"
 
 
 def _counted(widths: Sequence[int]) -> str:
     return " + ".join(map(str, widths))
-
-
-def _other_parameters(solution: Solution, problem: Problem) -> Iterator[str]:
-    found = {name: values.size for name, values in solution.parameters.items()}
-    expected = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
-    if found != expected:
-        yield f"has the parameters {_sized(found)} but the problem has {_sized(expected)}"
 
 
 def _sized(widths: Mapping[str, int]) -> str:

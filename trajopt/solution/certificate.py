@@ -205,7 +205,7 @@ class Certificate:
         if any(size > 0.0 for size in margins):
             lines.append(f"limits were tightened by up to {max(margins):.1e} so that they hold between nodes")
         if self.gain is not None:
-            lines.append(str(self.gain))
+            lines.append(f"{self.gain}{' (as saved)' * self.stored}")
         if self.slowed:
             lines.append(
                 f"time scaling: the duration was lengthened by {self.slowed:.1e} of itself so that they hold"
@@ -234,7 +234,7 @@ class Certificate:
         if self.motion is None or self.unchecked:
             return []
         kkt, when = self.motion.kkt, " before time scaling" if self.slowed else ""
-        told = "as saved with signs and structure" if self.stored else "of the solve"
+        told = "as saved with the structure" if self.stored else "of the solve"
         return [
             "",
             f"KKT residuals{when}, {told}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
@@ -248,8 +248,8 @@ class Certificate:
             return []
         wrong = f"largest wrong impulse {self.signs.wrong:.1e}, {self.signs.where}"
         lines = [
-            f"signs of multipliers (Pontryagin): {self.signs.checked} saturated arcs checked, "
-            + (wrong if self.signs.wrong else "all right")
+            f"signs of multipliers (Pontryagin){', as saved' * self.stored}: {self.signs.checked} saturated "
+            "arcs checked, " + (wrong if self.signs.wrong else "all right")
         ]
         if self.signs.unchecked:
             lines.append(f"signs not checked: {self.signs.unchecked} arcs with a position at its limit")

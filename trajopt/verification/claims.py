@@ -37,6 +37,7 @@ def differences(
     yield from _nodes(solution, program)
     if program is not None:
         yield from _unknowns(solution, program)
+        yield from _multipliers(solution, program)
     if solution.certificate is not None:
         yield from _violations(solution)
         yield from _structure(solution)
@@ -74,6 +75,23 @@ def _unknowns(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
         miss = float(np.abs(point.y - program.y).max(initial=0.0))
         if not miss <= UNKNOWNS * np.abs(program.y).max(initial=1.0):
             yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
+
+
+def _multipliers(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
+    """The multipliers by constraint are those of the solver's rows; both may be wrong together.
+
+    A certified motion was found under limits of its arcs, whose rows have other names.
+    """
+    if solution.point is None or solution.scaling is None or solution.certificate is not None:
+        return
+    expected = program.multipliers_of(solution.point, solution.scaling) or {}
+    size = max((float(np.abs(each).max(initial=0.0)) for each in expected.values()), default=0.0)
+    for name, found in expected.items():
+        told = solution.multipliers.get(name)
+        if told is None or told.shape != found.shape:
+            yield f"multipliers of {name}: the solver's rows have other ones"
+        elif not np.allclose(told, found, rtol=0.0, atol=UNKNOWNS * size, equal_nan=True):
+            yield f"multipliers of {name}: up to {np.abs(told - found).max():.3g} from the solver's rows"
 
 
 def _violations(solution: Solution) -> Iterator[str]:

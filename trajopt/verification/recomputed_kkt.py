@@ -44,6 +44,13 @@ class RebuiltProgram:
         """Seconds, of the nodes at which the NLP states everything."""
         return self.nlp.unknowns.node_times(self.y)
 
+    def multipliers_of(self, point: WarmStart, scaling: Scaling) -> dict[str, NDArray[np.float64]] | None:
+        """The multipliers (rows, width) of a solver's point by constraint; None for one of another NLP."""
+        if not _fits(self.nlp, point) or scaling.rows.shape != self.nlp.scaling.rows.shape:
+            return None
+        rows = _rescaled(point, scaling, self.nlp.scaling).row_multipliers
+        return None if rows is None else self.nlp.physical_multipliers(rows)
+
 
 def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
     """None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion

@@ -32,6 +32,10 @@ def saved(problem, tmp_path_factory):
     return arrays, json.loads(str(arrays["header"]))
 
 
+def saved_arm():
+    return two_link_minimum_time(6).dynamics
+
+
 def nested(depth):
     return "[" * depth + "]" * depth
 
@@ -89,6 +93,7 @@ ARRAYS = {
     "nodes in disorder": ("node_times", np.array([0.3, 0.1])),
     "nodes outside": ("node_times", np.array([0.0, 1e9])),
     "no nodes": ("node_times", np.zeros(0)),
+    "more nodes than any rule has": ("node_times", np.zeros(10**6)),
     "a point that is not finite": ("point_y", np.full(3, NAN)),
     "objects": ("q", np.array([{"a": 1}], dtype=object)),
     "samples of another shape": ("q", np.zeros((3, 3))),
@@ -179,6 +184,34 @@ def test_what_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(saved, tmp_p
     assert tracemalloc.get_traced_memory()[1] < 20e6
     tracemalloc.stop()
     assert LARGEST < 300e6
+
+
+def test_bytes_that_become_floats_count_as_floats(saved, tmp_path):
+    """Eight times as many in memory as in the file."""
+    np.savez_compressed(
+        tmp_path / "x.npz", **(saved[0] | {"history": np.zeros((LARGEST // 20, 3), np.uint8)})
+    )
+    assert "history unpacks to 3.22e+08 bytes" in refused(tmp_path / "x.npz")
+
+
+def test_many_samples_of_a_fine_mesh_are_compared_without_a_table_of_both(saved, tmp_path):
+    """100,000 samples and 2,000 knots: a table of them would take 1.6 GB."""
+    trajectory = trajopt.Trajectory.uniform(2000, duration=1.0)
+    problem = trajopt.Problem(saved_arm(), trajectory)
+    problem.start_at(q=[0.0, 0.0], v=0.0)
+    problem.end_at(q=[0.1, 0.1], v=0.0)
+    problem.minimize(trajopt.a**2)
+    solution = trajopt.solve(problem, trajopt.Ipopt(max_iterations=1), coarse_to_fine=False)
+    solution.save(tmp_path / "x.npz")
+    with np.load(tmp_path / "x.npz") as file:
+        arrays = dict(file)
+    t = np.linspace(0.0, 1.0, 100_000)
+    samples = {"t": t, "q": solution.q(t), "v": solution.v(t), "a": solution.a(t)}
+    np.savez(tmp_path / "x.npz", **(arrays | samples))
+    tracemalloc.start()
+    loaded = trajopt.Solution.load(tmp_path / "x.npz", problem=problem)
+    assert tracemalloc.get_traced_memory()[1] < 100e6 and loaded.altered == ()
+    tracemalloc.stop()
 
 
 def test_names_that_are_not_known_are_never_unpacked(saved, tmp_path):

@@ -13,6 +13,8 @@ from trajopt.errors import ResultFolderError
 from trajopt.files import run_folder
 from trajopt.files.run_folder import MANIFEST, RunFolder, locked, manifest, mixture
 
+OUTSIDE = ("../../victim.txt", "/etc/hosts", "..", ".", "", "b/..", "..\\victim.txt", "C:victim.txt", "a\0b")
+
 
 def run(folder, name, **files):
     """A run that writes these files and publishes them."""
@@ -116,7 +118,7 @@ def test_a_disk_that_fills_up_while_files_are_moved_leaves_them_where_the_messag
     "content",
     [
         *("", "{", "[]", '{"run": 5}', '{"files": {"a": "b"}}', '{"files": []}', "\0", "[" * 100_000),
-        json.dumps({"run": "x", "files": {"../../victim.txt": [""], "/etc/hosts": [""], "..": [""]}}),
+        json.dumps({"run": "x", "files": {name: [""] for name in OUTSIDE}}),
     ],
 )
 def test_a_manifest_that_is_none_removes_nothing(tmp_path, content):
@@ -124,7 +126,7 @@ def test_a_manifest_that_is_none_removes_nothing(tmp_path, content):
     inner.mkdir(parents=True)
     (tmp_path / "victim.txt").write_text("x")
     (inner / MANIFEST).write_text(content)
-    assert manifest(inner).files == {} or set(manifest(inner).files) == {".."}
+    assert manifest(inner).files == {}
     run(inner, "one", solution_npz="1")
     assert (tmp_path / "victim.txt").exists() and (inner / "solution.npz").exists()
 

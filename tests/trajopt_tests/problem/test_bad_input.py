@@ -9,6 +9,8 @@ import problems
 import trajopt
 from trajopt import errors
 
+MASKED = np.ma.masked_array([0.1, 0.2], mask=[False, True])
+
 
 def arm():
     return problems.two_link_rr.build(intervals=8)
@@ -26,6 +28,13 @@ def term_named(name, function):
         (lambda node: max(node.q[0], node.q[1]), "term 'mine' branches on a value"),
         (lambda node: sum(x**2 for x in node.q), r"a column cannot be looped over: index it, node.q\[i\]"),
         (lambda node: node.position[0], "node.position, which needs a name, node.position"),
+        (
+            lambda node: node.q + MASKED,
+            "term 'mine' uses a masked array, whose masked entries would be zeros",
+        ),
+        (lambda node: np.maximum(node.q, MASKED), "term 'mine' uses a masked array"),
+        (lambda node: [node.q[0], MASKED[1]], "term 'mine' uses a masked array"),
+        (lambda node: np.maximum(node.q, None), "term 'mine' failed while it was traced: TypeError"),
         (lambda node: node.position, r"term 'mine' returned node.position, which needs a name"),
         (
             lambda node: node.q + node.position("elbow"),
@@ -173,3 +182,9 @@ def test_two_terms_of_one_name_are_refused_unless_they_are_the_same():
     problem.subject_to(same, lower=-1.0)
     with pytest.raises(errors.OptionError, match="two different terms are called 'place'"):
         problem.subject_to(other, upper=1.0)
+
+
+def test_masked_arrays_outside_of_terms_stay_as_they_are():
+    with pytest.raises(errors.ShapeError):
+        arm().minimize(term_named("mine", lambda node: node.q + MASKED))
+    assert not hasattr(np.ma.MaskedArray, "__SX__")

@@ -28,7 +28,8 @@ def test_a_certificate_survives_saving_and_its_optimum_is_computed_again(tmp_pat
     solution = trajopt.solve(build(), refine=trajopt.Certified(tol=1e-6))
     solution.save(tmp_path / "x.npz")
     again = trajopt.Solution.load(tmp_path / "x.npz")
-    page = str(again.certificate).replace("as saved with signs and structure", "of the solve")
+    page = str(again.certificate).replace("as saved with the structure", "of the solve")
+    page = page.replace(", as saved", "").replace(" (as saved)", "")
     assert page == str(solution.certificate)
     assert again.certificate.structure == solution.certificate.structure
     assert again.certificate.settings == solution.certificate.settings

@@ -62,6 +62,7 @@ FORGED = {
     ),
     "fewer nodes": (None, {"node_times": np.zeros(1)}, "nodes: 1 times that are not those of the problem's"),
     "other samples": (None, {"q": np.zeros((201, 2))}, "its samples of q differ from its control points"),
+    "other multipliers": (None, {"multipliers_0": None}, "multipliers of "),
     "other unknowns": (None, {"point_y": None}, "unknowns differ from the motion's"),
 }
 
@@ -71,6 +72,8 @@ def test_a_number_that_does_not_follow_from_the_motion_is_named(plain, tmp_path,
     change, arrays, told = FORGED[name]
     if name == "other unknowns":
         arrays = {"point_y": plain["point_y"] + 0.1}
+    if name == "other multipliers":
+        arrays = {"multipliers_0": plain["multipliers_0"] * 1.001}
     report = report_of(plain, tmp_path / "x.npz", change, **arrays)
     assert report.verdict == "FAIL" and told in str(report)
 

@@ -20,12 +20,14 @@ from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurvesApart
+from trajopt.splines.trajectory import MOST_NODES_PER_SPAN
 from trajopt.transcription.scaling import Scaling
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 SAMPLES = {"q": 0, "v": 1, "a": 2}  # array of samples -> order of the derivative
+MOST_NODES = MOST_NODES_PER_SPAN + 2  # of a span: a Gauss rule has its ends besides
 TINY = float(np.finfo(float).tiny)
 AGREEMENT = 1e-9  # of the largest sample: they were computed from the control points, perhaps elsewhere
 
@@ -34,7 +36,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
     """The solution of an open file, without its certificate."""
     from trajopt.solution.solution import Solution
 
-    curve, recipe = _curve(file, header), header.recipe
+    curve, recipe, extra_points = _curve(file, header), header.recipe, _extra_points(file, header)
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
     same += ("timings", "detail", "joint_names", "levels", "starts", "refinement", "run")
     return Solution(
@@ -49,11 +51,11 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
             name: file.numbers(f"multipliers_{i}", (None, None), finite=False)
             for i, name in enumerate(header.multipliers)
         },
-        node_times=_node_times(file, curve),
+        node_times=_node_times(file, curve, sum(map(len, extra_points))),
         recipe=None if recipe is None else Recipe(recipe.problem, recipe.parameters),
         history=file.numbers("history", (None, 3), finite=False),
         known_problem=problem,
-        extra_points=_extra_points(file, header),
+        extra_points=extra_points,
         point=warm_start_of(file) if header.has_point else None,
         scaling=scaling_of(file),
         altered=tuple(_altered_samples(file, curve, len(header.joint_names))),
@@ -118,7 +120,7 @@ def _kkt(file: ArrayFile, header: SolutionHeader) -> KKT:
     return header.kkt
 
 
-def _node_times(file: ArrayFile, curve: Curve) -> NDArray[np.float64]:
+def _node_times(file: ArrayFile, curve: Curve, added: int) -> NDArray[np.float64]:
     times = file.numbers("node_times", (None,))
     slack = AGREEMENT * curve.duration
     if (
@@ -128,6 +130,9 @@ def _node_times(file: ArrayFile, curve: Curve) -> NDArray[np.float64]:
         or np.any(np.diff(times) < 0)
     ):
         file.refuse(f"node_times do not rise within [0, {curve.duration:.6g}] s")
+    spans = sum(basis.span_count for basis in curve.bases)
+    if times.size > MOST_NODES * spans + added:
+        file.refuse(f"{times.size} node_times in {spans} spans, to which {added} were added")
     return times
 
 
@@ -158,6 +163,11 @@ def scaling_of(file: ArrayFile) -> Scaling | None:
     return Scaling(rows, float(objective[0]))
 
 
+def _near(times: NDArray, places: NDArray, slack: float) -> NDArray[np.bool_]:
+    """Which times lie within `slack` of one of the places, which rise."""
+    return np.searchsorted(places, times + slack, "right") > np.searchsorted(places, times - slack, "left")
+
+
 def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str]:
     """Samples for readers that know no splines, where they are not those of the control points."""
     if not all(name in file for name in ("t", *SAMPLES)):
@@ -168,10 +178,11 @@ def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str
         span = f"from {times.min():.9g} to {times.max():.9g} s"
         yield f"its samples are {span}, its duration is {curve.duration:.9g} s"
         return
-    at_knot = np.abs(times[:, None] - curve.knot_times[1:-1]).min(axis=1, initial=np.inf) <= slack
+    at_knot, inside = _near(times, curve.knot_times[1:-1], slack), np.clip(times, 0.0, curve.duration)
+    motion = Curve(curve.bases, tuple(points[:, :joints] for points in curve.control_points), curve.durations)
     for name, order in SAMPLES.items():
         claimed = file.numbers(name, (times.size, joints))
-        found = curve(np.clip(times, 0.0, curve.duration), order)[:, :joints]
+        found = motion(inside, order)
         miss = np.abs(claimed - found)[~at_knot]  # where it jumps, both sides are right
         if miss.max(initial=0.0) > AGREEMENT * max(np.abs(found).max(initial=0.0), TINY):
             yield f"its samples of {name} differ from its control points by up to {miss.max():.3g}"
