@@ -41,7 +41,16 @@ class Target(Protocol):
 
 
 def judged(target: Target, data: bytes) -> Judgement:
-    """The judgement of one mutant in this process."""
+    """The judgement of one mutant in this process; a message that no terminal can print is a fault."""
+    found = _judged(target, data)
+    try:
+        found.detail.encode().decode()
+    except UnicodeError as error:
+        return Judgement(Verdict.RAW, f"the message is no text: {error}")
+    return found
+
+
+def _judged(target: Target, data: bytes) -> Judgement:
     quiet = io.StringIO()
     try:
         with (

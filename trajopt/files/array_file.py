@@ -23,7 +23,6 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from trajopt.arguments import shown
 from trajopt.errors import OptionError, SolutionFileError
 
 __all__ = ["LARGEST", "ArrayFile", "file_path"]
@@ -38,14 +37,13 @@ T = TypeVar("T")
 
 def file_path(path: Any) -> Path:
     """A path that can name a file; OptionError for what is none, or is empty."""
+    advice = "give the name of a file, such as 'solution.npz'"
     try:
         text = os.fspath(path)
     except TypeError:
-        raise OptionError(
-            f"the path is {shown(path)}: give the name of a file, such as 'solution.npz'"
-        ) from None
+        raise OptionError(f"the path is an object of type {type(path).__name__}: {advice}") from None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise OptionError(f"the path is {shown(text)}: give the name of a file, such as 'solution.npz'")
+        raise OptionError(f"the path is {text[:80]!r}: {advice}")
     return Path(text)
 
 
@@ -120,7 +118,9 @@ class ArrayFile:
         """A member that holds the text of a JSON object."""
         member = self._member(name, TEXT, ())
         try:
-            found = json.loads(str(self._content(member)[()]))
+            text = str(self._content(member)[()])
+            text.encode().decode()  # an array of text may hold numbers that are no characters
+            found = json.loads(text)
         except (ValueError, RecursionError) as error:
             self.refuse(f"{name} holds no JSON: {error}", error)
         if not isinstance(found, dict):

@@ -155,7 +155,10 @@ class Trajectory:
         """
         scheme = Collocation(order, points)
         breakpoints: Any = intervals
-        if not isinstance(intervals, (list, tuple, np.ndarray)) or np.ndim(intervals) == 0:
+        listed = isinstance(intervals, (list, tuple)) or (
+            isinstance(intervals, np.ndarray) and intervals.ndim
+        )
+        if not listed:
             breakpoints = SplineBasis.uniform(intervals).breakpoints
         basis = scheme.basis(numbers(breakpoints, "breakpoints"), 1)
         arc = Arc(basis, duration, order, points, collocated=True)

@@ -127,12 +127,12 @@ def position(link: str) -> Quantity:
 
 def parameter(name: str) -> Quantity:
     """A constant unknown of the problem, defined by `Problem.parameter`."""
-    return Quantity(parameter_leaf(arguments.name(name, 'the name of a parameter')))
+    return Quantity(parameter_leaf(arguments.name(name, "the name of a parameter")))
 
 
 def extra(name: str) -> Quantity:
     """An additional curve or a control of the problem, defined by `Problem.extra` or `Problem.control`."""
-    return Quantity(extra_leaf(arguments.name(name, 'the name of a curve')))
+    return Quantity(extra_leaf(arguments.name(name, "the name of a curve")))
 
 
 # Meaning, shape and unit of each: `trajopt.q.description`, or `graph/declared_quantities.py`.

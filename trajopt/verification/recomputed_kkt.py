@@ -48,7 +48,7 @@ class RebuiltProgram:
         """The multipliers (rows, width) of a solver's point by constraint; None for one of another NLP."""
         if not _fits(self.nlp, point) or scaling.rows.shape != self.nlp.scaling.rows.shape:
             return None
-        rows = _rescaled(point, scaling, self.nlp.scaling).row_multipliers
+        rows = rescaled(point, scaling, self.nlp.scaling).row_multipliers
         return None if rows is None else self.nlp.physical_multipliers(rows)
 
 

@@ -99,6 +99,10 @@ ARRAYS = {
     "samples of another shape": ("q", np.zeros((3, 3))),
     "a header of bytes": ("header", np.array(b"{}")),
     "a header of numbers": ("header", np.zeros(3)),
+    "a header of numbers that are no characters": (
+        "header",
+        np.frombuffer(np.array([0x110001] * 9, np.uint32).tobytes(), "<U9").reshape(()),
+    ),
 }
 
 

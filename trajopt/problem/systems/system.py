@@ -142,7 +142,7 @@ def _check_function(what: str, given: Any, other: str) -> None:
 def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
         raise OptionError(f"{what} is the text {shown(names)}: give a tuple of names, ('x',)")
-    if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
+    if not isinstance(names, Sequence):
         raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say")
     names = tuple(names)
     for name in names:
