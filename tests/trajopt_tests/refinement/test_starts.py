@@ -7,7 +7,7 @@ import problems
 import trajopt
 from benchmarks.robustness_cases import moved_arm, quick_pendulum
 from trajopt.errors import OptionError
-from trajopt.refinement.start_rules import ONE, start_rule
+from trajopt.refinement.start_rules import ONE, SEARCHED, start_rule
 from trajopt.solvers.solver import Status
 
 
@@ -68,8 +68,8 @@ def test_a_number_of_starts_is_a_whole_number(given):
 
 @pytest.fixture(scope="module")
 def reach():
-    """Six axes in minimum time: by default from several starts."""
-    problem = problems.six_axis_arm.build(intervals=10)
+    """Six axes in minimum time, no velocity limited: by default from several starts."""
+    problem = moved_arm(10, "ur5", 3, torque_alone=True)
     return problem, trajopt.solve(problem)
 
 
@@ -85,7 +85,7 @@ def test_many_joints_with_a_free_duration_have_several_starts_by_default(reach):
 
 def test_a_guess_or_few_joints_are_solved_from_one_start():
     assert trajopt.solve(problems.three_link_arm.build(intervals=10)).starts is None
-    problem = problems.six_axis_arm.build(intervals=10)
+    problem = moved_arm(10, "ur5", 3, torque_alone=True)
     problem.guess(duration=1.0)
     assert trajopt.solve(problem).starts is None
     swing = problems.cart_pole.build(intervals=10, swing_back=True)
@@ -114,6 +114,16 @@ def test_a_long_turn_in_a_free_duration_has_several_starts_by_default():
     assert start_rule(slide, trajopt.Ipopt()) == ONE  # nothing is free that another way could shorten
 
 
+def test_limits_of_all_velocities_leave_one_start_by_default():
+    """Torque limits alone have many optima; where velocities are limited as well one start finds the best."""
+    alone, limited = (moved_arm(10, "ur5", 35, torque_alone=alone) for alone in (True, False))
+    assert start_rule(alone, trajopt.Ipopt()) == SEARCHED and start_rule(limited, trajopt.Ipopt()) == ONE
+    one_joint_free = moved_arm(10, "ur5", 35, torque_alone=True)
+    limits = np.where(np.arange(6) == 2, np.inf, 3.0)
+    one_joint_free.subject_to(trajopt.v, lower=-limits, upper=limits)
+    assert start_rule(one_joint_free, trajopt.Ipopt()) == SEARCHED
+
+
 def test_the_default_is_never_worse_than_one_start():
     """On 20 spans coarse meshes hide the optimum of this move that its own guess leads to."""
     problem = moved_arm(20, "ur5", 35, torque_alone=True)
@@ -124,7 +134,7 @@ def test_the_default_is_never_worse_than_one_start():
 
 def test_an_interrupted_start_leaves_what_an_earlier_one_found(reach):
     first = reach[1].starts.starts[0].solves[0]
-    problem, seen = problems.six_axis_arm.build(intervals=10), []
+    problem, seen = reach[0], []
 
     def stop(iteration):
         seen.append(iteration)
