@@ -15,7 +15,6 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.enclosures.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
-from trajopt.errors import ShapeError
 from trajopt.graph.leaves import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import coefficient_errors, pieces_of
@@ -28,7 +27,7 @@ class LeafPieces:
     """Polynomial pieces of the leaves that are curves, and the leaves that are constant on a piece.
 
     start, end : seconds, (P,), for reports
-    curves : leaf -> Bernstein coefficients (P, degree + 1, width); the time t is one of them
+    curves : leaf -> Bernstein coefficients (P, degree + 1, width); the time t is one of the leaves
     errors : leaf -> bounds of their rounding errors (P, width)
     constants : leaf -> values (P, width)
     """
@@ -79,9 +78,12 @@ def leaf_pieces(
 ) -> LeafPieces:
     """The pieces of a motion within [first, last] seconds, one per span, with the leaves that are used.
 
-    parameters : leaf -> value. Raises ShapeError where groups of curves have different spans.
+    parameters : leaf -> value. Raises NotImplementedError for curves with other spans and for other leaves.
     """
     used = set(used)
+    unknown = used - {*spline_leaves, *parameters, *TIME_LEAVES}
+    if unknown:
+        raise NotImplementedError(f"{', '.join(sorted(unknown))} have no pieces")
     known = pieces_of(curve, 0, 0)
     arc = np.searchsorted(curve.starts, 0.5 * (known.start + known.end)) - 1
     curves, errors = {}, {}
@@ -90,7 +92,7 @@ def leaf_pieces(
         columns = range(spline.curves.start, spline.curves.stop)
         several = [pieces_of(curve, column, spline.order) for column in columns]
         if any(not np.array_equal(one.start, known.start) for one in several):
-            raise ShapeError("curves on different breakpoints have no common pieces: use one mesh for all")
+            raise NotImplementedError(f"{leaf} has other breakpoints than q: there are no common pieces")
         curves[leaf] = np.stack([one.coefficients for one in several], axis=-1)
         bounds = [coefficient_errors(curve, column, spline.order)[arc] for column in columns]
         errors[leaf] = np.stack(bounds, axis=-1)
@@ -105,11 +107,6 @@ def leaf_pieces(
     length = np.maximum(known.end - known.start, np.finfo(float).tiny)
     low, high = (np.clip((time - known.start) / length, 0.0, 1.0) for time in (first, last))
     return whole.part(np.flatnonzero(high > low), *(each[high > low] for each in (low, high)))
-
-
-def supported_leaves(spline_leaves: Iterable[str], parameters: Iterable[str]) -> set[str]:
-    """The leaves that `leaf_pieces` knows."""
-    return {*spline_leaves, *parameters, *TIME_LEAVES}
 
 
 def _cut(coefficients: Array, low: Array, high: Array) -> Array:

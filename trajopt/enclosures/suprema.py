@@ -18,7 +18,7 @@ from trajopt.splines.polynomial_bounds import Pieces, upper_bound
 
 MOST_PARTS = 8  # of a piece in one round
 MOST_ROUNDS = 12
-MOST_PIECES = 5000  # on which models are evaluated in one search
+MOST_PIECES = 5000  # on which models are evaluated in one search, if the spans are not more
 
 Evaluation = Callable[[LeafPieces], Mapping[str, Model]]  # quantity -> one model per component
 
@@ -61,7 +61,7 @@ class Supremum:
         kept = open_ & settled
         self._settled.append((pieces.start[kept], pieces.end[kept], coefficients[kept], radius[kept]))
         factor = (2.0 * radius / self.sharpness) ** (1.0 / ORDER)
-        parts = np.exp2(np.clip(np.ceil(np.log2(np.where(factor >= 1.0, factor, np.inf))), 1, 3)).astype(int)
+        parts = np.clip(np.ceil(np.where(factor >= 1.0, factor, np.inf)), 2, MOST_PARTS).astype(int)
         return np.where(open_ & ~settled & (self.reached <= self.allowed), parts, 0)
 
     def _raise(self, reached: Array, pieces: LeafPieces) -> None:
@@ -87,11 +87,14 @@ class Supremum:
 def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supremum]) -> None:
     """Find all suprema over the pieces together; `evaluate` gives the models of quantities on pieces."""
     open_ = [np.ones(pieces.start.size, dtype=bool) for _ in asked]
-    spent = 0
+    left = MOST_PIECES
+    if not pieces.start.size:
+        return
     with np.errstate(all="ignore"):  # what overflows has an infinite radius
         for number in range(MOST_ROUNDS):
-            spent += pieces.start.size
-            last = number == MOST_ROUNDS - 1 or spent + pieces.start.size > MOST_PIECES
+            left -= pieces.start.size
+            most = left // pieces.start.size
+            last = number == MOST_ROUNDS - 1 or most < 2
             models = evaluate(pieces)
             wanted = np.array(
                 [
@@ -99,7 +102,7 @@ def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supre
                     for supremum, mine in zip(asked, open_, strict=True)
                 ]
             )
-            parts = wanted.max(axis=0)
+            parts = np.minimum(wanted.max(axis=0), most)
             chosen = np.flatnonzero(parts)
             if not chosen.size:
                 break

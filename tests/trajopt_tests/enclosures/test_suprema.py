@@ -9,6 +9,7 @@ from random_trees import random_tree
 
 import trajopt
 from dynamics import RigidBodyModel
+from trajopt.enclosures import suprema
 from trajopt.enclosures.graph_models import graph_models
 from trajopt.enclosures.leaf_pieces import leaf_pieces
 from trajopt.enclosures.suprema import Supremum, bernstein_form, find_suprema
@@ -33,7 +34,7 @@ def random_motion(rng, n, degree):
 def models_on(problem, curve, first=0.0, last=None):
     """The pieces of a motion, and what evaluates torques on pieces."""
     graph = graph_of(problem, [trajopt.tau])
-    used = {name for block in graph.blocks for name in block.inputs}
+    used = {name for block in graph.blocks for name in block.inputs} & graph.leaves.keys()
     pieces = leaf_pieces(curve, problem.spline_leaves, {}, used, first, last or curve.duration)
     return pieces, lambda some: graph_models(graph, some.models())
 
@@ -123,6 +124,40 @@ def test_a_bound_that_is_not_found_is_no_bound():
     asked = Supremum(pole.quantity, 0, -np.inf, 1.0, -1.5, 1e-3, 1e-6, 0.0)
     find_suprema(pieces, lambda some: graph_models(graph, some.models()), [asked])
     assert not asked.value <= 1e-6
+
+
+def test_a_search_takes_no_more_pieces_than_it_may(monkeypatch):
+    problem = trajopt.Problem(robot(0), trajopt.Trajectory.uniform(4))
+    curve = random_motion(np.random.default_rng(0), problem.dynamics.n, 4)
+    pieces, evaluate = models_on(problem, curve)
+    monkeypatch.setattr(suprema, "MOST_PIECES", 40)
+    counts = []
+
+    def counted(some):
+        counts.append(some.start.size)
+        return evaluate(some)
+
+    asked = Supremum("tau", 0, -1.0, 1.0, -np.inf, 1e-12, np.inf, 0.0)
+    find_suprema(pieces, counted, [asked])
+    assert sum(counts) <= 40 and len(counts) > 1
+    largest = np.abs(torques(problem, curve, np.linspace(0.0, curve.duration, DENSE))[:, 0]).max()
+    assert asked.value >= largest - 1.0  # a bound all the same, if not a sharp one
+
+
+def test_an_interval_without_length_has_no_bound():
+    problem = trajopt.Problem(robot(0), trajopt.Trajectory.uniform(4))
+    curve = random_motion(np.random.default_rng(0), problem.dynamics.n, 4)
+    pieces, evaluate = models_on(problem, curve, first=0.1, last=0.1)
+    asked = Supremum("tau", 0, -1.0, 1.0, -np.inf, 1e-6, 1e-6, 0.0)
+    find_suprema(pieces, evaluate, [asked])
+    assert np.isnan(asked.value)
+
+
+def test_leaves_without_pieces_are_refused():
+    problem = trajopt.Problem(robot(0), trajopt.Trajectory.uniform(4))
+    curve = random_motion(np.random.default_rng(0), problem.dynamics.n, 4)
+    with pytest.raises(NotImplementedError, match="unheard of"):
+        leaf_pieces(curve, problem.spline_leaves, {}, {"q", "unheard of"}, 0.0, curve.duration)
 
 
 def test_bernstein_coefficients_enclose_and_meet_the_ends():

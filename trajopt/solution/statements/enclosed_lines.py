@@ -64,7 +64,7 @@ def _bounded(solution: Solution, some: Sequence[SampledLine], interval: Interval
         return graph_models(graph, pieces.models())
 
     asked = [_supremum(each) for each in some]
-    used = {name for block in graph.blocks for name in block.inputs} | {term.quantity}
+    used = {name for block in graph.blocks for name in block.inputs} & graph.leaves.keys()
     parameters = {parameter_leaf(name): value for name, value in solution.parameters.items()}
     try:
         pieces = leaf_pieces(
