@@ -124,6 +124,8 @@ class ChainRule:
         """
         half: dict[str, Array] = {}  # u -> sum over w of [d^2 (lambda . y) / du dw] D_w, (K, m_u, width)
         for block in self.graph.second_order_blocks:
+            if not block.outputs:  # all rows of its terms are constant
+                continue
             weights = {name: np.ascontiguousarray(adjoints[:, self.rows[name]]) for name in block.outputs}
             for (first, second), part in block.curvature(u, weights).items():
                 if first in self.graph.leaves and second in self.graph.leaves:

@@ -20,7 +20,7 @@ from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.switching.arc_problem import arc_problem
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
-from trajopt.solvers.multipliers import least_squares_kkt
+from trajopt.solvers.multipliers import least_squares_kkt, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.nlp import NLP
@@ -79,6 +79,18 @@ def recomputed_kkt(solution: Solution) -> KKT | None:
     """The KKT residuals of the motion in the NLP that is built again; None where that cannot be known."""
     program = rebuilt_program(solution)
     return None if program is None else kkt_in(program, solution)
+
+
+def point_in(program: RebuiltProgram, solution: Solution) -> WarmStart:
+    """The motion in its NLP with the multipliers of `kkt_in`."""
+    nlp, y, point = program.nlp, program.y, solution.point
+    if point is None or not _fits(nlp, point):
+        return least_squares_multipliers(nlp, y, signed=False)
+    own = replace(rescaled(point, solution.scaling, nlp.scaling), y=y)
+    if kkt_residuals(nlp, own).error <= FAR * max(solution.kkt.error, ROUNDING):
+        return own
+    fitted = least_squares_multipliers(nlp, y, signed=False)
+    return min(own, fitted, key=lambda each: kkt_residuals(nlp, each).error)
 
 
 def kkt_in(program: RebuiltProgram, solution: Solution) -> KKT:

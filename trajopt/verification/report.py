@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import fill
 from typing import Any
 
@@ -12,6 +12,7 @@ from trajopt.solution.simulation import USEFUL_GROWTH, Simulation
 from trajopt.solvers.kkt import KKT
 from trajopt.verification.cost_check import CostCheck
 from trajopt.verification.equation_report import EquationResidual
+from trajopt.verification.minimality import Minimality
 from trajopt.verification.statements import Violation
 
 AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
@@ -34,6 +35,7 @@ class Report:
     free_simulation : without the torques by which equations are missed; None where no equation has any
     resolution : seconds, the largest step between samples
     differences : what the solution tells otherwise than its motion gives it, in words
+    minimality : whether the stationary motion is a minimum, as far as that was looked at
     """
 
     title: str
@@ -52,6 +54,7 @@ class Report:
     free_simulation: Simulation | None = None
     resolution: float = 0.0
     differences: tuple[str, ...] = ()
+    minimality: Minimality = field(default_factory=Minimality)
 
     @property
     def kkt_error(self) -> float:
@@ -100,6 +103,14 @@ class Report:
         if not self.kkt_error <= max(OPTIMAL, min(10.0 * self.kkt_of_solve.error, LOOSEST)):
             told = f"{self.kkt_of_solve.error:.2g} by the solution"
             return f"the motion is not optimal: KKT error {self.kkt_error:.2g}, {told}"
+        if self.minimality.reason:
+            return self.minimality.reason
+        if self.minimality.gain > self.accuracy:
+            return (
+                f"the motion is not optimal: multipliers times distances from their limits sum to "
+                f"{self.minimality.gain:.2g} of the costs, {self.accuracy:.2g} is allowed; solve with a "
+                "smaller tolerance"
+            )
         if self.differences:
             return f"the solution tells otherwise than its motion: {self.differences[0]}"
         return ""
@@ -119,7 +130,8 @@ class Report:
     def _wrong_between(self) -> str:
         worst = _worst(self.violations, "dense_relative")
         if worst is not None and np.isinf(worst.dense_relative):
-            return f"{worst.label}: infinite at t = {worst.dense_time:.6g} s, where the acceleration jumps"
+            where = f"t = {worst.dense_time:.6g} s, where the velocity or the acceleration jumps"
+            return f"{worst.label}: infinite at {where}"
         if worst is not None and worst.dense_relative > self.accuracy:
             what = "missed" if worst.equation else "violated"
             whose = "scale" if worst.equation else "range"
@@ -256,6 +268,8 @@ class Report:
             f"KKT error {self.kkt_error:.3e} (stationarity {self.kkt.stationarity:.3e}, complementarity "
             f"{self.kkt.complementarity:.3e}), {known}",
         ]
+        if self.minimality.note:
+            lines.append(self.minimality.note)
         if self.simulation is None:
             return [*lines, f"forward simulation: left out, {self.unsimulated}"]
         lines += _simulated("forward simulation", self.simulation)

@@ -154,7 +154,7 @@ def _entries(
     for component in map(int, bounded):
         node, dense = at.worst(component), (between or at).worst(component)
         jumps = acceleration_jumps(solution, constraint, component)
-        if jumps.size:  # whatever the jerk is on both sides
+        if jumps.size:  # whatever it is on both sides
             dense = replace(dense, violation=np.inf, time=float(jumps[0]))
         yield Violation(
             constraint.name,

@@ -1,7 +1,8 @@
 """Verification of a solution independently of its solver.
 
 Every statement of the problem is evaluated at the nodes and between them, at both sides of breakpoints;
-costs and KKT residuals are computed again from the problem; the motion is simulated forward from its torques.
+costs and KKT residuals are computed again from the problem; a stationary motion is looked at for better
+neighbours (`minimality`); the motion is simulated forward from its torques.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from trajopt.solution.solution import Solution
 from trajopt.verification.claims import differences
 from trajopt.verification.cost_check import cost_checks
 from trajopt.verification.equation_report import EquationResidual, costs_of_residuals
-from trajopt.verification.recomputed_kkt import kkt_in, rebuilt_program
+from trajopt.verification.minimality import Minimality, minimality
+from trajopt.verification.recomputed_kkt import RebuiltProgram, kkt_in, point_in, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
 from trajopt.verification.statements import Violation, violations
 
 __all__ = ["Report", "Violation", "verify"]
 
+UNBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LOADED = "the dynamics offers no forward dynamics under loads"
 
 
@@ -59,7 +62,16 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(samples(solution)[1].times).max(initial=0.0)),
+        minimality=_minimality(solution, program),
     )
+
+
+def _minimality(solution: Solution, program: RebuiltProgram | None) -> Minimality:
+    if program is None:
+        return Minimality(note=UNBUILT)
+    if not solution.converged:
+        return Minimality()
+    return minimality(solution, program, point_in(program, solution))
 
 
 def _equations(solution: Solution, found: Sequence[Violation]) -> Iterator[EquationResidual]:

@@ -164,6 +164,26 @@ def test_a_limit_of_the_jerk_fails_where_the_acceleration_jumps():
         assert smooth.holds, smooth.reason
 
 
+@pytest.mark.parametrize("quantity", [trajopt.a, trajopt.tau, trajopt.jerk])
+def test_a_limit_of_the_acceleration_fails_where_the_velocity_jumps(quantity):
+    """A broken line: on both sides of its corner the acceleration is zero, at it infinite."""
+    basis = trajopt.SplineBasis.clamped([0.0, 0.5, 1.0], 2, [2])
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory((trajopt.Arc(basis, 1.0),)))
+    problem.start_at(q=0.0)
+    problem.end_at(q=1.0)
+
+    @trajopt.term
+    def miss(node):
+        return (node.q - np.maximum(0.0, 2.0 * node.t - 1.0)) ** 2
+
+    problem.minimize(miss)
+    problem.subject_to(quantity, -1.0, 1.0, name="gentle")
+    solution = trajopt.solve(problem)
+    assert solution.converged and np.ptp(solution.v(np.array([0.499, 0.501]))) > 1.9
+    reason = solution.verify().reason
+    assert reason.startswith("gentle, slider 0: infinite at t = 0.5 s, where the velocity or the")
+
+
 def test_a_limit_that_holds_passes_whatever_its_size(plain):
     for lower, upper in ((-6.0, 6.0), (-1e19, 1e19), (-1e9, 6.1)):
         assert judged(plain, lambda p, a=lower, b=upper: p.subject_to(trajopt.tau, a, b, name="wide")).holds

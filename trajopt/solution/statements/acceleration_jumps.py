@@ -1,4 +1,5 @@
-"""Knots at which the acceleration jumps, so that a term that depends on the jerk is infinite there."""
+"""Knots at which a term is infinite: one of the jerk where the acceleration jumps, one of the acceleration
+(torques, say) where the velocity does."""
 
 from __future__ import annotations
 
@@ -15,28 +16,32 @@ from trajopt.splines.polynomial_bounds import jump_times
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-JUMP = 1e-6  # of the largest acceleration of a joint: smaller jumps are rounding
+JUMP = 1e-6  # of the largest acceleration or velocity of a joint: smaller jumps are rounding
 
 
 def acceleration_jumps(solution: Solution, constraint: Constraint, c: int) -> Array:
     """Times, inside the interval of a constraint, at which its component c is infinite for that reason.
 
-    Empty where the component does not depend on the jerk, or is stated for single times.
+    Empty where the component depends on neither jerk nor acceleration, or is stated for single times. At the
+    border of two arcs velocities may jump, as an impact makes them: that is no torque.
     """
-    joints = _jerk_joints(solution, constraint, c)
-    if not joints.any() or not constraint.over.integrates:
+    if not constraint.over.integrates:
         return np.empty(0)
-    when = interval_of(constraint.over, solution.curve)
-    several = [jump_times(solution.curve, int(joint), 2, JUMP) for joint in np.flatnonzero(joints)]
-    times = np.unique(np.concatenate(several))
+    curve, when, found = solution.curve, interval_of(constraint.over, solution.curve), [np.empty(0)]
+    jerk, a = (_joints(solution, constraint, c, leaf) for leaf in ("jerk", "a"))
+    found += [jump_times(curve, int(joint), 2, JUMP) for joint in np.flatnonzero(jerk)]
+    for joint in np.flatnonzero(jerk | a):
+        times = jump_times(curve, int(joint), 1, JUMP)
+        found.append(times[~np.isin(times, curve.starts)])
+    times = np.unique(np.concatenate(found))
     return times[(times > when.first) & (times < when.last)]
 
 
-def _jerk_joints(solution: Solution, constraint: Constraint, c: int) -> Array:
-    """Which joints' jerk a component of a constraint depends on, (n,)."""
+def _joints(solution: Solution, constraint: Constraint, c: int, leaf: str) -> Array:
+    """On which joints' jerk or acceleration, the leaf, a component of a constraint depends, (n,)."""
     problem, quantity = solution.problem, constraint.term.quantity
     n = problem.dynamics.n
     if quantity in problem.spline_leaves:
-        return (quantity == "jerk") & (np.arange(n) == c)
+        return (quantity == leaf) & (np.arange(n) == c)
     pattern = graph_of(problem, [constraint.term]).jacobian_pattern.get(quantity, {})
-    return np.asarray(pattern["jerk"])[c] if "jerk" in pattern else np.zeros(n, dtype=bool)
+    return np.asarray(pattern[leaf])[c] if leaf in pattern else np.zeros(n, dtype=bool)

@@ -195,11 +195,11 @@ class ConstraintLines:
         )
 
     def _smooth(self, line: StatementLine, constraint: Constraint, c: int) -> StatementLine:
-        """The line, violated without bound where it depends on the jerk and the acceleration jumps."""
+        """The line, violated without bound where a jump makes the jerk or the acceleration infinite."""
         jumps = acceleration_jumps(self.solution, constraint, c)
         if not jumps.size:
             return line
-        note = f"the acceleration jumps at {jumps.size} times: its jerk is infinite"
+        note = f"the velocity or the acceleration jumps at {jumps.size} times: this is infinite there"
         return replace(line, value=np.inf, time=float(jumps[0]), note=note)
 
     def _placed(self, constraint: Constraint) -> bool:

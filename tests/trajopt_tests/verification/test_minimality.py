@@ -1,0 +1,165 @@
+"""Stationary motions that are no minima are refused, and minima, also at their border, are not."""
+
+import math
+
+import numpy as np
+import pytest
+from hand_written import PointMasses
+
+import problems
+import trajopt
+from trajopt.solvers.multipliers import dense_jacobian
+from trajopt.solvers.solver import WarmStart
+from trajopt.transcription.transcribe import transcribe
+from trajopt.verification import minimality
+from trajopt.verification.minimality import lower_on_both_sides
+from trajopt.verification.neighbours import Neighbours
+from trajopt.verification.recomputed_kkt import point_in, rebuilt_program
+
+CONJUGATE = 4.0 * math.pi**2  # of integral a^2 - c v^2 over 1 s from rest to rest: a minimum where c is below
+
+
+def move(intervals=10, duration=1.0, masses=1, v_start=0.0):
+    """One metre from rest to rest; masses of 1 kg."""
+    trajectory = trajopt.Trajectory.uniform(intervals, duration=duration)
+    problem = trajopt.Problem(PointMasses(masses), trajectory)
+    problem.start_at(q=0.0, v=v_start)
+    problem.end_at(q=1.0, v=0.0)
+    return problem
+
+
+def test_a_stationary_maximum_is_no_minimum():
+    problem = move()
+    problem.minimize(trajopt.a**2, weight=-1.0)
+    solution = trajopt.solve(problem)
+    report = solution.verify()
+    assert solution.converged and report.kkt_error < 1e-9
+    assert report.verdict == "FAIL" and "stationary but no minimum" in report.reason
+    assert str(report).startswith("FAIL: the motion is stationary but no minimum")
+
+
+def stationary(problem):
+    """The point where the gradient of a quadratic program without rows vanishes, minimum or not."""
+    nlp = transcribe(problem)
+    assert nlp.row_count == 0
+    place, n = (nlp.hessian_rows, nlp.hessian_columns), nlp.variable_count
+    H = np.zeros((n, n))
+    H[place] = nlp.hessian(nlp.start, np.zeros(0))
+    H = H + np.tril(H, -1).T
+    y = nlp.start - np.linalg.solve(H, nlp.gradient(nlp.start))
+    assert np.abs(nlp.gradient(y)).max() < 1e-8
+    none = np.zeros(n)
+    return Neighbours(nlp, WarmStart(y, np.zeros(0), none, none)), abs(nlp.objective(y))
+
+
+@pytest.mark.parametrize("dense", [minimality.DENSE, 5])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_saddle_is_told_from_a_minimum_at_its_conjugate_point(seed, dense, monkeypatch):
+    """Of integral a^2 - c v^2 over T seconds the second variation is positive where c T^2 < 4 pi^2.
+
+    Above five unknowns the second time by Lanczos' method.
+    """
+    monkeypatch.setattr(minimality, "DENSE", dense)
+    generator = np.random.default_rng(seed)
+    duration = float(10.0 ** generator.uniform(-1.0, 1.0))
+    away = float(generator.uniform(0.01, 0.3))
+    for factor, holds in ((1.0 - away, True), (1.0 + away, False)):
+        problem = move(20, duration, masses=1 + seed % 2)
+        problem.minimize(trajopt.a**2)
+        problem.minimize(trajopt.v**2, weight=-factor * CONJUGATE / duration**2)
+        assert (not lower_on_both_sides(*stationary(problem))) == holds
+
+
+def test_neighbours_keep_active_rows():
+    """The pole's equation has as many rows as its coordinate has coefficients."""
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
+    program = rebuilt_program(solution)
+    near = Neighbours(program.nlp, point_in(program, solution))
+    J = dense_jacobian(program.nlp, program.nlp.jacobian(program.y))
+    equations = program.nlp.row_lower == program.nlp.row_upper
+    v = np.random.default_rng(1).standard_normal(program.y.size)
+    d = near.projected(v)
+    assert equations.sum() > 20 and np.linalg.norm(d) > 0.1 * np.linalg.norm(v)
+    assert np.abs(J[equations] @ d).max() < 1e-7 * np.abs(J[equations]).max() * np.linalg.norm(d)
+    assert np.allclose(near.projected(d), d, atol=1e-7)
+    step = 1e-2 * d / np.abs(d).max()
+    moved = near.moved(program.y + step)
+    assert program.nlp.row_bounds.violation(program.nlp.rows(moved)) <= 1e-9
+    assert np.abs(moved - program.y - step).max() < 0.1 * np.abs(step).max()
+
+
+@pytest.mark.parametrize("limit", [6.0, 6.0 + 1e-9, 5.0, 4.5])
+def test_limits_that_are_touched_or_reached_are_no_reason_against_a_minimum(limit):
+    """Least effort has its largest acceleration, 6 m/s^2, at both ends."""
+    problem = move(12)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to(trajopt.a, -limit, limit)
+    assert trajopt.solve(problem).verify().holds
+
+
+def test_what_is_not_looked_at_is_said(monkeypatch):
+    monkeypatch.setattr(minimality, "LARGEST", 5)
+    problem = move()
+    problem.minimize(trajopt.a**2, weight=-1.0)
+    assert "curvature: not looked at, as there are more than 5 unknowns" in str(
+        trajopt.solve(problem).verify()
+    )
+
+
+@pytest.mark.parametrize("duration", [(1e-3, math.inf), (0.1, 1e3)])
+def test_an_effort_that_falls_with_the_duration_has_no_minimum(duration):
+    """12 / T^3: the solver ends where its slope is below the tolerance, at some hundred seconds."""
+    problem = move(duration=duration)
+    problem.minimize(trajopt.tau**2)
+    solution = trajopt.solve(problem)
+    report = solution.verify()
+    assert solution.converged and report.kkt_error < 1e-5
+    assert "the objective still falls as the duration grows" in report.reason
+    assert "no minimum exists, or it lies beyond" in report.reason
+
+
+def test_an_effort_that_has_a_minimum_in_the_duration_passes():
+    bounded = move(duration=(0.1, 10.0))
+    bounded.minimize(trajopt.tau**2)
+    solution = trajopt.solve(bounded)
+    assert solution.duration == pytest.approx(10.0, rel=1e-4) and solution.verify().holds
+    priced = move(duration=(0.1, 1e3))
+    priced.minimize(trajopt.tau**2)
+    priced.minimize(trajopt.duration, weight=1e-3)  # 12 / T^3 + 1e-3 T
+    solution = trajopt.solve(priced)
+    assert solution.duration == pytest.approx(36e3**0.25, rel=1e-4) and solution.verify().holds
+
+
+def test_costs_that_vanish_leave_nothing_to_gain():
+    """Rounding is neither a slope nor a gain: a motion without effort, however long, and a reached aim."""
+    drifting = trajopt.Problem(PointMasses(), trajopt.Trajectory.uniform(8, duration=(0.1, 50.0)))
+    drifting.start_at(q=0.0, v=1.0)
+    drifting.minimize(trajopt.tau**2)
+    drifting.subject_to(trajopt.tau, -1.0, 1.0)
+
+    @trajopt.term
+    def miss(node):
+        return (node.q - 0.5) ** 2
+
+    aimed = trajopt.Problem(PointMasses(), trajopt.Trajectory.uniform(8, duration=1.0))
+    aimed.start_at(q=0.0, v=0.0)
+    aimed.minimize(miss, over="end")
+    aimed.subject_to(trajopt.a, -20.0, 20.0)
+    for problem in (drifting, aimed):
+        report = trajopt.solve(problem).verify()
+        assert report.converged and abs(report.objective) < 1e-9
+        assert not report.minimality.reason and report.minimality.gain < 1e-3
+
+
+@pytest.mark.parametrize("mu", [1e-2, 1e-3, 1e-4])
+def test_small_products_of_many_limits_are_counted_together(mu):
+    """A solve that stops at a barrier of mu tells a KKT error of mu, and takes up to 43 % longer."""
+    best = trajopt.solve(problems.two_link_rr.build()).objective
+    options = {"mu_target": mu, "mu_strategy": "monotone"}
+    loose = trajopt.solve(problems.two_link_rr.build(), trajopt.Ipopt(tol=10.0 * mu, options=options))
+    report = loose.verify()
+    excess = loose.objective / best - 1.0
+    assert loose.converged and report.kkt_error < 2.0 * max(mu, 2e-4) and excess > 1e-2
+    assert excess <= report.minimality.gain < 2.0 * excess
+    assert "multipliers times distances from their limits" in report.reason
+    assert loose.verify(accuracy=0.9).holds
