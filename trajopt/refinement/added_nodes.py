@@ -19,6 +19,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.search_settings import SearchSettings
+from trajopt.refinement.switching.arc_solves import converged_to_rounding
 from trajopt.refinement.time_scaling import time_scaled
 from trajopt.solution.certificate import Certificate
 from trajopt.solution.first_order_gain import FirstOrderGain, impulses_by_component
@@ -64,6 +65,7 @@ class NodeRefinement:
             problem = on_trajectory(solution, self._with_nodes(solution, problem.trajectory, times))
             try:
                 refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+                refined = converged_to_rounding(refined, self.settings)
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 note = _joined(reason, str(stop) or INTERRUPTED)
                 return self._scaled(best[0], replace(best[1], rounds=count, reason=note))

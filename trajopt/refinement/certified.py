@@ -4,11 +4,13 @@ A uniform spline approaches a bang-bang optimum only as h^2 in the knot distance
 structure is known, the motion is smooth between the switches: one arc of high degree between each two
 switches, with a free duration, converges spectrally. Where no structure is confirmed, knots are added where
 the objective could gain by them, and then nodes where limits are violated, until the largest violation is
-below the tolerance. The certificate of the solution says which of the two was reached.
+below the tolerance; what is left to gain brackets the objective, by an estimate. The certificate of the
+solution says which of the two was reached.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,8 +19,10 @@ from trajopt.arguments import check_count, check_positive
 from trajopt.errors import OptionError
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.added_nodes import INTERRUPTED, NodeRefinement
+from trajopt.refinement.bracketing.bracket_search import BracketSearch
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
+from trajopt.refinement.switching.structure_detection import is_regular
 from trajopt.refinement.switching.structure_search import StructureSearch
 from trajopt.solution.certificate import Certificate
 from trajopt.solution.equations.path_equations import path_equations
@@ -88,10 +92,12 @@ class Certified:
     def _refined(self, solution: Solution, solver: Solver, progress: Callback | None) -> Solution:
         budget = TimeBudget.of(solver, self.time_limit, progress)
         for_search = TimeBudget.of(solver, self.settings.search_share * self.time_limit, progress)
+        for_bracket = TimeBudget.of(solver, self.settings.bracket_end * self.time_limit, progress)
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
         by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
+        unsuited = _unsuited(solution)
         try:
-            reason = _unsuited(solution) or search.run()
+            reason = unsuited or search.run()
         except (SolvesStopped, KeyboardInterrupt) as stop:
             reason = str(stop) or INTERRUPTED
             if "time limit" not in reason:
@@ -103,10 +109,40 @@ class Certified:
         finest = solution if search.finest is None else search.finest
         iterations = solution.iterations + search.iterations
         finest = replace(finest, recipe=solution.recipe, iterations=iterations)
+        if not unsuited and finest.converged:
+            start = replace(search.moderate or solution, recipe=solution.recipe, iterations=iterations)
+            bracketed = self._bracketed(start, finest, for_bracket, budget, reason)
+            if bracketed is not None:
+                return bracketed
         if path_equations(solution.problem) and finest.converged:  # nodes cannot mend them, finer knots do
             knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
             finest = knots.refine(finest, for_search)
         return by_nodes.run(finest, budget, reason)
+
+    def _bracketed(
+        self, start: Solution, finest: Solution, solver: TimeBudget, budget: TimeBudget, reason: str
+    ) -> Solution | None:
+        """The certified solution on a locally refined spline, with a bracket; None where its limits fail.
+
+        start : the spline that is refined locally, on few knots
+        finest : the finest spline of the search; its objective must not be lower
+        """
+        by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
+        search = BracketSearch(start, solver, is_regular(start, self.settings), self.settings)
+        try:
+            search.run()
+            if search.lower is None or search.lower > finest.objective:
+                return None
+            certified = by_nodes.run(search.refined, budget, reason)
+        except (SolvesStopped, KeyboardInterrupt) as stop:
+            return by_nodes.certified(search.refined, str(stop) or INTERRUPTED)
+        except Exception as error:  # nodes may still be added to the finest spline
+            logging.getLogger("trajopt").warning("no bracket: %s: %s", type(error).__name__, error)
+            return None
+        certificate = certified.certificate
+        if certificate is None or not certificate.holds:
+            return None
+        return replace(certified, certificate=replace(certificate, bracket=search.bracket(certified)))
 
 
 def _unsuited(solution: Solution) -> str:

@@ -18,6 +18,7 @@ LEAST = {
     "large_program": 1,
     "highest_degree": LOWEST_DEGREE,
     "free_degree": LOWEST_DEGREE,
+    "bracket_degree": LOWEST_DEGREE,
 }
 
 HIGHEST = {"highest_degree": HIGHEST_DEGREE, "free_degree": HIGHEST_DEGREE}
@@ -34,6 +35,7 @@ PARTS = frozenset(
         "shortest_arc",
         "effort_weight_factor",
         "most_time_scaling",
+        "bracket_end",
     }
 )
 
@@ -119,6 +121,18 @@ class SearchSettings:
         overstep_gain : of the objective; where oversteps between Gauss points gain more, to first order, the
             degree of the arcs is raised while it can be
         margin_factor : margins grow by this factor times the measured violation
+    Brackets where no structure is confirmed (`bracketing`)
+        bracket_end : part of the time limit at which local refinement ends; the rest is for adding nodes
+        bracket_width : of the objective; local refinement ends once the estimated bracket is as narrow: half
+            of 1e-7, as limits that hold between nodes cost some more
+        bracket_factor : of safety, by which the estimate of what is left to gain is multiplied
+        bracket_first : most spans of the cubic spline that local refinement begins with
+        bracket_degree : of the spline; with 6, bang arcs are followed to the fifth power of the knot distance
+        bracket_share : of an even share of the bracket's width per span; spans that gain more are cut
+        bracket_mark : of the largest gain of a span; spans that gain less are not cut in the same round
+        bracket_spans : the most that a mesh may have
+        bracket_rounds : meshes that are solved
+        bracket_iterations : of one solve, from each of two starts
     Added nodes (`added_nodes`)
         node_threshold : of the tolerance; local maxima of a violation above it become nodes
         tightening_factor : limits are tightened by this factor times their violation where nodes do not help
@@ -187,6 +201,17 @@ class SearchSettings:
     objective_tolerance: float = 1e-6
     overstep_gain: float = 1e-9
     margin_factor: float = 1.2
+
+    bracket_end: float = 0.9
+    bracket_width: float = 5e-8
+    bracket_factor: float = 2.0
+    bracket_first: int = 48
+    bracket_degree: int = 6
+    bracket_share: float = 0.25
+    bracket_mark: float = 0.02
+    bracket_spans: int = 400
+    bracket_rounds: int = 14
+    bracket_iterations: int = 150
 
     node_threshold: float = 0.1
     tightening_factor: float = 1.5

@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.errors import TrajoptError
 from trajopt.solution.equations.torque_equations import torque_equations
 from trajopt.solution.first_order_gain import FirstOrderGain
+from trajopt.solution.records.objective_bracket import ObjectiveBracket
 from trajopt.solution.sign_check import Signs, component_label
 from trajopt.solution.simulation import Simulation, simulate
 from trajopt.solution.statements.all_lines import statement_lines
@@ -49,6 +50,7 @@ class Certificate:
     equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
     failed : the error with which the certification ended, or nothing; with one the certificate does not hold
     gain : what oversteps gain and what margins cost, to first order, or None where it is not known
+    bracket : of the objective where no structure is confirmed, an estimate; None where there is none
     stored : the certificate was read from a file: all but its lines and its simulation is as saved
     """
 
@@ -65,6 +67,7 @@ class Certificate:
     equation_tolerance: float | None = None
     failed: str = ""
     gain: FirstOrderGain | None = None
+    bracket: ObjectiveBracket | None = None
     stored: bool = False
 
     @cached_property
@@ -175,6 +178,7 @@ class Certificate:
             "reason": self.reason,
             "overstep_gain": None if self.gain is None else _finite(self.gain.of_oversteps),
             "margin_cost": None if self.gain is None else _finite(self.gain.of_margins),
+            "bracket": None if self.bracket is None else [self.bracket.lower, self.bracket.upper],
         }
 
     def __str__(self) -> str:
@@ -206,6 +210,8 @@ class Certificate:
             lines.append(f"limits were tightened by up to {max(margins):.1e} so that they hold between nodes")
         if self.gain is not None:
             lines.append(f"{self.gain}{' (as saved)' * self.stored}")
+        if self.bracket is not None:
+            lines.append(f"{self.bracket}{' (as saved)' * self.stored}")
         if self.slowed:
             lines.append(
                 f"time scaling: the duration was lengthened by {self.slowed:.1e} of itself so that they hold"

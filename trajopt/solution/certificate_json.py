@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from trajopt.solution.certificate import Certificate
 from trajopt.solution.first_order_gain import FirstOrderGain
+from trajopt.solution.records.objective_bracket import ObjectiveBracket
 from trajopt.solution.sign_check import Signs
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solution.violation import LimitViolation
@@ -37,6 +38,7 @@ def record(certificate: Certificate) -> dict[str, Any]:
         "equation_tolerance": certificate.equation_tolerance,
         "failed": certificate.failed,
         "gain": None if certificate.gain is None else asdict(certificate.gain),
+        "bracket": None if certificate.bracket is None else asdict(certificate.bracket),
     }
 
 
@@ -81,6 +83,7 @@ class CertificateRecord:
     equation_tolerance: float | None = None
     failed: str = ""
     gain: FirstOrderGain | None = None
+    bracket: ObjectiveBracket | None = None
 
 
 def restored(kept: CertificateRecord, motion: Solution) -> Solution:
@@ -99,6 +102,7 @@ def restored(kept: CertificateRecord, motion: Solution) -> Solution:
         equation_tolerance=kept.equation_tolerance,
         failed=kept.failed,
         gain=kept.gain,
+        bracket=kept.bracket,
         stored=True,
     )
     return replace(motion, certificate=certificate)

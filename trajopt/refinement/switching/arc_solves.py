@@ -9,7 +9,6 @@ from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Status
 from trajopt.solvers.time_budget import TimeBudget
 
@@ -47,14 +46,20 @@ class ArcSolves:
 
     def _solve(self, problem: Problem, solver: TimeBudget, like: Solution | None = None) -> Solution:
         solution = solve_once(problem, solver, like=like)
-        if solution.status is Status.ACCEPTABLE and self._is_optimal(solution.kkt):
-            solution = replace(solution, status=Status.CONVERGED)
+        solution = converged_to_rounding(solution, self.settings)
         size = solution.n_variables + solution.n_constraints
         self.iterations, self.count = self.iterations + solution.iterations, self.count + 1
         self.effort += solution.iterations * max(1.0, size / self.settings.large_program)
         return solution
 
-    def _is_optimal(self, kkt: KKT) -> bool:
-        """Rows as exact as ever, stationarity to `optimal`: multipliers only have to show their signs."""
-        exact = max(kkt.primal, kkt.complementarity, kkt.sign) <= self.settings.acceptable_tolerance
-        return exact and kkt.stationarity <= self.settings.optimal
+
+def converged_to_rounding(solution: Solution, settings: SearchSettings) -> Solution:
+    """Converged, where an acceptable point has rows as exact as ever and stationarity to `optimal`.
+
+    Multipliers only have to show their signs.
+    """
+    kkt = solution.kkt
+    exact = max(kkt.primal, kkt.complementarity, kkt.sign) <= settings.acceptable_tolerance
+    if solution.status is Status.ACCEPTABLE and exact and kkt.stationarity <= settings.optimal:
+        return replace(solution, status=Status.CONVERGED)
+    return solution

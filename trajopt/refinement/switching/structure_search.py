@@ -36,6 +36,7 @@ class StructureSearch:
     tol, degree, rounds : as in `Certified`
     found : the certified solution, None while there is none
     finest : the last spline solution that converged
+    moderate : the last of them with at most `bracket_first` spans
     """
 
     uniform: Solution
@@ -46,6 +47,7 @@ class StructureSearch:
     settings: SearchSettings = DEFAULT
     found: Solution | None = None
     finest: Solution | None = None
+    moderate: Solution | None = None
     spline_iterations: int = 0
     arcs: ArcSolves = field(init=False)
 
@@ -133,4 +135,6 @@ class StructureSearch:
             if not motion.converged:
                 return
             self.finest = motion
+            if motion.knot_times.size <= s.bracket_first + 1:
+                self.moderate = motion
             yield motion, DetectionOptions(regular, s.longest_switch, fine=not regular)

@@ -1,0 +1,67 @@
+"""Whether estimated brackets contain the optimum: local refinement of problems whose optimum is known.
+
+Every problem is refined as if no switching structure had been confirmed, and on every mesh the estimated
+lower end is compared with the certified optimum: `coverage(name, build)`. `python -m benchmarks.certified`
+writes the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import trajopt
+from trajopt.refinement.bracketing.bracket_search import BracketSearch, Mesh
+from trajopt.refinement.search_settings import SearchSettings
+from trajopt.refinement.switching.structure_detection import is_regular
+from trajopt.solvers.time_budget import TimeBudget
+
+SECONDS = 60.0  # of one local refinement, by the wall
+RESOLVED = 1e-9  # of the objective: nearer to the optimum than this an objective says nothing
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The meshes of one local refinement, beside the optimum that is known."""
+
+    name: str
+    optimum: float
+    meshes: Sequence[Mesh]
+    ended: str
+
+    @property
+    def ratios(self) -> list[float]:
+        """Estimated over true distance from objective to optimum, of every mesh that is not yet there."""
+        return [
+            (mesh.objective - mesh.lower) / (mesh.objective - self.optimum)
+            for mesh in self.meshes
+            if mesh.objective - self.optimum > RESOLVED * abs(self.optimum)
+        ]
+
+    @property
+    def contained(self) -> bool:
+        """Whether no lower end lies above the optimum."""
+        return all(mesh.lower <= self.optimum + RESOLVED * abs(self.optimum) for mesh in self.meshes)
+
+    @property
+    def width(self) -> float:
+        """From the last lower end to the last objective, relative to the optimum."""
+        last = self.meshes[-1]
+        return (last.objective - last.lower) / abs(self.optimum)
+
+
+def coverage(
+    name: str, build: Callable[[], trajopt.Problem], settings: SearchSettings | None = None
+) -> Coverage | None:
+    """Local refinement of a problem; None where no structure is confirmed, or another optimum was met."""
+    settings = settings or SearchSettings()
+    exact = trajopt.solve(build(), refine=trajopt.Certified(time_limit=SECONDS))
+    if exact.certificate is None or exact.certificate.structure is None:
+        return None
+    plain = trajopt.solve(build())
+    search = BracketSearch(
+        plain, TimeBudget.of(trajopt.Ipopt(), SECONDS), is_regular(plain, settings), settings
+    )
+    search.run()
+    same = search.meshes and abs(search.refined.objective - exact.objective) < 1e-3 * abs(exact.objective)
+    return Coverage(name, exact.objective, search.meshes, search.why_ended) if same else None

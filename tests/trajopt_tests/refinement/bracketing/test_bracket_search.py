@@ -1,0 +1,94 @@
+"""Brackets by local refinement: they contain optima that are known by other means, and say what they are."""
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from benchmarks.bracket_coverage import coverage
+from benchmarks.certified import cases, drawn_arm
+from trajopt.refinement.bracketing.bracket_search import BracketSearch
+from trajopt.refinement.bracketing.local_mesh import cut, raised
+from trajopt.refinement.bracketing.remaining_gain import RemainingGain
+from trajopt.refinement.search_settings import SearchSettings
+from trajopt.solvers.time_budget import TimeBudget
+
+TWO_LINKS = 0.39185453951  # s: the optimum by switching arcs, and by shooting
+WITHOUT_ARCS = SearchSettings(arc_iterations=1, refinements=0, bracket_width=1e-4)
+
+
+@pytest.fixture(scope="module")
+def bracketed():
+    refine = trajopt.Certified(settings=WITHOUT_ARCS, time_limit=120.0)
+    return trajopt.solve(problems.two_link_rr.build(), refine=refine)
+
+
+def test_every_mesh_brackets_the_exact_optimum_of_two_links():
+    settings = SearchSettings(bracket_width=1e-5)
+    plain = trajopt.solve(problems.two_link_rr.build())
+    search = BracketSearch(plain, TimeBudget.of(trajopt.Ipopt(), 120.0), False, settings)
+    search.run()
+    assert search.why_ended == "the bracket is as narrow as asked for"
+    assert all(mesh.lower < TWO_LINKS < mesh.objective for mesh in search.meshes)
+    last = search.meshes[-1]
+    assert last.objective - last.lower <= 1e-5 * last.objective
+    assert last.spans < 100
+
+
+def test_a_structure_that_is_not_confirmed_leaves_a_bracket_that_calls_itself_an_estimate(bracketed):
+    certificate = bracketed.certificate
+    assert certificate.holds and certificate.method == "added nodes"
+    assert certificate.bracket.lower < TWO_LINKS < certificate.bracket.upper
+    assert certificate.bracket.upper == bracketed.objective
+    assert certificate.bracket.width < 1e-3
+    assert "estimated bracket of this local optimum's objective" in str(certificate)
+    assert "not proved" in str(certificate)
+    assert certificate.summary()["bracket"] == [certificate.bracket.lower, certificate.bracket.upper]
+
+
+def test_a_bracket_is_saved_with_its_certificate(bracketed, tmp_path):
+    bracketed.save(tmp_path / "arm.npz")
+    loaded = trajopt.Solution.load(tmp_path / "arm.npz", problem=problems.two_link_rr.build())
+    assert loaded.certificate.bracket == bracketed.certificate.bracket
+
+
+def test_a_confirmed_structure_has_no_bracket():
+    certificate = trajopt.solve(problems.sliding_mass.build(), refine=trajopt.Certified()).certificate
+    assert certificate.structure is not None and certificate.bracket is None
+
+
+def test_where_jerk_is_bounded_nothing_is_bracketed():
+    problem = problems.sliding_mass.build()
+    problem.subject_to(trajopt.jerk, -1e4, 1e4, name="jerk limits")
+    certificate = trajopt.solve(problem, refine=trajopt.Certified()).certificate
+    assert certificate.bracket is None and "accelerations jump where arcs meet" in certificate.reason
+
+
+def test_knots_are_placed_around_a_single_switch_and_elsewhere_spans_are_halved():
+    trajectory = raised(trajopt.Trajectory.uniform(3), 6, regular=False)
+    fractions = (np.arange(16) + 0.5) / 16
+    switch = np.exp(-0.5 * ((fractions - 0.5) / 0.05) ** 2)
+    gain = RemainingGain(np.stack([switch, np.ones(16), np.zeros(16)]), np.zeros(3), 0.0)
+    finer = cut(trajectory, gain, np.zeros(3), least=1e-3, most=3)
+    basis = finer.arcs[0].basis
+    around, halves = basis.breakpoints[1:3] * 3.0, basis.breakpoints[4:-2] * 3.0
+    np.testing.assert_allclose(around, [0.4, 0.6], atol=0.01)
+    np.testing.assert_allclose(halves, [1.5], atol=1e-12)
+    assert set(basis.multiplicities.tolist()) == {5}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in cases() if "gravity" not in name and "axis" not in name])
+def test_estimates_cover_the_known_optimum_on_every_mesh(name):
+    found = coverage(name, cases()[name])
+    if found is None:
+        pytest.skip("no confirmed optimum to compare with")
+    assert found.contained, f"{found.optimum}: {found.meshes}"
+
+
+@pytest.mark.long
+def test_an_arm_with_singular_arcs_is_bracketed():
+    refine = trajopt.Certified(time_limit=300.0)
+    certificate = trajopt.solve(drawn_arm(9), refine=refine).certificate
+    assert certificate.holds and certificate.bracket.width < 1e-6
+    assert 0.8875 < certificate.bracket.lower < 0.88751

@@ -1,0 +1,130 @@
+"""Local refinement of a spline until little is left to gain, for optima whose structure is not confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.errors import TrajoptError
+from trajopt.refinement.bracketing.local_mesh import cut, raised, span_limit
+from trajopt.refinement.bracketing.remaining_gain import RemainingGain, remaining_gain
+from trajopt.refinement.knots import on_trajectory, split
+from trajopt.refinement.optimality_error import gains_of_halving
+from trajopt.refinement.search_settings import SearchSettings
+from trajopt.refinement.switching.arc_solves import converged_to_rounding
+from trajopt.solution.records.objective_bracket import ObjectiveBracket
+from trajopt.solution.solution import Solution
+from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.capabilities import StartPreset
+from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.splines.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """One mesh of a search: its spans, its objective, and the estimated least objective of the optimum."""
+
+    spans: int
+    objective: float
+    lower: float
+
+
+@dataclass
+class BracketSearch:
+    """Solves on locally refined splines, each from the motion before.
+
+    refined : the last one that converged, on one arc
+    regular : controls are continuous in time
+    meshes : those that were solved, in turn
+    """
+
+    refined: Solution
+    solver: TimeBudget
+    regular: bool
+    settings: SearchSettings
+    meshes: list[Mesh] = field(default_factory=list, init=False)
+    why_ended: str = field(default="", init=False)
+
+    @property
+    def lower(self) -> float | None:
+        """Estimate of the least objective of this local optimum by the last mesh; None before the first."""
+        return self.meshes[-1].lower if self.meshes else None
+
+    def run(self) -> None:
+        """Refine until the bracket is narrow enough, or no more is allowed."""
+        s = self.settings
+        trajectory = raised(self.refined.problem.trajectory, s.bracket_degree, self.regular)
+        for _ in range(s.bracket_rounds):
+            former = self.refined.objective
+            try:
+                found = self._solved(trajectory)
+            except SolvesStopped as stop:
+                self.why_ended = str(stop)
+                if "time limit" not in self.why_ended:
+                    raise
+                return
+            except TrajoptError as error:
+                self.why_ended = str(error)
+                return
+            if found is None:
+                return
+            self.refined = found
+            gain = remaining_gain(found, s)
+            last = max(former - found.objective, 0.0)
+            left = max(s.bracket_factor * (gain.total + gain.by_oversteps), last)
+            spans = found.curve.bases[0].span_count
+            self.meshes.append(Mesh(spans, found.objective, found.objective - left))
+            wanted = s.bracket_width * abs(found.objective)
+            if left <= wanted:
+                self.why_ended = "the bracket is as narrow as asked for"
+                return
+            trajectory = self._next(found, gain, wanted)
+            if trajectory is None:
+                return
+        self.why_ended = f"{s.bracket_rounds} rounds are over"
+
+    def _solved(self, trajectory: Trajectory) -> Solution | None:
+        """The solution on a mesh; None where that does not converge from either start."""
+        iterations = self.refined.iterations
+        for preset in (StartPreset.NEAR_START, StartPreset.SAME_MOTION):
+            solver = self.solver.with_start_preset(preset).with_max_iterations(
+                self.settings.bracket_iterations
+            )
+            found = solve_once(on_trajectory(self.refined, trajectory), solver)
+            iterations += found.iterations
+            found = converged_to_rounding(found, self.settings)
+            if found.converged:
+                kept = {"recipe": self.refined.recipe, "refinement": self.refined.refinement}
+                return replace(found, **kept, iterations=iterations)
+            self.why_ended = f"a finer mesh did not converge ({found.status.value})"
+        return None
+
+    def _next(self, found: Solution, gain: RemainingGain, wanted: float) -> Trajectory | None:
+        """The next mesh; None where there is none."""
+        trajectory = found.problem.trajectory
+        spans = trajectory.arcs[0].basis.span_count
+        extra, most = self._smooth(found, spans), span_limit(self.settings, spans)
+        least = max(
+            self.settings.bracket_share * wanted / spans,
+            self.settings.bracket_mark * float((gain.by_span + extra).max()),
+        )
+        finer = cut(trajectory, gain, extra, least, most)
+        if finer.arcs[0].basis.span_count > spans:
+            return finer
+        if 2 * spans > self.settings.bracket_spans:
+            self.why_ended = f"{spans} spans, and at most {self.settings.bracket_spans} are allowed"
+            return None
+        return split(trajectory, [np.ones(spans, dtype=bool)])  # shows that no more is gained
+
+    def _smooth(self, found: Solution, spans: int) -> Array:
+        """Of continuous controls, what halving spans could gain to second order, (spans,)."""
+        gains = gains_of_halving(found) if self.regular else None
+        return np.zeros(spans) if gains is None else gains[0]
+
+    def bracket(self, certified: Solution) -> ObjectiveBracket | None:
+        """Of the objective, from this search's estimate to a motion whose limits hold; None where unknown."""
+        if self.lower is None or not certified.objective >= self.lower:
+            return None
+        return ObjectiveBracket(self.lower, certified.objective, self.settings.bracket_factor, self.why_ended)
