@@ -306,8 +306,8 @@ def main() -> None:
         "optimum's; with *added nodes* only the limits are guaranteed, and an *estimated bracket* tells how "
         "far below, relative to the objective, this local optimum may lie. *Against shooting* is the "
         "relative difference to the duration that SciPy finds integrating forward dynamics and solving for "
-        "the switch times. Seconds are of the processor; *multiple* is what the certificate costs, in plain solves, the "
-        "one it starts from included. "
+        "the switch times. Seconds are of the processor; *multiple* is what the certificate costs, in plain "
+        "solves, the one it starts from included. "
         f"Written by `python -m benchmarks.certified` on {platform.machine()}, {os.cpu_count()} cores "
         f"(load {os.getloadavg()[0]:.1f}).",
         "",

@@ -46,7 +46,7 @@ def cut(trajectory: Trajectory, gain: RemainingGain, extra: Array, least: float,
     fresh: list[float] = []
     for span in np.sort(chosen[total[chosen] > least]):
         length = points[span + 1] - points[span]
-        fresh += (points[span] + length * _places(gain.parts[span], total[span])).tolist()
+        fresh += (points[span] + length * _places(gain.parts[span], float(total[span]))).tolist()
     bases = [with_breakpoints(arc.basis, fresh, multiplicity_of_new_knots(arc))]
     return with_bases(replace(trajectory, extra_points=()), bases)
 

@@ -128,9 +128,9 @@ def _of_velocities(solution: Solution, edges: Array) -> Array:
     basis, limits = solution.curve.bases[0], {limit.name: limit for limit in path_limits(solution)}
     joints = {name: number for number, name in enumerate(solution.joint_names)}
     for multiplier, label in zip(multipliers, nlp.linear.labels, strict=True):
-        limit = limits.get(label.constraint) if isinstance(label, RowLabel) else None
-        if limit is None or label.control_point is None or limit.term.quantity != "v":
+        if not isinstance(label, RowLabel) or label.control_point is None:
             continue
+        limit = limits[label.constraint]
         first = label.control_point + 1
         time = float(basis.knots[first : first + basis.degree].mean()) * solution.duration
         joint = joints[label.component]
