@@ -127,15 +127,17 @@ def _of_velocities(solution: Solution, edges: Array) -> Array:
     multipliers = np.abs(point.row_multipliers[rows] * scaling.rows[rows] / scaling.objective)
     basis, limits = solution.curve.bases[0], {limit.name: limit for limit in path_limits(solution)}
     joints = {name: number for number, name in enumerate(solution.joint_names)}
-    for multiplier, label in zip(multipliers, nlp.linear.labels, strict=True):
-        if not isinstance(label, RowLabel) or label.control_point is None:
-            continue
-        limit = limits[label.constraint]
-        first = label.control_point + 1
-        time = float(basis.knots[first : first + basis.degree].mean()) * solution.duration
-        joint = joints[label.component]
+    at_limits = [
+        (multiplier, label)
+        for multiplier, label in zip(multipliers, nlp.linear.labels, strict=True)
+        if isinstance(label, RowLabel) and label.control_point is not None
+    ]
+    first = np.array([label.control_point for _, label in at_limits], dtype=int)[:, None] + 1
+    times = basis.knots[first + np.arange(basis.degree)].mean(axis=1) * solution.duration
+    velocities = solution.v(times)
+    spans = np.clip(np.searchsorted(edges, times, side="right") - 1, 0, found.size - 1)
+    for (multiplier, label), velocity, span in zip(at_limits, velocities, spans, strict=True):
+        limit, joint = limits[label.constraint], joints[label.component]
         bound = (limit.upper if label.side == "upper" else limit.lower)[joint]
-        away = abs(bound - float(solution.v(time)[joint])) * solution.duration
-        span = int(np.clip(np.searchsorted(edges, time, side="right") - 1, 0, found.size - 1))
-        found[span] += multiplier * away
+        found[span] += multiplier * abs(bound - velocity[joint]) * solution.duration
     return found
