@@ -131,7 +131,7 @@ class SearchSettings:
         bracket_share : of an even share of the bracket's width per span; spans that gain more are cut
         bracket_mark : of the largest gain of a span; spans that gain less are not cut in the same round
         bracket_spans : the most that a mesh may have
-        bracket_rounds : meshes that are solved
+        bracket_rounds : meshes that are solved; 0 for no bracket
         bracket_iterations : of one solve, from each of two starts
     Added nodes (`added_nodes`)
         node_threshold : of the tolerance; local maxima of a violation above it become nodes

@@ -132,6 +132,8 @@ def _of_velocities(solution: Solution, edges: Array) -> Array:
         for multiplier, label in zip(multipliers, nlp.linear.labels, strict=True)
         if isinstance(label, RowLabel) and label.control_point is not None
     ]
+    if not at_limits:
+        return found
     first = np.array([label.control_point for _, label in at_limits], dtype=int)[:, None] + 1
     times = basis.knots[first + np.arange(basis.degree)].mean(axis=1) * solution.duration
     velocities = solution.v(times)
