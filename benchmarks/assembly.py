@@ -129,7 +129,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    names = sys.argv[1:] or catalogue.names()
+    names = sys.argv[1:] or [
+        name for name in catalogue.names() if isinstance(catalogue.build(name, {}), trajopt.Problem)
+    ]
     times = [parts_of(name) for name in names]
     text = table(times)
     if not sys.argv[1:]:

@@ -165,7 +165,9 @@ def rotor_table() -> str:
 
 
 def main() -> None:
-    names = sys.argv[1:] or catalogue.names()
+    names = sys.argv[1:] or [
+        name for name in catalogue.names() if isinstance(catalogue.build(name, {}), trajopt.Problem)
+    ]
     rows = []
     for name in names:
         rows.append(row_of(name))

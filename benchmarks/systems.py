@@ -34,6 +34,10 @@ GALLERY = (
     "hypersensitive",
     "goddard_rocket",
     "space_shuttle",
+    "container_crane",
+    "quadrotor_gates",
+    "goddard_in_phases",
+    "five_link_walker",
 )
 
 

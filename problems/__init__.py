@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     from problems import urdf_arm as urdf_arm
     from problems.gallery import brachistochrone as brachistochrone
     from problems.gallery import bryson_denham as bryson_denham
+    from problems.gallery import container_crane as container_crane
     from problems.gallery import energy_budget as energy_budget
+    from problems.gallery import five_link_walker as five_link_walker
+    from problems.gallery import goddard_in_phases as goddard_in_phases
     from problems.gallery import goddard_rocket as goddard_rocket
     from problems.gallery import hypersensitive as hypersensitive
+    from problems.gallery import quadrotor_gates as quadrotor_gates
     from problems.gallery import space_shuttle as space_shuttle
     from problems.gallery import van_der_pol as van_der_pol
 else:  # type checkers would take any name for a problem if they saw these

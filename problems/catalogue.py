@@ -16,7 +16,6 @@ from typing import Any
 
 from trajopt.arguments import shown
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.problem.problem import Problem
 
 PACKAGES = ("problems", "problems.gallery")
 
@@ -66,8 +65,8 @@ def module(name: str) -> Any:
     return import_module(_found()[name][0])
 
 
-def build(name: str, parameters: Mapping[str, Any]) -> Problem:
-    """The problem `name` with these parameters, the rest at their defaults.
+def build(name: str, parameters: Mapping[str, Any]) -> Any:
+    """The problem `name`, or its phases, with these parameters, the rest at their defaults.
 
     Raises UnknownNameError for a problem or parameter that does not exist, and what the problem raises.
     """

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, ParamSpec, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from trajopt.errors import (
     UnknownNameError,
     near_matches,
 )
+from trajopt.phases.phases import Phases
 from trajopt.problem.problem import Problem, Recipe
 
 P = ParamSpec("P")  # the parameters of a build function, which type checkers and editors go on to see
+Built = TypeVar("Built", bound=Problem | Phases)  # and what it returns
 
 
-def recipe(build: Callable[P, Any], name: str | None = None) -> Callable[P, Problem]:
+def recipe(build: Callable[P, Built], name: str | None = None) -> Callable[P, Built]:
     """Check every parameter against the defaults of `build`, and record all of them on the problem.
 
     The defaults are the declaration: a whole number stays one, a tuple of numbers keeps its shape (a single
@@ -41,15 +43,15 @@ def recipe(build: Callable[P, Any], name: str | None = None) -> Callable[P, Prob
     call: Callable[..., Any] = build
 
     @functools.wraps(build)
-    def checked(**parameters: Any) -> Problem:
+    def checked(**parameters: Any) -> Problem | Phases:
         values = checked_parameters(parameters, defaults, known_as)
         problem = call(**values)
-        if not isinstance(problem, Problem):
+        if not isinstance(problem, Problem | Phases):
             raise ProblemError(f"the build of {known_as} returned {problem!r}: return a trajopt.Problem")
         problem.recipe = Recipe(known_as, MappingProxyType(values))
         return problem
 
-    return cast("Callable[P, Problem]", checked)
+    return cast("Callable[P, Built]", checked)
 
 
 def defaults_of(build: Callable[..., Any]) -> dict[str, Any]:

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from trajopt.phases.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
+    from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 
 
 CONVERGED, NOT_CONVERGED, MISUSE = 0, 1, 2
 
 
-def conclude(solution: Solution, report: Report, passed: bool) -> None:
+def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport, passed: bool) -> None:
     """Exit 1 with the reason and the worst constraints unless the solve converged and the answer passed."""
     certified = solution.certificate is None or solution.certificate.holds
     if solution.converged and passed and certified:
@@ -35,8 +37,9 @@ def conclude(solution: Solution, report: Report, passed: bool) -> None:
     elif not report.holds_at_nodes:
         lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
     if not solution.converged and solution.certificate is None:
+        from trajopt.solution.solution import Solution
         from trajopt.verification.diagnosis import repeated_equations
 
-        lines += repeated_equations(solution)
+        lines += repeated_equations(solution) if isinstance(solution, Solution) else ()
     click.echo("\n".join(lines), err=True)
     sys.exit(NOT_CONVERGED)

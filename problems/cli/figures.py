@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trajopt.phases.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
 
 
@@ -13,8 +15,21 @@ FIGURES = ("torques", "joint_forces", "joints", "motion")
 NEEDED = {"torques": "tau", "joint_forces": "wrench"}  # figure -> the quantity that it draws
 
 
-def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
-    """Write every figure that the dynamics allows, and give the names of the files."""
+def draw(solution: Solution | PhasesSolution, folder: Path, ending: str) -> list[str]:
+    """Write every figure that the dynamics allows, and give the names of the files; of phases, each one's."""
+    from trajopt.solution.solution import Solution
+
+    if isinstance(solution, Solution):
+        return draw_one(solution, folder, ending) + draw_more(solution, folder, ending)
+    names = []
+    for number, phase in enumerate(solution.phases):
+        own = replace(phase, run=solution.run)
+        names += draw_one(own, folder, ending, f"phase_{number}_")
+    return names
+
+
+def draw_one(solution: Solution, folder: Path, ending: str, prefix: str = "") -> list[str]:
+    """The figures of one motion, in files whose names begin with `prefix`."""
     from trajopt import plot as figures
     from trajopt.graph.block import SkeletonDynamics
 
@@ -24,8 +39,8 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
         wanted.remove("motion")
     run = {} if solution.run is None else {"Keywords": f"trajopt run {solution.run.id}"}
     for name in wanted:
-        getattr(figures, name)(solution).savefig(folder / f"{name}.{ending}", metadata=run)
-    return [f"{name}.{ending}" for name in wanted] + draw_more(solution, folder, ending)
+        getattr(figures, name)(solution).savefig(folder / f"{prefix}{name}.{ending}", metadata=run)
+    return [f"{prefix}{name}.{ending}" for name in wanted]
 
 
 def draw_more(solution: Solution, folder: Path, ending: str) -> list[str]:

@@ -15,7 +15,6 @@ from problems import catalogue
 from problems.recipe import recipe
 from problems.shadowing import refuse_namesakes
 from trajopt.errors import ProblemError, TrajoptError
-from trajopt.problem.problem import Problem
 
 
 def is_problem_file(name_or_path: str) -> bool:
@@ -23,21 +22,21 @@ def is_problem_file(name_or_path: str) -> bool:
     return name_or_path.endswith(".py") or "/" in name_or_path or "\\" in name_or_path
 
 
-def build_named(name_or_path: str, parameters: Mapping[str, Any]) -> Problem:
-    """The problem of the catalogue, or of a file, with these parameters."""
+def build_named(name_or_path: str, parameters: Mapping[str, Any]) -> Any:
+    """The problem, or the phases, of the catalogue or of a file, with these parameters."""
     if is_problem_file(name_or_path):
         return build_file(Path(name_or_path), parameters)
     return catalogue.build(name_or_path, parameters)
 
 
-def build_file(path: Path, parameters: Mapping[str, Any]) -> Problem:
-    """The problem that the `build` of a Python file returns.
+def build_file(path: Path, parameters: Mapping[str, Any]) -> Any:
+    """The problem, or the phases, that the `build` of a Python file returns.
 
     Its parameters are checked as those of the catalogue's problems are. The recipe carries the file's name
     with its ending, which no problem of the catalogue has: a saved solution never imports the file by itself.
     Raises ProblemError for a file that is missing, has no `build`, raises or exits, and names the line.
     """
-    build = vars(imported(path)).get("build")
+    build: Any = vars(imported(path)).get("build")
     if not callable(build):
         raise ProblemError(
             f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "

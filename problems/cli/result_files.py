@@ -12,17 +12,21 @@ from problems.cli.summary import summary, write_json, write_text
 from trajopt.files.run_folder import LAST, RunFolder, mixture
 
 if TYPE_CHECKING:
+    from trajopt.phases.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
+    from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 
 
 def write_results(
-    solution: Solution, results: RunFolder, plot: bool, one_page: bool
-) -> tuple[Report | None, list[str]]:
+    solution: Solution | PhasesSolution, results: RunFolder, plot: bool, one_page: bool
+) -> tuple[Report | PhasesReport | None, list[str]]:
     """Verify a solution and write its files; the report, None where Ctrl-C ended the check, and the names.
 
     Whatever goes wrong after the solve, the solution and what was written with it are published.
     """
+    import trajopt
+
     stage = results.stage
     solution.save(stage / LAST)
     report = None
@@ -38,21 +42,19 @@ def write_results(
             write_text(stage / "certificate.txt", told)
         if plot:
             draw(solution, stage, "png")
-        if one_page:
-            import trajopt
-
+        if one_page and isinstance(solution, trajopt.Solution):
             trajopt.report.html(solution, stage / "report.html")
     finally:
         names = results.publish(run_of(solution))
     return report, names
 
 
-def run_of(solution: Solution) -> str:
+def run_of(solution: Solution | PhasesSolution) -> str:
     """The identity of the run that found a solution; nothing where an earlier version saved it."""
     return "" if solution.run is None else solution.run.id
 
 
-def tell_mixture(file: Path, solution: Solution) -> None:
+def tell_mixture(file: Path, solution: Solution | PhasesSolution) -> None:
     """Say on standard error where the files beside a saved solution are not its own."""
     if file.name == LAST:
         for difference in mixture(file.parent, run_of(solution)):

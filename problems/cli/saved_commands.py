@@ -15,6 +15,7 @@ from problems.cli.result_folder import ResultFolder
 from trajopt.files.run_folder import RunFolder
 
 if TYPE_CHECKING:
+    from trajopt.phases.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
 
 
@@ -55,17 +56,19 @@ def plot(file: Path, problem: str | None, out: Path | None, ending: str) -> None
         click.echo(f"written to {folder}: " + ", ".join(results.add(run_of(solution))))
 
 
-def loaded(file: Path, problem: str | None) -> Solution:
-    """A saved solution, with the user's problem built again where its file is named."""
+def loaded(file: Path, problem: str | None) -> Solution | PhasesSolution:
+    """A saved solution, or that of phases, with the user's problem built again where its file is named."""
     import trajopt
     from problems.cli.problem_file import build_named, is_problem_file
     from trajopt.errors import SolutionFileError
+    from trajopt.phases.archive import is_of_phases
 
-    solution = trajopt.Solution.load(file)
+    kind = trajopt.PhasesSolution if is_of_phases(file) else trajopt.Solution
+    solution = kind.load(file)
     recipe = solution.recipe
     if problem is not None:
         parameters = {} if recipe is None else recipe.parameters
-        return trajopt.Solution.load(file, problem=build_named(problem, parameters))
+        return kind.load(file, build_named(problem, parameters))
     if recipe is not None and is_problem_file(recipe.problem):
         raise SolutionFileError(
             f"{file} solves the problem of {recipe.problem}, a file outside this library that is not run "

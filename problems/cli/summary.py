@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from trajopt.files.atomic_file import whole_file
 
 if TYPE_CHECKING:
+    from trajopt.phases.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
+    from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 
 
-def summary(solution: Solution, report: Report | None) -> dict[str, Any]:
+def summary(solution: Solution | PhasesSolution, report: Report | PhasesReport | None) -> dict[str, Any]:
     """The keys of `summary.json`: plain values that strict JSON can hold.
 
     A number that is not finite, or not known because there is no report, is null; an infinite parameter is
@@ -28,29 +30,50 @@ def summary(solution: Solution, report: Report | None) -> dict[str, Any]:
         return finite(getattr(report, name, None))
 
     certificate = {} if solution.certificate is None else {"certificate": solution.certificate.summary()}
-    return certificate | {
-        "problem": solution.name if recipe is None else recipe.problem,
-        "parameters": {} if recipe is None else words(dict(recipe.parameters)),
-        "status": solution.status.name.lower(),
-        "converged": solution.converged,
-        "duration": finite(solution.duration),
-        "objective": finite(solution.objective),
-        "cost_terms": {name: finite(value) for name, value in solution.cost_terms.items()},
-        "iterations": solution.iterations,
-        "seconds": finite(solution.seconds),
-        "n_variables": solution.n_variables,
-        "n_constraints": solution.n_constraints,
-        "max_violation_nodes": checked("max_violation_nodes"),
-        "max_violation_dense": checked("max_violation_dense"),
-        "kkt_error": finite(solution.kkt.error),
-        "simulation_error": checked("simulation_error"),
-        "verdict": None if report is None else report.verdict,
-        "reason": None if report is None else report.reason,
-        "accuracy": checked("accuracy"),
-        "equations": {} if report is None else {e.label: _equation(e.summary()) for e in report.equations},
-        "cost_of_equations": checked("cost_of_equations"),
-        "differences": [] if report is None else list(report.differences),
-        "run": None if solution.run is None else asdict(solution.run),
+    return (
+        certificate
+        | _phases(solution)
+        | {
+            "problem": solution.name if recipe is None else recipe.problem,
+            "parameters": {} if recipe is None else words(dict(recipe.parameters)),
+            "status": solution.status.name.lower(),
+            "converged": solution.converged,
+            "duration": finite(solution.duration),
+            "objective": finite(solution.objective),
+            "cost_terms": {name: finite(value) for name, value in solution.cost_terms.items()},
+            "iterations": solution.iterations,
+            "seconds": finite(solution.seconds),
+            "n_variables": solution.n_variables,
+            "n_constraints": solution.n_constraints,
+            "max_violation_nodes": checked("max_violation_nodes"),
+            "max_violation_dense": checked("max_violation_dense"),
+            "kkt_error": finite(solution.kkt.error),
+            "simulation_error": checked("simulation_error"),
+            "verdict": None if report is None else report.verdict,
+            "reason": None if report is None else report.reason,
+            "accuracy": checked("accuracy"),
+            "equations": {}
+            if report is None
+            else {e.label: _equation(e.summary()) for e in report.equations},
+            "cost_of_equations": checked("cost_of_equations"),
+            "differences": [] if report is None else list(report.differences),
+            "run": None if solution.run is None else asdict(solution.run),
+        }
+    )
+
+
+def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
+    """Durations and costs of phases, by name, where there are several."""
+    from trajopt.solution.solution import Solution
+
+    if isinstance(solution, Solution):
+        return {}
+    each = zip(solution.names, solution.phases, strict=True)
+    return {
+        "phases": {
+            name: {"duration": finite(phase.duration), "objective": finite(phase.objective)}
+            for name, phase in each
+        }
     }
 
 

@@ -28,6 +28,10 @@ def solved(name, **parameters):
         ("energy_budget", {}, 1e-8),
         ("goddard_rocket", {}, 1e-7),
         ("space_shuttle", {}, 1e-6),
+        ("container_crane", {}, 2e-7),
+        ("goddard_in_phases", {}, 2e-9),
+        ("five_link_walker", {}, 1e-5),
+        ("quadrotor_gates", {}, 1e-5),
     ],
 )
 def test_a_problem_reaches_its_reference(name, parameters, error):

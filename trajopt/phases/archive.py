@@ -19,7 +19,7 @@ from trajopt.solution.archive import built, check_fits, check_kind, contents, sa
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solution_header import FORMAT as OF_ONE
 from trajopt.solution.records.solution_header import VERSION as VERSION_OF_ONE
-from trajopt.solution.records.solution_header import SavedRecipe, SolutionHeader
+from trajopt.solution.records.solution_header import FileKind, SavedRecipe, SolutionHeader
 from trajopt.solution.records.solution_reader import scaling_of, solution_of, status_of, warm_start_of
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT
@@ -98,6 +98,12 @@ def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSo
         solution = _read(file)
     known = phases if phases is not None else _rebuilt(solution.recipe)
     return solution if known is None else _with_problems(solution, known, path)
+
+
+def is_of_phases(path: str | os.PathLike[str]) -> bool:
+    """Whether a saved solution is that of phases; SolutionFileError for a file that is none at all."""
+    with ArrayFile(path, "solution", ADVICE) as file:
+        return file.record(FileKind).format == FORMAT
 
 
 def _read(file: ArrayFile) -> PhasesSolution:

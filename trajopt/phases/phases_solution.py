@@ -114,6 +114,14 @@ class PhasesSolution:
         }
 
     @property
+    def certificate(self) -> None:
+        """None: phases are not certified."""
+
+    @property
+    def starts(self) -> None:
+        """None: phases are solved from one start."""
+
+    @property
     def known(self) -> Phases:
         """The phases that were solved; SolutionFileError where a file was read and no library builds them."""
         if self.known_phases is None:

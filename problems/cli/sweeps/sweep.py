@@ -22,6 +22,7 @@ from problems.cli.sweeps.point import Point, Task, failed, solved, table
 from problems.cli.sweeps.worker_processes import ThisProcess, WorkerProcesses
 from trajopt.errors import OptionError, UnknownNameError
 from trajopt.files.run_folder import locked
+from trajopt.phases.phases import Phases
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
@@ -48,12 +49,17 @@ def sweep(
     that has no room, before anything is solved; what a point raises stands in its row.
     """
     chains = _chains(problem, axes, folder, solver, processes, warm)
+    question = None
     try:
-        build_named(problem, chains[0].tasks[0].parameters)
+        question = build_named(problem, chains[0].tasks[0].parameters)
     except UnknownNameError:
         raise
     except Exception:  # a value that this point cannot take, others may: it stands in its row
         pass
+    if isinstance(question, Phases):
+        raise OptionError(
+            f"{problem} has phases, but points of a sweep are single problems: solve each by itself"
+        )
     own: AbstractContextManager[Executor]
     own = nullcontext(executor) if executor else _own_executor(len(chains))
     found: list[Point] = []

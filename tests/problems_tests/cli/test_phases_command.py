@@ -1,0 +1,81 @@
+"""The command `trajopt` with problems that have phases."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import trajopt
+from problems.cli.command_line import main
+
+OWN_PHASES = """
+import trajopt
+
+def build(*, pull=1.0):
+    mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, pull * node.u])
+    halves = []
+    for name in ("first", "second"):
+        half = trajopt.Problem(mass, trajopt.Trajectory.collocation(2, 3, duration=1.0), name=name)
+        half.minimize(trajopt.state("u") ** 2)
+        halves.append(half)
+    halves[0].start_at(x=[0.0, 0.0])
+    halves[1].end_at(x=[1.0, 0.0])
+    both = trajopt.Phases(*halves, name="halves")
+    both.link(trajopt.q, halves[0].at("end"), halves[1].at("start"))
+    return both
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "halves.py").write_text(OWN_PHASES, encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_phases_are_solved_saved_drawn_and_verified(own):
+    done = run("solve", "halves.py", "--set", "pull=2", "--plot", "--out", "results")
+    assert done.exit_code == 0, done.output
+    assert "PASS: all phases and links hold" in done.output
+    summary = json.loads((own / "results" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["converged"] and summary["verdict"] == "PASS"
+    assert summary["objective"] == pytest.approx(12.0 / 2.0**3 / 4.0, rel=1e-9)  # least effort, rest to rest
+    assert set(summary["phases"]) == {"first", "second"}
+    assert {"phase_0_joints.png", "phase_1_joints.png"} <= {path.name for path in (own / "results").iterdir()}
+    again = run("verify", "results/solution.npz", "--problem", "halves.py")
+    assert again.exit_code == 0 and "phase 'second'" in again.output
+    alone = run("verify", "results/solution.npz")
+    assert alone.exit_code == 2 and "add --problem halves.py" in alone.output
+    assert run("plot", "results/solution.npz", "--problem", "halves.py", "--out", "figures").exit_code == 0
+
+
+def test_a_saved_problem_of_the_library_with_phases_is_built_again(own):
+    done = run("solve", "goddard_in_phases", "--out", "results")
+    assert done.exit_code == 0, done.output
+    solution = trajopt.PhasesSolution.load(own / "results" / "solution.npz")
+    assert solution.recipe.problem == "goddard_in_phases" and solution.verify().holds
+    assert run("verify", "results/solution.npz").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("solve", "halves.py", "--certify", "1e-6"), "refine is for single problems"),
+        (("solve", "halves.py", "--starts", "3"), "starts is for single problems"),
+        (("solve", "halves.py", "--report"), "--report is for single problems"),
+        (("sweep", "halves.py", "--set", "pull=1,2"), "halves.py has phases"),
+    ],
+)
+def test_what_is_there_for_single_problems_is_refused(own, arguments, words):
+    refused = run(*arguments)
+    assert refused.exit_code == 2 and words in refused.output, refused.output
+
+
+def test_a_solve_of_phases_that_fails_says_why(own):
+    failed = run("solve", "halves.py", "--option", "max_iterations=0", "--out", "results")
+    assert failed.exit_code == 1
+    assert "not converged: reached the iteration limit" in failed.output
