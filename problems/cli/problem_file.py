@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,14 +36,15 @@ def build_file(path: Path, parameters: Mapping[str, Any]) -> Any:
     with its ending, which no problem of the catalogue has: a saved solution never imports the file by itself.
     Raises ProblemError for a file that is missing, has no `build`, raises or exits, and names the line.
     """
-    build: Any = vars(imported(path)).get("build")
+    build = vars(imported(path)).get("build")
     if not callable(build):
         raise ProblemError(
             f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "
             "as problems/pendulum_swing_up.py does"
         )
+    call: Callable[..., Any] = build
     with explaining(path):
-        return recipe(build, name=path.name)(**parameters)
+        return recipe(call, name=path.name)(**parameters)
 
 
 def imported(path: Path) -> Any:

@@ -24,6 +24,7 @@ def arm():
     return problem
 
 
+SHORTER = {"goddard_in_phases": 0.1}  # its drag grows with exp(-500 h): a step of 4e-3 in h is no small one
 FRAME, INNER = "wrist_3_link", "forearm_link"
 
 
@@ -134,6 +135,7 @@ def test_the_lagrangian_of_every_library_problem_has_slopes_two_and_three(name):
     )
     multipliers = rng.uniform(-1.0, 1.0, nlp.row_count)
     direction = rng.uniform(-1.0, 1.0, nlp.variable_count) * np.maximum(np.abs(y), 0.1)
+    direction *= SHORTER.get(name, 1.0)
 
     def value(point):
         return nlp.objective(point) + multipliers @ nlp.rows(point)
