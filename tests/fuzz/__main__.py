@@ -27,8 +27,7 @@ def main() -> int:
         rng = np.random.default_rng([arguments.seed, *target.name.encode()])
         seconds = 60.0 * arguments.minutes / len(chosen)
         counts[target.name] = _run(target, rng, seconds, arguments.mutants)
-        print(f"{i + 1} of {len(chosen)}: {target.name}", flush=True)
-    print(table(counts))
+        print(f"{i + 1} of {len(chosen)}\n{table(counts)}\n", flush=True)
     return int(any(verdict.is_fault for found in counts.values() for verdict in found))
 
 
