@@ -162,9 +162,10 @@ def _content(rng: np.random.Generator, members: Members, i: int) -> Members:
     name, data = members[i]
     try:
         array = np.load(io.BytesIO(data))
-    except Exception:  # it was changed before
+        kind = array.dtype.kind
+        changed = _text(rng, str(array)) if kind == "U" else pick(rng, _ARRAY_MUTATIONS)(rng, array)
+    except Exception:  # it was changed before, and is no array of numbers any more
         return members
-    changed = _text(rng, str(array)) if array.dtype.kind == "U" else pick(rng, _ARRAY_MUTATIONS)(rng, array)
     stream = io.BytesIO()
     np.save(stream, changed, allow_pickle=True)
     return [*members[:i], (name, stream.getvalue()), *members[i + 1 :]]

@@ -155,11 +155,9 @@ class Trajectory:
         """
         scheme = Collocation(order, points)
         breakpoints: Any = intervals
-        listed = isinstance(intervals, (list, tuple)) or (
-            isinstance(intervals, np.ndarray) and intervals.ndim
-        )
-        if not listed:
-            breakpoints = SplineBasis.uniform(intervals).breakpoints
+        listed = isinstance(breakpoints, (list, tuple))
+        if not listed and not (isinstance(breakpoints, np.ndarray) and breakpoints.ndim):
+            breakpoints = SplineBasis.uniform(breakpoints).breakpoints
         basis = scheme.basis(numbers(breakpoints, "breakpoints"), 1)
         arc = Arc(basis, duration, order, points, collocated=True)
         return Trajectory((arc,), continuity=0, scheme=scheme)
