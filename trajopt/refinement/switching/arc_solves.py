@@ -27,10 +27,11 @@ class ArcSolves:
     count: int = 0
     effort: float = 0.0
 
-    def solve(self, problem: Problem, like: Solution | None = None) -> Solution:
+    def solve(self, problem: Problem, like: Solution | None = None, free: bool = False) -> Solution:
         """Solve with few iterations, from two starts: on a wrong structure a solve takes hundreds.
 
         like : the solution of the same arcs with other margins and weights, tried as a start before
+        free : whether joints are free on some arc, so that limits are inequalities there
         """
         brief = self.solver.with_max_iterations(self.settings.arc_iterations)
         brief = brief.with_row_tolerances(self.settings.row_tolerances)
@@ -38,9 +39,12 @@ class ArcSolves:
             solution = self._solve(problem, brief, like)
             if solution.converged:
                 return solution
-        solution = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_START))
+        first, second = StartPreset.NEAR_START, StartPreset.NEAR_BOUNDS
+        if free:
+            first, second = second, first
+        solution = self._solve(problem, brief.with_start_preset(first))
         if not solution.converged:
-            again = self._solve(problem, brief.with_start_preset(StartPreset.NEAR_BOUNDS))
+            again = self._solve(problem, brief.with_start_preset(second))
             solution = again if again.converged else solution
         return solution
 

@@ -120,7 +120,7 @@ class StructureAttempt:
             self.arc_settings,
             self.settings.shortest_arc,
         )
-        trial = self.solves.solve(problem, self._solved_alike())
+        trial = self.solves.solve(problem, self._solved_alike(), self._has_free_joints())
         if not trial.converged and self._has_free_joints():
             # Finer knots say more than corrections.
             return f"the arcs did not converge ({trial.status.value})"
@@ -337,7 +337,7 @@ class StructureAttempt:
         problem = arc_problem(
             self.asked, self.structure, motion, self.degree, half, self.settings.shortest_arc
         )
-        lighter = self.solves.solve(problem, self._solved_alike())
+        lighter = self.solves.solve(problem, self._solved_alike(), free=True)
         other = read_back(lighter, self.asked, self.structure)
         change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
         if other.converged and change <= self.settings.objective_change:
