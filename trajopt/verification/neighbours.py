@@ -56,7 +56,7 @@ class Neighbours:
         assert multipliers is not None
         shape = (nlp.variable_count, nlp.variable_count)
         places = (nlp.hessian_rows, nlp.hessian_columns)
-        lower = sparse.coo_array((nlp.hessian(y, multipliers), places), shape=shape).tocsr()
+        lower = sparse.coo_array((nlp.hessian(y, multipliers, 1.0), places), shape=shape).tocsr()
         whole = sparse.csr_array(lower + sparse.tril(lower, -1).T)
         return whole[self.free][:, self.free]
 
