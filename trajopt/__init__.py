@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trajopt.phases.phases_solution import PhasesSolution as PhasesSolution
     from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.statements.integrals import integral as integral
-    from trajopt.problem.systems.system import system as system
+    from trajopt.problem.systems.definition import system as system
     from trajopt.refinement.certified import Certified as Certified
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
@@ -65,7 +65,7 @@ export_lazily(
     {  # exported name -> module that defines it
         "Problem": "trajopt.problem.problem",
         "Trajectory": "trajopt.splines.trajectory",
-        "system": "trajopt.problem.systems.system",
+        "system": "trajopt.problem.systems.definition",
         "integral": "trajopt.problem.statements.integrals",
         "state": "trajopt.terms.state",
         "Arc": "trajopt.splines.trajectory",

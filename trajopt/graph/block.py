@@ -190,11 +190,11 @@ class DeclaringDynamics(Dynamics, Protocol):
 
 @runtime_checkable
 class NamedCoordinates(Protocol):
-    """A dynamics whose coordinates terms may name: `node.altitude` for component 0 of "q"."""
+    """A dynamics whose states and controls terms may name: `node.altitude` for component 0 of "q"."""
 
     @property
-    def aliases(self) -> Mapping[str, tuple[str, int]]:
-        """Name -> quantity and component; a name with an argument is "rate:altitude"."""
+    def aliases(self) -> Mapping[str, tuple[str, int | None]]:
+        """Name -> quantity and component, None for all; a name with an argument is "rate:altitude"."""
         ...
 
 

@@ -47,6 +47,7 @@ LEAVES: Mapping[str, DeclaredQuantity] = {
 DEFINED: Mapping[str, str] = {
     "parameter": "a constant unknown of the problem",
     "extra": "an unknown curve beside the joints' curves",
+    "rate": "the derivative by time of a state",
     "data": "a given curve",
 }
 

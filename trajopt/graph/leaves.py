@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
-EXTRA, PARAMETER = "extra:", "parameter:"  # before the name of an additional curve, of a constant unknown
+EXTRA, RATE, PARAMETER = "extra:", "rate:", "parameter:"  # before the name of a curve, or a constant unknown
 TIME_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion, of the node's arc
 
 
@@ -31,16 +31,26 @@ def extra_leaf(name: str) -> str:
     return f"{EXTRA}{name}"
 
 
-def spline_leaves(n: int, extras: Mapping[str, int], apart: Collection[str] = ()) -> dict[str, SplineLeaf]:
+def rate_leaf(name: str) -> str:
+    """The leaf that carries the derivative by time of an additional curve that is a state."""
+    return f"{RATE}{name}"
+
+
+def spline_leaves(
+    n: int, extras: Mapping[str, int], apart: Collection[str] = (), states: Collection[str] = ()
+) -> dict[str, SplineLeaf]:
     """Leaf -> its curves and order: the joints' leaves, then the additional curves' (name -> width).
 
     apart : those of them, the last ones, that have a basis of their own each
+    states : those that are states, whose derivatives by time are leaves as well
     """
     leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
     cursor, group = n, 0
     for name, width in extras.items():
         group += name in apart
         leaves[extra_leaf(name)] = SplineLeaf(0, slice(cursor, cursor + width), group)
+        if name in states:
+            leaves[rate_leaf(name)] = SplineLeaf(1, slice(cursor, cursor + width), group)
         cursor += width
     return leaves
 
@@ -53,6 +63,11 @@ def parameter_leaf(name: str) -> str:
 def is_parameter(quantity: str) -> bool:
     """Whether a quantity is a constant unknown."""
     return quantity.startswith(PARAMETER)
+
+
+def is_rate(quantity: str) -> bool:
+    """Whether a quantity is the derivative of an additional curve that is a state."""
+    return quantity.startswith(RATE)
 
 
 def is_extra(quantity: str) -> bool:

@@ -40,7 +40,8 @@ class NodeSymbols:
     def _coordinate(self, name: str) -> Any:
         if name in self._aliases:
             quantity, component = self._aliases[name]
-            return self._symbol(quantity)[component]
+            column = self._symbol(quantity)
+            return column if component is None else column[component]
         return self._symbol(name)
 
     def _symbol(self, quantity: str) -> Any:

@@ -38,6 +38,7 @@ class Constraint:
 
     hold : "nodes", at the nodes only (`Solution.verify` checks between them), or "hull", for all t because
         the control points of the curve are bounded (sufficient; for q and v)
+    continuous : whether the term is a curve that cannot jump: limits then hold at the ends of the motion, too
     """
 
     term: Any
@@ -46,11 +47,12 @@ class Constraint:
     over: NodeSet
     name: str
     hold: Literal["nodes", "hull"] = "nodes"
+    continuous: bool = False
 
     def held_at(self, trajectory: Trajectory) -> NDArray[np.bool_]:
         """At which nodes of its part of the motion it holds, component by component, (nodes, width)."""
         equal = self.lower == self.upper
-        limits = self.over.carries_limits(trajectory, continuous=self.term.quantity == "q")
+        limits = self.over.carries_limits(trajectory, self.continuous)
         return np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
 
 
@@ -100,6 +102,7 @@ class AdditionalCurve:
 
     `Problem.extra` and `Problem.control` add them; the quantity is called "extra:" and the name.
     pieces : the basis of their own; None for that of the joints
+    is_state : an equation gives its derivative, so that it needs no node for each coefficient
     """
 
     name: str
@@ -107,6 +110,7 @@ class AdditionalCurve:
     upper: NDArray[np.float64]
     guess: NDArray[np.float64]
     pieces: PiecewisePolynomial | None = None
+    is_state: bool = False
 
 
 def with_curve(curves: Mapping[str, AdditionalCurve], curve: AdditionalCurve) -> dict[str, AdditionalCurve]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers
-from trajopt.errors import NotFiniteError, ShapeError
+from trajopt.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.splines.curve import Curve
 
@@ -35,6 +35,13 @@ class Motion(Protocol):
 
     @property
     def extra_widths(self) -> Mapping[str, int] | None: ...
+
+
+def one_of(q: Any, x: Any) -> Any:
+    """The guess of the joints, or that of the states of a system; OptionError where both are given."""
+    if q is not None and x is not None:
+        raise OptionError("q and x are both guessed: x are the states of a system, q joints")
+    return q if x is None else x
 
 
 def curve_of_motion(

@@ -14,7 +14,7 @@ from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
 from trajopt.graph.full_patterns import completed
-from trajopt.graph.leaves import SplineLeaf, extra_leaf, is_parameter, parameter_leaf, spline_leaves
+from trajopt.graph.leaves import SplineLeaf, extra_leaf, is_parameter, is_rate, parameter_leaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
@@ -28,16 +28,22 @@ from trajopt.problem.costs_and_constraints import (
     Recipe,
     with_curve,
 )
-from trajopt.problem.dynamics_check import check_dynamics, check_link, check_trajectory
+from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant, instant_of
-from trajopt.problem.statements.boundary_values import bounds_of_letters
+from trajopt.problem.statements.boundary_values import boundary_values
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
 from trajopt.problem.statements.joint_limits import joint_limits
 from trajopt.problem.statements.passive_joints import passive_torques
 from trajopt.problem.statements.periodicities import periodicity_of
-from trajopt.problem.systems.controls import control_of, curves_on, default_controls, fitting_trajectory
-from trajopt.problem.systems.system import System
+from trajopt.problem.systems.controls import (
+    control_of,
+    controls_of,
+    curves_on,
+    default_curves,
+    equations_of,
+    fitting_trajectory,
+)
 from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.splines.trajectory import Trajectory
@@ -82,12 +88,10 @@ class Problem:
 
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
-        check_trajectory(self.trajectory)
         arguments.name(self.name, "the name of the problem")
         self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
-        if isinstance(self.dynamics, System):
-            self.extras |= default_controls(self.dynamics, self.trajectory)
-            self.constraints.append(self.dynamics.equations)
+        self.extras |= default_curves(self.dynamics, self.trajectory)
+        self.constraints += equations_of(self.dynamics)
 
     # -- what to minimize ---------------------------------------------------------------------------------
 
@@ -145,18 +149,19 @@ class Problem:
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
         term_checks.check_hold(hold, label, term.quantity in ("q", "v") and over == PATH)
-        self.constraints.append(Constraint(term, low, high, over, label, hold))
+        continuous = term.quantity == "q" or term.quantity in map(extra_leaf, self.state_curves)
+        self.constraints.append(Constraint(term, low, high, over, label, hold, continuous))
 
     def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
         """Fix positions q, velocities v, accelerations a at t = 0, (n,) each, or the states x of a system.
 
         What is left out, or None, is free: q=[0.0, None] fixes the first joint alone.
         """
-        self._boundary("start", q, v, a, x)
+        self._boundary("start", q=q, v=v, a=a, x=x)
 
     def end_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
         """Fix positions, velocities, accelerations or states at t = T, as `start_at` does at t = 0."""
-        self._boundary("end", q, v, a, x)
+        self._boundary("end", q=q, v=v, a=a, x=x)
 
     def subject_to_joint_limits(
         self, position: bool = True, velocity: bool = True, torque: bool = True
@@ -223,9 +228,8 @@ class Problem:
     ) -> terms.Quantity:
         """Add a constant unknown and return it as a term."""
         input_checks.refuse_again(name, "parameter", self.parameters)
-        self.parameters[name] = Parameter(
-            name, *input_checks.unknown("parameter", name, lower, upper, guess, 1)
-        )
+        given = input_checks.unknown("parameter", name, lower, upper, guess, 1)
+        self.parameters[name] = Parameter(name, *given)
         return terms.parameter(name)
 
     def extra(
@@ -263,7 +267,7 @@ class Problem:
         The bounds hold for all t, as the control points are bounded. Raises UnknownNameError, or OptionError
         for a basis that is finer than the nodes can tell.
         """
-        if not isinstance(self.dynamics, System):
+        if controls_of(self.dynamics) is None:
             input_checks.refuse_again(name, "extra", self.extras)
         curve = control_of(self.dynamics, self.trajectory, name, (lower, upper), guess, (degree, continuous))
         self.extras = with_curve(self.extras, curve)
@@ -284,23 +288,24 @@ class Problem:
         self.datasets[name] = data_of(name, times, values, clock)
         return terms.Quantity(f"data:{name}")
 
-    def guess(self, q: Any = None, duration: ArrayLike | None = None) -> None:
+    def guess(self, q: Any = None, duration: ArrayLike | None = None, *, x: Any = None) -> None:
         """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
+
+        x : the same for the states of a system
 
         duration is that of the whole motion, or one number per arc. A curve may give the values of all
         additional curves behind the joints'. Of a solution the curve, the parameters of the same name and,
         where none are given, the durations are taken.
         """
-        arcs = len(self.trajectory.arcs)
+        q, arcs = guesses.one_of(q, x), len(self.trajectory.arcs)
         if isinstance(q, guesses.Motion) and not isinstance(q, type):
             self.guessed_curve = guesses.curve_of_motion(q, self.dynamics.joint_names, self.extra_widths)
             self.guessed_durations = guesses.durations_of_motion(q, arcs, duration)
             self.parameters |= guesses.parameters_of_motion(q, self.parameters)
             return
         durations = None if duration is None else guesses.durations_of(duration, arcs)
-        if q is not None:
-            self.guessed_curve = guesses.curve_of(q, self.dynamics.n)
-        self.guessed_durations = durations
+        curve = self.guessed_curve if q is None else guesses.curve_of(q, self.dynamics.n)
+        self.guessed_curve, self.guessed_durations = curve, durations
 
     def recommend(self, solver: Solver) -> None:
         """Let `solve` use this solver unless another one is given, `RowsInRounds(Ipopt())` for instance."""
@@ -312,7 +317,6 @@ class Problem:
 
         Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
         """
-        check_trajectory(trajectory)
         other = independent_copy(self)
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
         other.extras = curves_on(self.extras, other.trajectory)
@@ -336,7 +340,12 @@ class Problem:
     def spline_leaves(self) -> dict[str, SplineLeaf]:
         """The leaves that are derivatives of curves, with their order and their curves."""
         apart = [name for name, extra in self.extras.items() if extra.pieces is not None]
-        return spline_leaves(self.dynamics.n, self.extra_widths, apart)
+        return spline_leaves(self.dynamics.n, self.extra_widths, apart, self.state_curves)
+
+    @property
+    def state_curves(self) -> tuple[str, ...]:
+        """The additional curves that are further states of a robot."""
+        return tuple(name for name, extra in self.extras.items() if extra.is_state)
 
     @property
     def extra_widths(self) -> dict[str, int]:
@@ -350,6 +359,7 @@ class Problem:
         """Every quantity that a term may ask for: width, names of components, unit."""
         defined = {parameter_leaf(name): p.lower.size for name, p in self.parameters.items()}
         defined |= {extra_leaf(name): width for name, width in self.extra_widths.items()}
+        defined |= {leaf: spline.width for leaf, spline in self.spline_leaves.items() if is_rate(leaf)}
         defined |= {data.quantity: data.width for data in self.datasets.values()}
         return QuantityTable(self.dynamics, defined)
 
@@ -385,8 +395,6 @@ class Problem:
         """
         return names_of_components(self._blocks, self.quantities, bare(quantity), width)
 
-    def _boundary(self, place: Literal["start", "end"], q: Values, v: Values, a: Values, x: Values) -> None:
-        given = {"q": q, "x": x, "v": v, "a": a}
-        for letter, lower, upper in bounds_of_letters(self.dynamics, place, given):
-            term = terms.q if letter == "x" else terms.Quantity(letter)
-            self.subject_to(term, lower, upper, over=place, name=f"{letter} at the {place}")
+    def _boundary(self, place: Literal["start", "end"], **given: Values) -> None:
+        for term, lower, upper, name in boundary_values(self.dynamics, place, given):
+            self.subject_to(term, lower, upper, over=place, name=name)

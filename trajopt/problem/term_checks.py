@@ -37,6 +37,8 @@ def check_name(term: Term, blocks: tuple[Block, ...], known: Mapping[Any, tuple[
 def no_term(given: Any) -> OptionError:
     """The error for an object that is no term."""
     hint = "decorate the function with @trajopt.term" if callable(given) else "use trajopt.tau, say"
+    if isinstance(given, str):
+        hint = f"trajopt.state({shown(given)}) is a state or control of a system"
     return OptionError(f"{shown(given)} is no term: {hint}, or write a class with name, quantity and blocks")
 
 
@@ -77,5 +79,7 @@ def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) 
     if not isinstance(term, StateTerm):
         return term, low, high
     quantity, component = table.aliases[term.name]
+    if component is None:
+        return Quantity(quantity), low, high
     own = np.arange(table(quantity)) == component
     return Quantity(quantity), np.where(own, low, -np.inf), np.where(own, high, np.inf)

@@ -26,7 +26,10 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.block import ForwardDynamics, LoadedForwardDynamics
+from trajopt.graph.leaves import extra_leaf
+from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
 from trajopt.solution.check_times import SIDE
 from trajopt.solution.equations.torque_equations import torque_equations, torque_residual
@@ -65,12 +68,15 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
     without_residual : integrate the torques without those by which equations between the nodes are missed, a
         torque at a joint without a motor for instance: what a robot really does
     Loads on links act as the wrenches of the solution, functions of time, and so do the controls of a system
-    x' = f, whose states are integrated in place of positions and velocities; its implicit form is not.
+    x' = f, whose states are integrated in place of positions and velocities; its implicit form is not. The
+    further states of a robot are integrated with its joints, their motors giving the torques.
     """
     dynamics = solution.problem.dynamics
     able = LoadedForwardDynamics if solution.problem.loads else ForwardDynamics
     if isinstance(dynamics, System) and dynamics.rates is not None:
         integration: _Integration = _SystemIntegration(solution)
+    elif _has_states(solution.problem) and (without_residual or dynamics.torque_term is None):
+        integration = _AugmentedIntegration(solution)
     elif isinstance(dynamics, able):
         integration = _RobotIntegration(solution, without_residual)
     else:
@@ -209,12 +215,59 @@ class _Leaves:
         return _Leaves({name: value[place] for name, value in self.values.items()})
 
 
+def _has_states(problem: Problem) -> bool:
+    """Whether this is a robot with further states that can be integrated together with its joints."""
+    dynamics = problem.dynamics
+    if not (isinstance(dynamics, AugmentedDynamics) and isinstance(dynamics, ForwardDynamics)):
+        return False
+    motors = () if dynamics.torque_term is None else graph_of(problem, [dynamics.torque_term]).blocks
+    known_late = {"a", "jerk"} & {name for block in motors for name in block.inputs}
+    return dynamics.rates is not None and not problem.loads and not known_late
+
+
+class _AugmentedIntegration(_Integration):
+    """States (1, spans, 2 n + m) are q, v and the further states of a robot, driven by the controls."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.dynamics: Any = solution.problem.dynamics
+        several = [term for term in (self.dynamics.torque_term, self.dynamics.rate_term) if term is not None]
+        self.graphs = {term.quantity: graph_of(solution.problem, [term]) for term in several}
+        inputs = {name for graph in self.graphs.values() for block in graph.blocks for name in block.inputs}
+        leaves = {name for graph in self.graphs.values() for name in graph.leaves}
+        self.integrated = ("q", "v", *map(extra_leaf, self.dynamics.states))
+        self.needed = (inputs & leaves).difference(self.integrated, ("a",))
+        super().__init__(solution)
+
+    def _states(self, times: Array) -> Array:
+        leaves = self.solution.leaves(times)
+        return np.concatenate([leaves[name] for name in self.integrated], axis=1)[None]
+
+    def _inputs(self, steps: int) -> _Leaves:
+        times = self._stage_times(steps)
+        leaves = self.solution.leaves(times.ravel(), self.needed) if self.needed else {}
+        given = {name: leaves[name].reshape(*times.shape, -1) for name in sorted(self.needed)}
+        if self.dynamics.torque_term is None:
+            given["tau"] = self.solution.tau(times)
+        return _Leaves(given)
+
+    def _rates(self, state: Array, inputs: _Leaves) -> Array:
+        widths = [self.dynamics.n, self.dynamics.n, *self.dynamics.states.values()]
+        parts = np.split(state[0], np.cumsum(widths)[:-1], axis=1)
+        z = {**inputs.values, **dict(zip(self.integrated, parts, strict=True))}
+        torques = self._value(self.dynamics.torque_term, z) if self.dynamics.torque_term else z.pop("tau")
+        z["a"] = self.dynamics.forward_dynamics(z["q"], z["v"], torques)
+        return np.concatenate([z["v"], z["a"], self._value(self.dynamics.rate_term, z)], axis=1)[None]
+
+    def _value(self, term: Any, z: dict[str, Array]) -> Array:
+        return self.graphs[term.quantity].values(z)[term.quantity]
+
+
 class _SystemIntegration(_Integration):
     """States (1, spans, n) of x' = f, driven by the solution's controls."""
 
     def __init__(self, solution: Solution) -> None:
         dynamics: Any = solution.problem.dynamics
-        equations = dynamics.equations.term
+        equations = dynamics.equations[0].term
         self.graph, self.equations = graph_of(solution.problem, [equations]), equations.quantity
         self.needed = {name for block in self.graph.blocks for name in block.inputs} & set(self.graph.leaves)
         super().__init__(solution)

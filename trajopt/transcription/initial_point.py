@@ -14,6 +14,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, ShapeError
+from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
@@ -51,14 +52,32 @@ def first_guess(problem: Problem, duration: float | None = None) -> tuple[Curve,
 def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
     """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
-    constants = np.concatenate([np.empty(0), *(extra.guess for extra in problem.extras.values())])
     within = basis.greville if arcs == 1 else np.clip(basis.greville, SIDE, 1.0 - SIDE)
-    values = _guessed_values(guessed, (arc + within) / arcs, n, n + constants.size)
+    along = (arc + within) / arcs
+    unguessed = _extra_points(problem, along)
+    values = _guessed_values(guessed, along, n, n + unguessed.shape[1])
     mine = slice(group.first_curve, group.first_curve + group.curve_count)
     known = values[:, mine]
     points = basis.interpolate(known) if known.shape[1] else known
-    missing = constants[max(values.shape[1], mine.start) - n : mine.stop - n]
-    return np.concatenate([points, np.tile(missing, (len(points), 1))], axis=1)
+    missing = unguessed[:, max(values.shape[1], mine.start) - n : mine.stop - n]
+    return np.concatenate([points, missing], axis=1)
+
+
+def _extra_points(problem: Problem, along: Array) -> Array:
+    """Control points of additional curves that nobody guesses, at normalised times (k,), (k, curves).
+
+    They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
+    """
+    fixed, found = end_values(problem), [np.empty((along.size, 0))]
+    for name, extra in problem.extras.items():
+        first = last = extra.guess
+        if extra.is_state:
+            free = np.full(extra.guess.size, np.nan)
+            start, end = (fixed.get((extra_leaf(name), place), free) for place in (START, END))
+            first = np.where(np.isnan(start), np.where(np.isnan(end), extra.guess, end), start)
+            last = np.where(np.isnan(end), first, end)
+        found.append(first + along[:, None] * (last - first))
+    return np.concatenate(found, axis=1)
 
 
 def _guessed_durations(problem: Problem, duration: float | None) -> Array:

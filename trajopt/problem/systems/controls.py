@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from trajopt.arguments import check_flag, shown
 from trajopt.errors import OptionError, ShapeError, UnknownNameError, near_matches
-from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
+from trajopt.problem.dynamics_check import check_trajectory
 from trajopt.problem.input_checks import unknown
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import Trajectory
 
@@ -26,22 +28,31 @@ def control_of(
     pieces: tuple[int | None, bool],
 ) -> AdditionalCurve:
     """A control from what `Problem.control` is given; see there, also for errors."""
-    if isinstance(dynamics, System) and (not isinstance(name, str) or name not in dynamics.controls):
-        known = dynamics.controls
+    known = controls_of(dynamics)
+    if known is not None and (not isinstance(name, str) or name not in known):
         raise UnknownNameError(
             f"the system has no control {shown(name)}{near_matches(name, known)}: its controls are "
             f"{', '.join(known) or 'none'}; a curve that is none of them is `Problem.extra`"
         )
     degree, continuous = pieces
     check_flag(f"continuous of control {shown(name)}", continuous)
-    curve = AdditionalCurve(name, *unknown("control", name, *bounds, guess, 1))
-    if isinstance(dynamics, System) and curve.lower.size != 1:
-        raise ShapeError(f"control '{name}' of the system is one curve: give numbers as its bounds")
+    width = 1 if known is None else known[name]
+    curve = AdditionalCurve(name, *unknown("control", name, *bounds, guess, width))
+    if known is not None and curve.lower.size != width:
+        raise ShapeError(
+            f"control '{name}' of the system has {width} component{'s' * (width > 1)}: give numbers as its "
+            f"bounds{', or one each' * (width > 1)}"
+        )
     chosen = _default_degree(trajectory) if degree is None else degree
     _check_degree(name, chosen, continuous)
     own = PiecewisePolynomial(int(chosen), bool(continuous), by_default=degree is None)
     check_nodes(name, own, trajectory)
     return replace(curve, pieces=own)
+
+
+def controls_of(dynamics: Any) -> Mapping[str, int] | None:
+    """Control -> width, of a system; None for a robot, to which any control may be added."""
+    return dynamics.control_widths if isinstance(dynamics, System | AugmentedDynamics) else None
 
 
 def _default_degree(trajectory: Trajectory) -> int:
@@ -97,27 +108,39 @@ def curves_on(extras: Mapping[str, AdditionalCurve], trajectory: Trajectory) -> 
         if own is None:
             continue
         if own.by_default:
-            own = replace(own, degree=max(_default_degree(trajectory), int(own.continuous)))
-        check_nodes(name, own, trajectory)
+            degree = _default_degree(trajectory) + extra.is_state
+            own = replace(own, degree=max(degree, int(own.continuous)))
+        if not extra.is_state:
+            check_nodes(name, own, trajectory)
         found[name] = replace(extra, pieces=own)
     return found
 
 
-def default_controls(system: System, trajectory: Trajectory) -> dict[str, AdditionalCurve]:
-    """Every control of a system, free and with as many coefficients as there are collocation points."""
-    return {
-        name: control_of(system, trajectory, name, (-np.inf, np.inf), None, (None, False))
-        for name in system.controls
-    }
+def default_curves(dynamics: Any, trajectory: Trajectory) -> dict[str, AdditionalCurve]:
+    """Further states of a robot, and every control, free, in bases that the collocation points determine."""
+    found: dict[str, AdditionalCurve] = {}
+    if isinstance(dynamics, AugmentedDynamics) and trajectory.scheme is not None:
+        found |= {name: dynamics.curve_of_state(name, trajectory.scheme.order) for name in dynamics.states}
+    for name in controls_of(dynamics) or ():
+        found[name] = control_of(dynamics, trajectory, name, (-np.inf, np.inf), None, (None, False))
+    return found
+
+
+def equations_of(dynamics: Any) -> tuple[Constraint, ...]:
+    """The equations over the path that a system brings with it."""
+    return dynamics.equations if isinstance(dynamics, System | AugmentedDynamics) else ()
 
 
 def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
     """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them."""
-    if not isinstance(dynamics, System):
+    check_trajectory(trajectory)
+    if not isinstance(dynamics, System | AugmentedDynamics):
         return trajectory.for_equations_of_order(2)
     if trajectory.scheme is None:
         raise OptionError(
             f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
             f"equations have coefficients, not {trajectory}: use Trajectory.collocation(intervals, order)"
         )
-    return trajectory.for_equations_of_order(1)
+    if isinstance(dynamics, AugmentedDynamics) and len(trajectory.arcs) > 1:
+        raise OptionError("further states of a robot need a trajectory of one arc: give each phase a problem")
+    return trajectory.for_equations_of_order(1 if isinstance(dynamics, System) else 2)

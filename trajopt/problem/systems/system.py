@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from keyword import iskeyword
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import LONGEST_NAME, shown
 from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.block import Block
-from trajopt.graph.declared_quantities import DEFINED, DeclaredQuantity
+from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.elementary import Renamed, WeightedSum
-from trajopt.graph.leaves import SPLINE_LEAVES, TIME_LEAVES, extra_leaf, is_parameter
+from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf, is_parameter
 from trajopt.graph.names import own_term
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
@@ -27,8 +25,6 @@ from trajopt.terms.arithmetic import Arithmetic
 from trajopt.terms.block_term import block_term
 
 EQUATIONS = "state equations"  # what reports call them
-RESERVED = frozenset((*TIME_LEAVES, *DEFINED, "rate", "used"))  # names that mean something else at a node
-FORMS = "x' = f: rates=f, or 0 = g(x', x, u): residuals=g"
 
 Function = Callable[[Any], Any]
 
@@ -82,10 +78,15 @@ class System:
         return states | rates | {name: (extra_leaf(name), 0) for name in self.controls}
 
     @property
-    def equations(self) -> Constraint:
+    def control_widths(self) -> Mapping[str, int]:
+        """Control -> number of components: one each."""
+        return dict.fromkeys(self.controls, 1)
+
+    @property
+    def equations(self) -> tuple[Constraint, ...]:
         """The equations over the path, one per state."""
         zero = np.zeros(self.n)
-        return Constraint(_Equations(self), zero, zero, PATH, EQUATIONS)
+        return (Constraint(_Equations(self), zero, zero, PATH, EQUATIONS),)
 
     def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
         """Refuses: a system computes nothing but its equations."""
@@ -95,67 +96,16 @@ class System:
         )
 
 
-def system(
-    states: Sequence[str],
-    controls: Sequence[str] = (),
-    rates: Function | Block | None = None,
-    *,
-    residuals: Function | None = None,
-) -> System:
-    """A system x' = f(x, u, t, p) of named states and controls, to be given to `Problem` as its dynamics.
+def refuse_rates(given: Any, node: Any, rates: Iterable[str]) -> None:
+    """OptionError where an expression of f in x' = f contains one of these quantities of the node."""
+    from trajopt.graph.expression import depends_on
 
-        def rates(node):
-            return [node.speed, node.thrust / node.mass - 9.81, -node.thrust / 2000.0]
-
-        rocket = trajopt.system(("altitude", "speed", "mass"), ("thrust",), rates)
-        problem = trajopt.Problem(rocket, trajopt.Trajectory.collocation(intervals=20, order=4))
-
-    rates : function of a node that returns one rate per state, traced once: arithmetic, NumPy and casadi
-        functions of `node.altitude`, `node.thrust`, `node.t`, `node.parameter("p")`, `node.data("wind")`.
-        Or a block (see `trajopt.block_term`) of NumPy with one output (n,) and inputs among "x" (n,), "u"
-        (one per control), "t", "duration" and "parameter:NAME".
-    residuals : the implicit form 0 = g(x', x, u, t, p) in place of rates, a function of a node that returns
-        one residual per state; `node.rate("speed")` is the rate of a state.
-    The equations hold at the collocation points; `Solution.verify` looks between them.
-    Raises OptionError for names that are no names or are given twice.
-    """
-    states, controls = _names(states, "states"), _names(controls, "controls")
-    if not states:
-        raise OptionError("a system needs a state: states=('x',)")
-    repeated = [name for name in (*states, *controls) if (*states, *controls).count(name) > 1]
-    if repeated:
-        raise OptionError(f"'{repeated[0]}' is the name of two states or controls: give each its own")
-    if (rates is None) == (residuals is None):
-        raise OptionError(f"a system needs one form of its equations, {FORMS}")
-    if rates is not None and not hasattr(rates, "outputs"):
-        _check_function("rates", rates, " or a block, see trajopt.block_term")
-    if residuals is not None:
-        _check_function("residuals", residuals, "")
-    return System(states, controls, rates, residuals)
-
-
-def _check_function(what: str, given: Any, other: str) -> None:
-    if not callable(given) or isinstance(given, type):
-        raise OptionError(f"{what} is {shown(given)}: give a function of a node{other}")
-
-
-def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise OptionError(f"{what} is the text {shown(names)}: give a tuple of names, ('x',)")
-    if not isinstance(names, Sequence):
-        raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say")
-    names = tuple(names)
-    for name in names:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or iskeyword(name):
-            raise OptionError(
-                f"{what} has {shown(name)}, but terms write node.NAME: use letters, digits and _, no word of "
-                "Python's own"
-            )
-        if len(name) > LONGEST_NAME:
-            raise OptionError(f"{what} has {shown(name)}: give a name of at most {LONGEST_NAME} characters")
-        if name in RESERVED:
-            raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
-    return tuple(map(str, names))
+    if any(depends_on(given, node.used[rate]) for rate in rates if rate in node.used):
+        raise OptionError(
+            "the rates of the system depend on rates themselves, so they are no f of x' = f(x, u, t): write "
+            "them as trajopt.system(states, controls, residuals=g) with 0 = g(x', x, u, t), node.rate('x') "
+            "being the rate of x"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,19 +134,13 @@ class _Equations(Arithmetic):
         return (trace(self._residuals, self.quantity, width_of),)
 
     def _residuals(self, node: Any) -> Any:
-        from trajopt.graph.expression import depends_on, expression_of
+        from trajopt.graph.expression import expression_of
         from trajopt.graph.trace import column_of
 
         if self.system.residuals is not None:
             return self._checked(expression_of(self.system.residuals(node)), "residuals")
         given = self._checked(expression_of(self.system.rates(node)), "rates")
-        for quantity in set(node.used) & set(SPLINE_LEAVES[1:]):
-            if depends_on(given, node.used[quantity]):
-                raise OptionError(
-                    "the rates of the system depend on rates themselves, so they are no f of x' = "
-                    "f(x, u, t): write them as trajopt.system(states, controls, residuals=g) with 0 = "
-                    "g(x', x, u, t), node.rate('x') being the rate of x"
-                )
+        refuse_rates(given, node, SPLINE_LEAVES[1:])
         return column_of(node, "v") - given
 
     def _checked(self, returned: Any, what: str) -> Any:

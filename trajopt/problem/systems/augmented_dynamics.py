@@ -1,0 +1,168 @@
+"""A robot with further states: motor currents, winding temperatures, muscle activations.
+
+The robot keeps its joints, torques and limits. Further states x are curves of the problem with equations
+x' = f(x, u, q, v, tau ..., t, p) of their own, and the torques of the motors may follow from them:
+
+    tau(q, v, a) = g(x, u, q, v, t, p)          "motor torques", N m or N, one per joint
+    x'           = f(x, u, q, v, a, tau, t, p)  "state equations", one per component of a state
+
+Both hold at the collocation points, where q is of one degree more than x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import OptionError, ShapeError
+from trajopt.graph.block import Block
+from trajopt.graph.declared_quantities import LEAVES
+from trajopt.graph.leaves import extra_leaf, rate_leaf
+from trajopt.graph.quantity_table import declared_by
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
+from trajopt.problem.systems.system import EQUATIONS, Function, refuse_rates
+from trajopt.splines.node_sets import PATH
+from trajopt.terms.term import ExpressionTerm
+
+MOTOR_TORQUES = "motor torques"  # what reports call the equation of the torques
+
+
+@dataclass(frozen=True, eq=False)
+class AugmentedDynamics:
+    """A dynamics with further states and controls, name -> width each; `trajopt.system(dynamics=...)`.
+
+    rates : f of x' = f, or None;  residuals : g of 0 = g(x', x, ...), where rates is None
+    torques : what the motors give, or None where the torques are free
+    All that the robot offers, `forward_dynamics` or `skeleton` say, is offered here as well.
+    """
+
+    robot: Any
+    states: Mapping[str, int]
+    controls: Mapping[str, int]
+    rates: Function | None
+    residuals: Function | None
+    torques: Function | None
+
+    def __post_init__(self) -> None:
+        taken = {*LEAVES, *declared_by(self.robot)}
+        for name in (*self.states, *self.controls):
+            if name in taken:
+                raise OptionError(
+                    f"'{name}' is a quantity of the robot already: give the state or control another name"
+                )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "robot":
+            raise AttributeError(name)
+        return getattr(self.robot, name)
+
+    @property
+    def n(self) -> int:
+        """How many joints there are."""
+        return self.robot.n
+
+    @property
+    def joint_names(self) -> Sequence[str]:
+        """The names of the joints."""
+        return self.robot.joint_names
+
+    @property
+    def limits(self) -> Any:
+        """Those of the robot."""
+        return self.robot.limits
+
+    def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
+        """The robot's block for these quantities."""
+        return self.robot.block(outputs, loads) if loads else self.robot.block(outputs)
+
+    @property
+    def quantities(self) -> Mapping[str, Any]:
+        """Those of the robot."""
+        return declared_by(self.robot)
+
+    @property
+    def control_widths(self) -> Mapping[str, int]:
+        """Control -> number of components."""
+        return self.controls
+
+    @property
+    def aliases(self) -> Mapping[str, tuple[str, None]]:
+        """`node.NAME` of states and controls: all components."""
+        return {name: (extra_leaf(name), None) for name in (*self.states, *self.controls)}
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of all components of the states: "temperature", or "current 0", "current 1"."""
+        return tuple(
+            name if width == 1 else f"{name} {i}" for name, width in self.states.items() for i in range(width)
+        )
+
+    @cached_property
+    def rate_term(self) -> ExpressionTerm | None:
+        """f, one component per component of a state; None for the implicit form."""
+        return None if self.rates is None else ExpressionTerm(self._stacked_rates, "rates of the states")
+
+    @cached_property
+    def torque_term(self) -> ExpressionTerm | None:
+        """The torques of the motors, (n,); None where they are free."""
+        return None if self.torques is None else ExpressionTerm(self._stacked_torques, "torques of motors")
+
+    @cached_property
+    def equations(self) -> tuple[Constraint, ...]:
+        """The equations over the path: of the torques, where motors give them, and of the states."""
+        count = sum(self.states.values())
+        states = ExpressionTerm(self._state_equations, EQUATIONS, self.state_names)
+        found = [Constraint(states, np.zeros(count), np.zeros(count), PATH, EQUATIONS)]
+        if self.torques is not None:
+            motors = ExpressionTerm(self._torque_equations, MOTOR_TORQUES, tuple(self.joint_names))
+            zero = np.zeros(self.n)
+            found.insert(0, Constraint(motors, zero, zero, PATH, MOTOR_TORQUES))
+        return tuple(found)
+
+    def curve_of_state(self, name: str, order: int) -> AdditionalCurve:
+        """The curve of a state on a collocation mesh: continuous, of the degree of its points."""
+        free = np.full(self.states[name], np.inf)
+        pieces = PiecewisePolynomial(order, continuous=True, by_default=True)
+        return AdditionalCurve(name, -free, free, np.zeros(free.size), pieces, is_state=True)
+
+    def _torque_equations(self, node: Any) -> Any:
+        return node.tau - self._stacked_torques(node)
+
+    def _stacked_torques(self, node: Any) -> Any:
+        assert self.torques is not None
+        joints = ", ".join(self.joint_names)
+        return _checked(self.torques(node), self.n, "torques", f"joints ({joints})")
+
+    def _state_equations(self, node: Any) -> Any:
+        if self.residuals is not None:
+            return self._of_states(self.residuals(node), "residuals")
+        from trajopt.graph.expression import expression_of
+
+        given = self._stacked_rates(node)
+        return expression_of([node.rate(name) for name in self.states]) - given
+
+    def _stacked_rates(self, node: Any) -> Any:
+        assert self.rates is not None
+        given = self._of_states(self.rates(node), "rates")
+        refuse_rates(given, node, map(rate_leaf, self.states))
+        return given
+
+    def _of_states(self, returned: Any, what: str) -> Any:
+        named = ", ".join(f"{name} ({width},)" for name, width in self.states.items())
+        return _checked(returned, sum(self.states.values()), what, f"states ({named})")
+
+
+def _checked(returned: Any, count: int, what: str, of: str) -> Any:
+    from trajopt.graph.expression import expression_of
+
+    found = expression_of(returned)
+    if found.shape != (count, 1):
+        raise ShapeError(
+            f"the {what} of the system have {found.numel()} components but there are {count} of {of}: return "
+            "a list with one expression for each, in this order"
+        )
+    return found

@@ -1,0 +1,130 @@
+"""`trajopt.system`: a system from names of states and controls and its equations, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from keyword import iskeyword
+from typing import Any, overload
+
+from trajopt.arguments import LONGEST_NAME, check_count, shown
+from trajopt.errors import OptionError
+from trajopt.graph.block import Block, Dynamics
+from trajopt.graph.declared_quantities import DEFINED
+from trajopt.graph.leaves import TIME_LEAVES
+from trajopt.problem.dynamics_check import check_dynamics
+from trajopt.problem.input_checks import WIDEST
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.system import Function, System
+
+RESERVED = frozenset((*TIME_LEAVES, *DEFINED, "used"))  # names that mean something else at a node
+FORMS = "x' = f: rates=f, or 0 = g(x', x, u): residuals=g"
+
+Names = Sequence[str] | Mapping[str, int]
+
+
+@overload
+def system(
+    states: Names,
+    controls: Names = (),
+    rates: Function | Block | None = None,
+    *,
+    residuals: Function | None = None,
+) -> System: ...
+@overload
+def system(
+    states: Names,
+    controls: Names = (),
+    rates: Function | None = None,
+    *,
+    residuals: Function | None = None,
+    dynamics: Dynamics,
+    torques: Function | None = None,
+) -> AugmentedDynamics: ...
+def system(
+    states: Names,
+    controls: Names = (),
+    rates: Function | Block | None = None,
+    *,
+    residuals: Function | None = None,
+    dynamics: Dynamics | None = None,
+    torques: Function | None = None,
+) -> System | AugmentedDynamics:
+    """A system x' = f(x, u, t, p) of named states and controls, to be given to `Problem` as its dynamics.
+
+        def rates(node):
+            return [node.speed, node.thrust / node.mass - 9.81, -node.thrust / 2000.0]
+
+        rocket = trajopt.system(("altitude", "speed", "mass"), ("thrust",), rates)
+        problem = trajopt.Problem(rocket, trajopt.Trajectory.collocation(intervals=20, order=4))
+
+    rates : function of a node that returns one rate per state, traced once: arithmetic, NumPy and casadi
+        functions of `node.altitude`, `node.thrust`, `node.t`, `node.parameter("p")`, `node.data("wind")`.
+        Or a block (see `trajopt.block_term`) of NumPy with one output (n,) and inputs among "x" (n,), "u"
+        (one per control), "t", "duration" and "parameter:NAME".
+    residuals : the implicit form 0 = g(x', x, u, t, p) in place of rates, a function of a node that returns
+        one residual per state; `node.rate("speed")` is the rate of a state.
+    dynamics : a robot whose further states these are, motor currents say; its joints, torques and limits
+        stay as they are. `node.q`, `node.v`, `node.tau` and its other quantities may enter the equations.
+    torques : what its motors give, a function of a node that returns one torque per joint
+
+        def rates(node):
+            return (node.voltage - R * node.current - K * node.v) / L
+
+        motors = trajopt.system(
+            {"current": 2}, {"voltage": 2}, rates, dynamics=arm, torques=lambda node: K * node.current
+        )
+
+    States and controls of a robot may have several components, name -> width. The equations hold at the
+    collocation points; `Solution.verify` looks between them. Raises OptionError for names that are no names
+    or are given twice, ProblemError for a robot that is none.
+    """
+    x, u = _widths(states, "states"), _widths(controls, "controls")
+    if not x:
+        raise OptionError("a system needs a state: states=('x',)")
+    repeated = [name for name in (*x, *u) if (*x, *u).count(name) > 1]
+    if repeated:
+        raise OptionError(f"'{repeated[0]}' is the name of two states or controls: give each its own")
+    if (rates is None) == (residuals is None):
+        raise OptionError(f"a system needs one form of its equations, {FORMS}")
+    if rates is not None and (dynamics is not None or not hasattr(rates, "outputs")):
+        _check_function("rates", rates, "" if dynamics is not None else " or a block, see trajopt.block_term")
+    for what, function in (("residuals", residuals), ("torques", torques)):
+        if function is not None:
+            _check_function(what, function, "")
+    if dynamics is not None:
+        check_dynamics(dynamics)
+        return AugmentedDynamics(dynamics, x, u, rates, residuals, torques)  # type: ignore[arg-type]
+    if torques is not None or isinstance(states, Mapping) or isinstance(controls, Mapping):
+        what = "torques are" if torques is not None else "numbers of components are"
+        raise OptionError(f"{what} given, which only systems of a robot have: use system(..., dynamics=robot)")
+    return System(tuple(x), tuple(u), rates, residuals)
+
+
+def _check_function(what: str, given: Any, other: str) -> None:
+    if not callable(given) or isinstance(given, type):
+        raise OptionError(f"{what} is {shown(given)}: give a function of a node{other}")
+
+
+def _widths(names: Any, what: str) -> dict[str, int]:
+    """Name -> number of components, one each where none are told."""
+    if isinstance(names, str):
+        raise OptionError(f"{what} is the text {shown(names)}: give a tuple of names, ('x',)")
+    if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
+        raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say")
+    several = names.items() if isinstance(names, Mapping) else [(name, 1) for name in names]
+    found: dict[str, int] = {}
+    for name, width in several:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or iskeyword(name):
+            raise OptionError(
+                f"{what} has {shown(name)}, but terms write node.NAME: use letters, digits and _, no word of "
+                "Python's own"
+            )
+        if len(name) > LONGEST_NAME:
+            raise OptionError(f"{what} has {shown(name)}: give a name of at most {LONGEST_NAME} characters")
+        if name in RESERVED:
+            raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
+        if name in found:
+            raise OptionError(f"'{name}' is the name of two states or controls: give each its own")
+        check_count(f"the width of '{name}'", width, 1, WIDEST)
+        found[str(name)] = int(width)
+    return found
