@@ -15,8 +15,11 @@ import dynamics
 import trajopt
 from problems.recipe import recipe
 
-REFERENCE = 0.0
-REFERENCE_SOURCE = "finer meshes"
+
+@trajopt.term(unit="N^2 m^2")
+def squared_torque(node):
+    """|tau|^2, (1,)."""
+    return node.tau.T @ node.tau
 
 
 @recipe
@@ -41,5 +44,5 @@ def build(
     problem.start_at(q=q_start, v=0.0)
     problem.end_at(q=q_end, v=0.0)
     problem.minimize(trajopt.duration)
-    problem.subject_to(trajopt.integral(trajopt.tau**2), upper=budget, name="energy")
+    problem.subject_to(trajopt.integral(squared_torque), upper=budget, name="energy")
     return problem

@@ -34,7 +34,7 @@ def build(
     heat_capacity: float = 1.0,
     thermal_resistance: float = 2.0,
     ambient: float = 20.0,
-    hottest: float = 33.0,
+    hottest: float = 32.5,
     voltage: float = 48.0,
     current: float = 30.0,
     q_start: tuple[float, float] = (-0.5, 0.5),

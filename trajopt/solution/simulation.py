@@ -71,7 +71,7 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
     x' = f, whose states are integrated in place of positions and velocities; its implicit form is not. The
     further states of a robot are integrated with its joints, their motors giving the torques.
     """
-    dynamics = solution.problem.dynamics
+    dynamics: Any = solution.problem.dynamics
     able = LoadedForwardDynamics if solution.problem.loads else ForwardDynamics
     if isinstance(dynamics, System) and dynamics.rates is not None:
         integration: _Integration = _SystemIntegration(solution)

@@ -6,7 +6,7 @@ x' = f(x, u, q, v, tau ..., t, p) of their own, and the torques of the motors ma
     tau(q, v, a) = g(x, u, q, v, t, p)          "motor torques", N m or N, one per joint
     x'           = f(x, u, q, v, a, tau, t, p)  "state equations", one per component of a state
 
-Both hold at the collocation points, where q is of one degree more than x.
+Both hold at the collocation points, where q is of one degree more than x; the first at the start as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trajopt.graph.leaves import extra_leaf, rate_leaf
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.systems.system import EQUATIONS, Function, refuse_rates
-from trajopt.splines.node_sets import PATH
+from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
 MOTOR_TORQUES = "motor torques"  # what reports call the equation of the torques
@@ -113,14 +113,19 @@ class AugmentedDynamics:
 
     @cached_property
     def equations(self) -> tuple[Constraint, ...]:
-        """The equations over the path: of the torques, where motors give them, and of the states."""
+        """The equations over the path: of the torques, where motors give them, and of the states.
+
+        Those of the torques hold at the start, too: of a state that is free there no collocation point of
+        the first interval knows the value, as all of them lie behind it.
+        """
         count = sum(self.states.values())
         states = ExpressionTerm(self._state_equations, EQUATIONS, self.state_names)
         found = [Constraint(states, np.zeros(count), np.zeros(count), PATH, EQUATIONS)]
         if self.torques is not None:
             motors = ExpressionTerm(self._torque_equations, MOTOR_TORQUES, tuple(self.joint_names))
-            zero = np.zeros(self.n)
+            zero, start = np.zeros(self.n), f"{MOTOR_TORQUES} at the start"
             found.insert(0, Constraint(motors, zero, zero, PATH, MOTOR_TORQUES))
+            found.insert(1, Constraint(motors, zero, zero, START, start))
         return tuple(found)
 
     def curve_of_state(self, name: str, order: int) -> AdditionalCurve:

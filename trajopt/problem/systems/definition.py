@@ -96,7 +96,9 @@ def system(
         return AugmentedDynamics(dynamics, x, u, rates, residuals, torques)  # type: ignore[arg-type]
     if torques is not None or isinstance(states, Mapping) or isinstance(controls, Mapping):
         what = "torques are" if torques is not None else "numbers of components are"
-        raise OptionError(f"{what} given, which only systems of a robot have: use system(..., dynamics=robot)")
+        raise OptionError(
+            f"{what} given, which only systems of a robot have: use system(..., dynamics=robot)"
+        )
     return System(tuple(x), tuple(u), rates, residuals)
 
 
