@@ -73,10 +73,10 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
     """
     dynamics: Any = solution.problem.dynamics
     able = LoadedForwardDynamics if solution.problem.loads else ForwardDynamics
-    if isinstance(dynamics, System) and dynamics.rates is not None:
-        integration: _Integration = _SystemIntegration(solution)
-    elif _has_states(solution.problem) and (without_residual or dynamics.torque_term is None):
-        integration = _AugmentedIntegration(solution)
+    if _has_states(solution.problem) and (without_residual or dynamics.torque_term is None):
+        integration: _Integration = _AugmentedIntegration(solution)
+    elif isinstance(dynamics, System) and dynamics.rates is not None:
+        integration = _SystemIntegration(solution)
     elif isinstance(dynamics, able):
         integration = _RobotIntegration(solution, without_residual)
     else:
