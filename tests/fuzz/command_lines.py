@@ -12,7 +12,6 @@ import ast
 import csv
 import itertools
 import json
-import math
 import os
 import tempfile
 from pathlib import Path
@@ -148,7 +147,7 @@ def takes_long(words: list[str]) -> bool:
         name, _, value = word.partition("=")
         number = python_value(value)
         sized = name.strip() in ("intervals", "order", "degree") and isinstance(number, int | float)
-        if sized and math.isfinite(number) and int(number) in SECONDS:
+        if sized and SECONDS.start <= number < SECONDS.stop:
             return True
     flags = dict(itertools.pairwise(words))
     starts = python_value(flags.get("--starts", "1"))

@@ -163,7 +163,8 @@ def _content(rng: np.random.Generator, members: Members, i: int) -> Members:
     try:
         array = np.load(io.BytesIO(data))
         kind = array.dtype.kind
-        changed = _text(rng, str(array)) if kind == "U" else pick(rng, _ARRAY_MUTATIONS)(rng, array)
+        with np.errstate(all="ignore"):
+            changed = _text(rng, str(array)) if kind == "U" else pick(rng, _ARRAY_MUTATIONS)(rng, array)
     except Exception:  # it was changed before, and is no array of numbers any more
         return members
     stream = io.BytesIO()

@@ -74,8 +74,14 @@ class RowGroup:
 
     @property
     def node(self) -> Array:
-        """The node that reports name for each row of the weights: the last one with a weight, (rows,)."""
-        return self.weights.indices[self.weights.indptr[1:] - 1]
+        """The node that reports name for each row of the weights: the last one with a weight, (rows,).
+
+        The first node for a row without weights, as of an integral over a part that holds no span.
+        """
+        ends, filled = self.weights.indptr[1:], np.diff(self.weights.indptr) > 0
+        found = np.zeros(ends.size, dtype=np.int64)
+        found[filled] = self.weights.indices[ends[filled] - 1]
+        return found
 
     def labels(self, nodes: Nodes, names: Callable[[str, int], list[str]]) -> Iterator[RowLabel]:
         """The label of every row of the program; `names` gives those of a quantity's components."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.errors import EvaluationError
 from trajopt.transcription.bounds import Bounds
 
 STEEPEST = 1e8  # rows are never divided by more
@@ -59,4 +60,9 @@ def _objective_factor(value: float, gradient: Array) -> float:
     # Squares that are zero but for rounding have a value as small as the square of their gradient.
     flat = FLAT if value <= VANISHING * steepest else 0.0
     size = np.clip(steepest, max(SHARE * value, flat), max(value, SHARE * steepest, flat))
+    if np.isinf(size):
+        raise EvaluationError(
+            f"the objective is {value:.3g} and its steepest slope {steepest:.3g} at the start, beyond what "
+            "floats hold: divide its weights"
+        )
     return 1.0 / float(size) if steepest > 0.0 else 1.0

@@ -1,7 +1,9 @@
 """Factors of rows and objective bring limits, gradients and values near one."""
 
 import numpy as np
+import pytest
 
+from trajopt.errors import EvaluationError
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.scaling import scaling_of
 
@@ -41,3 +43,8 @@ def test_an_objective_of_any_size_is_scaled_unless_it_vanishes_beside_its_gradie
 
     assert np.isclose(factor(2e-30, 5e-31), 1 / 5e-31, rtol=1e-12)
     assert factor(1e-33, 1e-16) == 1e8
+
+
+def test_an_objective_beyond_what_floats_hold_is_refused():
+    with pytest.raises(EvaluationError, match="beyond what floats hold: divide its weights"):
+        scaling_of(NO_ROWS, NONE.astype(int), NONE, np.inf, np.array([np.inf]))
