@@ -54,7 +54,7 @@ class Supremum:
         coefficients, radius = bernstein_form(model, pieces.start.size)
         ends = coefficients[:, [0, -1]]
         reached = np.maximum(ends - self.upper, self.lower - ends) - radius[:, None]
-        self._raise(np.where(open_[:, None], reached, -np.inf), pieces)
+        self._raise(np.where(open_[:, None] & ~np.isnan(reached), reached, -np.inf), pieces)
         highest = np.maximum(coefficients.max(axis=1) - self.upper, self.lower - coefficients.min(axis=1))
         sharp = 2.0 * radius <= self.sharpness
         settled = sharp | (highest + radius <= self.reached + self.sharpness) | last
@@ -85,7 +85,10 @@ class Supremum:
 
 
 def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supremum]) -> None:
-    """Find all suprema over the pieces together; `evaluate` gives the models of quantities on pieces."""
+    """Find all suprema over the pieces together; `evaluate` gives the models of quantities on pieces.
+
+    Without pieces, on an interval that is too short to have one, none is found.
+    """
     open_ = [np.ones(pieces.start.size, dtype=bool) for _ in asked]
     left = MOST_PIECES
     if not pieces.start.size:

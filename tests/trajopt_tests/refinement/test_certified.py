@@ -226,7 +226,7 @@ def test_a_structure_that_cannot_be_right_is_refused():
 def test_the_page_says_everything_that_a_reviewer_asks_for(certified):
     page = str(certified.certificate)
     for line in (
-        "certificate: holds",
+        "certificate: proved",
         "largest violation",
         "tau of elbow = -10",
         "KKT residuals",

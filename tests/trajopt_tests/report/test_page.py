@@ -69,7 +69,7 @@ def test_limits_that_would_change_nothing_are_not_called_active(solution):
 def test_a_certified_solve_shows_its_certificate_and_the_multipliers_of_its_arcs():
     solution = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified(tol=1e-6))
     page = report.html(solution)
-    assert "certificate: holds" in page and "multipliers of torque limits" in page
+    assert "certificate: proved" in page and "multipliers of torque limits" in page
     limits = [active for active in report.active_constraints(solution) if not active.equation]
     assert {active.name for active in limits} == {"torque limits"}
 
