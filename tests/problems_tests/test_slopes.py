@@ -9,7 +9,7 @@ from problems import catalogue
 from problems.recipe import defaults_of
 from trajopt import library
 from trajopt.graph.chain_rule import ChainRule
-from trajopt.phases.joint_program import joint_program
+from trajopt.phases.linked_program import linked_program
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms import term as terms
 
@@ -125,7 +125,7 @@ def test_every_term_has_second_derivatives():
 def test_the_lagrangian_of_every_library_problem_has_slopes_two_and_three(name):
     small = {"intervals": 5} if "intervals" in defaults_of(catalogue.module(name).build) else {"degree": 5}
     question = catalogue.build(name, small)
-    nlp = joint_program(question) if isinstance(question, trajopt.Phases) else trajopt.transcribe(question)
+    nlp = linked_program(question) if isinstance(question, trajopt.Phases) else trajopt.transcribe(question)
     rng = np.random.default_rng(7)
     y = np.clip(
         nlp.start * (1.0 + 0.02 * rng.uniform(-1.0, 1.0, nlp.variable_count))

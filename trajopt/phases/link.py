@@ -97,7 +97,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class TermLink:
     """A term that has the same value at two instants."""
 
     term: Any
@@ -144,7 +144,7 @@ def function_of(
     return Function(name, instants, tuple(tuple(columns) for columns in used), block)
 
 
-def joint_of(term: Any, name: str, instants: tuple[Instant, ...], phases: Sequence[str]) -> Joint:
+def term_link_of(term: Any, name: str, instants: tuple[Instant, ...], phases: Sequence[str]) -> TermLink:
     """A term at two instants; raises where one of the phases does not have it, or has another one."""
     if len(instants) != 2:
         raise OptionError(
@@ -167,4 +167,4 @@ def joint_of(term: Any, name: str, instants: tuple[Instant, ...], phases: Sequen
             f"'{name}' has the components {told}: link what they have in common by a function, "
             "lambda before, after: [before.x - after.x]"
         )
-    return Joint(term, (instants[0], instants[1]), name, widths[0])
+    return TermLink(term, (instants[0], instants[1]), name, widths[0])

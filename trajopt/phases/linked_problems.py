@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError, ShapeError
 from trajopt.graph.leaves import parameter_leaf
-from trajopt.phases.link import Function, Joint, place
+from trajopt.phases.link import Function, TermLink, place
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy
@@ -31,14 +31,14 @@ class LinkedProblems:
 
     copies : names of the parameters that are copies, by phase: those that an equation there defines
     shared : parameter -> the phases that have it, where there are several
-    joints : name of a link of a term -> the copy that both phases define
+    term_links : name of a link of a term -> the copy that both phases define
     hosts : name of another link -> the phase among whose constraints it is
     """
 
     problems: tuple[Problem, ...]
     copies: tuple[frozenset[str], ...]
     shared: Mapping[str, tuple[int, ...]]
-    joints: Mapping[str, str]
+    term_links: Mapping[str, str]
     hosts: Mapping[str, int]
 
 
@@ -49,7 +49,7 @@ class _Linking:
     phases: Phases
     problems: list[Problem]
     copies: list[set[str]]
-    joints: dict[str, str] = field(default_factory=dict)
+    term_links: dict[str, str] = field(default_factory=dict)
     hosts: dict[str, int] = field(default_factory=dict)
 
     def define(self, instant: Instant, term: Any, name: str, guess: Array | None = None) -> Parameter:
@@ -66,18 +66,18 @@ class _Linking:
             self.copies[k].add(name)
         return problem.parameters[name]
 
-    def join(self, joint: Joint) -> None:
+    def join(self, link: TermLink) -> None:
         """One parameter for the term at both instants."""
-        name = f"{joint.name} where {' and '.join(self._named(each) for each in joint.instants)} meet"
-        first = self.define(joint.instants[0], joint.term, name)
-        if self.phases.number_of(joint.instants[1]) == self.phases.number_of(joint.instants[0]):
-            problem = self.problems[self.phases.number_of(joint.instants[1])]
-            zero = np.zeros(joint.width)
-            gap = joint.term - terms.parameter(name)
-            problem.constraints.append(Constraint(gap, zero, zero, joint.instants[1].over, joint.name))
+        name = f"{link.name} where {' and '.join(self._named(each) for each in link.instants)} meet"
+        first = self.define(link.instants[0], link.term, name)
+        if self.phases.number_of(link.instants[1]) == self.phases.number_of(link.instants[0]):
+            problem = self.problems[self.phases.number_of(link.instants[1])]
+            zero = np.zeros(link.width)
+            gap = link.term - terms.parameter(name)
+            problem.constraints.append(Constraint(gap, zero, zero, link.instants[1].over, link.name))
         else:
-            self.define(joint.instants[1], joint.term, name, first.guess)
-        self.joints[joint.name] = name
+            self.define(link.instants[1], link.term, name, first.guess)
+        self.term_links[link.name] = name
 
     def host(self, function: Function) -> tuple[int, Any]:
         """The phase that evaluates a function of several instants, and the function as a term of it."""
@@ -117,7 +117,7 @@ def linked_problems(phases: Phases) -> LinkedProblems:
         phases, [independent_copy(each) for each in phases.problems], [set() for _ in phases.problems]
     )
     for link in phases.links:
-        if isinstance(link, Joint):
+        if isinstance(link, TermLink):
             linking.join(link)
             continue
         k, term = linking.host(link.function)
@@ -135,7 +135,7 @@ def linked_problems(phases: Phases) -> LinkedProblems:
         tuple(linking.problems),
         tuple(frozenset(names) for names in linking.copies),
         dict(_shared(phases, linking.problems)),
-        linking.joints,
+        linking.term_links,
         linking.hosts,
     )
 

@@ -11,7 +11,7 @@ from trajopt import arguments
 from trajopt.arguments import shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Term
-from trajopt.phases.link import Joint, Link, LinkedCost, function_of, joint_of
+from trajopt.phases.link import Link, LinkedCost, TermLink, function_of, term_link_of
 from trajopt.problem import input_checks
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.instant import Instant
@@ -47,7 +47,7 @@ class Phases:
         if len({id(problem) for problem in problems}) < len(problems):
             raise OptionError("a problem is given twice: build one for each phase")
         self.name = arguments.name(name, "the name of the phases")
-        self.links: list[Link | Joint] = []
+        self.links: list[Link | TermLink] = []
         self.costs: list[LinkedCost] = []
         self.duration_weight = 0.0
         self.recipe: Recipe | None = None
@@ -86,7 +86,7 @@ class Phases:
                 raise OptionError(
                     f"'{label}' is to agree at two instants: give bounds with a function of both"
                 )
-            self.links.append(joint_of(what, label, chosen, names))
+            self.links.append(term_link_of(what, label, chosen, names))
             return
         function = function_of(self._function(what), label, chosen, names)
         wanted = (None, None, 0.0) if all(bound is None for bound in bounds) else bounds

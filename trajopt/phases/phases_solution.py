@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.errors import SolutionFileError
-from trajopt.phases.joint_program import JointProgram
 from trajopt.phases.linked_problems import held
+from trajopt.phases.linked_program import LinkedProgram
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.solution import Solution
@@ -59,7 +59,7 @@ class PhasesSolution:
     run: RunRecord | None = None
 
     @staticmethod
-    def of(program: JointProgram, result: Result, run: RunRecord | None = None) -> PhasesSolution:
+    def of(program: LinkedProgram, result: Result, run: RunRecord | None = None) -> PhasesSolution:
         """The motions at a solver's result, their costs, and the multipliers without scaling."""
         solutions = []
         for k in range(len(program.programs)):
@@ -154,7 +154,8 @@ class PhasesSolution:
         return load(path, phases)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(Solution, name):
+        known = hasattr(Solution, name) or name in Solution.__dataclass_fields__
+        if name.startswith("_") or not known:
             raise AttributeError(f"a solution of phases has no '{name}'")
         raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
 
@@ -169,7 +170,7 @@ class PhasesSolution:
         return "\n".join(lines)
 
 
-def _outcome(program: JointProgram, result: Result, solutions: list[Solution]) -> tuple[Status, str]:
+def _outcome(program: LinkedProgram, result: Result, solutions: list[Solution]) -> tuple[Status, str]:
     """The status of all phases together: the solver's, or what a phase adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
         equations = int(np.sum(program.row_lower == program.row_upper))
@@ -184,14 +185,14 @@ def _outcome(program: JointProgram, result: Result, solutions: list[Solution]) -
     return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
 
 
-def _of_links(program: JointProgram, solutions: list[Solution]) -> dict[str, NDArray[np.float64]]:
+def _of_links(program: LinkedProgram, solutions: list[Solution]) -> dict[str, NDArray[np.float64]]:
     """The multiplier of every link, from the phase that has it among its constraints."""
     found = {}
     for link in program.phases.links:
         if link.name in program.linked.hosts:
             rows = solutions[program.linked.hosts[link.name]].multipliers.get(link.name)
         else:
-            copy = program.linked.joints[link.name]
+            copy = program.linked.term_links[link.name]
             k = next(k for k, copies in enumerate(program.linked.copies) if copy in copies)
             rows = solutions[k].multipliers.get(copy)
         if rows is not None:

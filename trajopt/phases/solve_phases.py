@@ -1,8 +1,8 @@
-"""One solve of phases: derivative checks, the joint program, the solver, the solutions read back."""
+"""One solve of phases: derivative checks, the program of all phases, the solver, the solutions read back."""
 
 from __future__ import annotations
 
-from trajopt.phases.joint_program import joint_program
+from trajopt.phases.linked_program import linked_program
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.solution.records.run_record import RunRecord
@@ -17,7 +17,7 @@ def solve_phases(
     """The solution of phases on their own meshes from their own guesses."""
     for problem in phases.problems:
         check_problem(problem)
-    program = joint_program(phases)
+    program = linked_program(phases)
     for problem in program.linked.problems:
         check_problem(problem)
     limited = solver if time_limit is None else with_time_limit(solver, time_limit)

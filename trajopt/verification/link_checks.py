@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.phases.link import Joint, Link, place
+from trajopt.phases.link import Link, TermLink, place
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.problem.instant import Instant
@@ -43,20 +43,22 @@ def link_violations(solution: PhasesSolution, phases: Phases) -> Iterator[LinkVi
     """Every component of every link; those that are met are zero."""
     for link in phases.links:
         miss, size = (
-            _of_joint(solution, phases, link) if isinstance(link, Joint) else _of_link(solution, phases, link)
+            _of_term(solution, phases, link)
+            if isinstance(link, TermLink)
+            else _of_link(solution, phases, link)
         )
         for component, (value, scale) in enumerate(zip(miss, size, strict=True)):
             name = str(component) if miss.size > 1 else ""
             yield LinkViolation(link.name, name, float(value), float(scale) or 1.0)
 
 
-def _of_joint(solution: PhasesSolution, phases: Phases, joint: Joint) -> tuple[Array, Array]:
+def _of_term(solution: PhasesSolution, phases: Phases, link: TermLink) -> tuple[Array, Array]:
     """The gap between the two instants, and the largest size of the term in either phase."""
     values, sizes = [], []
-    for instant in joint.instants:
+    for instant in link.instants:
         own = solution.phases[phases.number_of(instant)]
-        values.append(own.value(joint.term, _time(own, instant)))
-        sizes.append(np.abs(own.value(joint.term, own.node_times)).max(axis=0))
+        values.append(own.value(link.term, _time(own, instant)))
+        sizes.append(np.abs(own.value(link.term, own.node_times)).max(axis=0))
     return np.abs(values[0] - values[1]), np.maximum(*sizes)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import TrajoptError
-from trajopt.phases.joint_program import JointProgram, joint_program
+from trajopt.phases.linked_program import LinkedProgram, linked_program
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
@@ -189,7 +189,7 @@ def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Repor
 def _recomputed(solution: PhasesSolution, phases: Phases) -> KKT | None:
     """The KKT residuals of the motions in the program that is built again; None where they do not fit it."""
     try:
-        program = joint_program(phases)
+        program = linked_program(phases)
     except TrajoptError:  # the problems contradict themselves by now; the phases' reports say where
         return None
     each = list(zip(program.programs, solution.phases, strict=True))
@@ -199,7 +199,7 @@ def _recomputed(solution: PhasesSolution, phases: Phases) -> KKT | None:
     return _smallest(program, solution, y)
 
 
-def _smallest(program: JointProgram, solution: PhasesSolution, y: Any) -> KKT:
+def _smallest(program: LinkedProgram, solution: PhasesSolution, y: Any) -> KKT:
     """With the solver's multipliers, or those of least squares where these are better."""
     point = solution.point
     if point is None or point.row_multipliers is None or point.row_multipliers.size != program.row_count:

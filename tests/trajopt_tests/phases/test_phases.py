@@ -5,7 +5,7 @@ import pytest
 
 import trajopt
 from trajopt.errors import InfeasibleBoundsError, OptionError, ShapeError, UnknownNameError
-from trajopt.phases.joint_program import joint_program
+from trajopt.phases.linked_program import linked_program
 
 
 @trajopt.term
@@ -184,12 +184,12 @@ def test_shared_parameters_of_different_sizes_or_without_a_common_value_are_refu
     first.parameter("load", lower=[0.0, 0.0], upper=[1.0, 1.0])
     second.parameter("load", lower=0.0, upper=1.0)
     with pytest.raises(ShapeError, match=r"parameter 'load' is one unknown .* 2 in 'first', 1 in 'second'"):
-        joint_program(both)
+        linked_program(both)
     first, second, both = two_masses()
     first.parameter("load", 0.0, 1.0)
     second.parameter("load", 2.0, 3.0)
     with pytest.raises(InfeasibleBoundsError, match=r"parameter 'load' .* leave it no value"):
-        joint_program(both)
+        linked_program(both)
 
 
 def test_what_cannot_be_meant_is_refused():

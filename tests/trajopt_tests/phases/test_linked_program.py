@@ -9,7 +9,7 @@ from taylor_slopes import slopes
 
 import problems
 import trajopt
-from trajopt.phases.joint_program import joint_program
+from trajopt.phases.linked_program import linked_program
 
 
 @trajopt.term
@@ -53,7 +53,7 @@ def divided(duration=(0.2, 4.0)):
 
 
 def test_first_and_second_derivatives_of_linked_phases_are_exact():
-    program, rng = joint_program(divided()), np.random.default_rng(3)
+    program, rng = linked_program(divided()), np.random.default_rng(3)
     y = program.start + 0.3 * rng.uniform(0.5, 1.0, program.variable_count)
     direction = rng.uniform(-1.0, 1.0, program.variable_count)
     multipliers = rng.uniform(-1.0, 1.0, program.row_count)
@@ -61,7 +61,7 @@ def test_first_and_second_derivatives_of_linked_phases_are_exact():
 
 
 def test_the_jacobian_is_the_difference_of_the_rows():
-    program, rng = joint_program(divided()), np.random.default_rng(4)
+    program, rng = linked_program(divided()), np.random.default_rng(4)
     y = program.start + 0.3 * rng.uniform(0.5, 1.0, program.variable_count)
     shape = (program.row_count, program.variable_count)
     places = (program.jacobian_rows, program.jacobian_columns)
@@ -76,7 +76,7 @@ def test_the_jacobian_is_the_difference_of_the_rows():
 
 
 def test_phases_touch_each_other_in_constant_rows_alone():
-    program = joint_program(divided())
+    program = linked_program(divided())
     edges = [place.stop for place in program.variables]
     phase = np.searchsorted(edges, np.arange(program.variable_count), side="right")
     assert np.array_equal(phase[program.hessian_rows], phase[program.hessian_columns])

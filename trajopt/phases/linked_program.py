@@ -25,7 +25,7 @@ from trajopt.transcription.transcribe import transcribe
 
 
 @dataclass(frozen=True, eq=False)
-class JointProgram:
+class LinkedProgram:
     """The programs of all phases as one, scaled like the one whose objective is scaled down most.
 
     The unknowns are those of the phases one after the other, rows likewise, then those of the coupling.
@@ -167,7 +167,7 @@ class JointProgram:
         return np.flatnonzero(np.isin(unknowns.elimination.free, wanted))
 
 
-def joint_program(phases: Phases) -> JointProgram:
+def linked_program(phases: Phases) -> LinkedProgram:
     """The program of phases as they are stated now.
 
     Raises ProblemError or a subclass where a phase contradicts itself, or two phases cannot meet.
@@ -179,7 +179,7 @@ def joint_program(phases: Phases) -> JointProgram:
     own_rows = _slices([program.row_count for program in programs])
     row, column = coupling.A.tocoo().coords
     placed = list(zip(programs, variables, own_rows, strict=True))
-    return JointProgram(
+    return LinkedProgram(
         phases,
         linked,
         programs,
