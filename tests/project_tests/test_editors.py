@@ -32,7 +32,7 @@ reveal_type(problems.kirk.build())
 """
 WRONG = {
     6: 'No parameter named "intervalls"',
-    8: 'No parameter named "refin"',
+    8: 'No overloads for "solve" match the provided arguments',
     9: 'No parameter named "intervall"',
     10: '"no_such_name" is not a known attribute of module "trajopt"',
     11: '"no_such_name" is not a known attribute of module "trajopt.library"',

@@ -38,7 +38,7 @@ def no_term(given: Any) -> OptionError:
     """The error for an object that is no term."""
     hint = "decorate the function with @trajopt.term" if callable(given) else "use trajopt.tau, say"
     if isinstance(given, str):
-        hint = f"trajopt.state({shown(given)}) is a state or control of a system"
+        hint = f"use trajopt.tau, say, trajopt.state({shown(given)}) for a state or control of a system"
     return OptionError(f"{shown(given)} is no term: {hint}, or write a class with name, quantity and blocks")
 
 

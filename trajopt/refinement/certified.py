@@ -109,40 +109,44 @@ class Certified:
         finest = solution if search.finest is None else search.finest
         iterations = solution.iterations + search.iterations
         finest = replace(finest, recipe=solution.recipe, iterations=iterations)
-        if not unsuited and finest.converged:
-            start = replace(search.moderate or solution, recipe=solution.recipe, iterations=iterations)
-            bracketed = self._bracketed(start, finest, for_bracket, budget, reason)
-            if bracketed is not None:
-                return bracketed
         if path_equations(solution.problem) and finest.converged:  # nodes cannot mend them, finer knots do
             knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
             finest = knots.refine(finest, for_search)
-        return by_nodes.run(finest, budget, reason)
+        certified = by_nodes.run(finest, budget, reason)
+        if unsuited or not finest.converged:
+            return certified
+        start = replace(search.moderate or solution, recipe=solution.recipe, iterations=certified.iterations)
+        local = BracketSearch(start, for_bracket, is_regular(start, self.settings), self.settings)
+        return self._bracketed(certified, local, budget, reason)
 
     def _bracketed(
-        self, start: Solution, finest: Solution, solver: TimeBudget, budget: TimeBudget, reason: str
-    ) -> Solution | None:
-        """The certified solution on a locally refined spline, with a bracket; None where its limits fail.
+        self, certified: Solution, search: BracketSearch, budget: TimeBudget, reason: str
+    ) -> Solution:
+        """The certified solution with a bracket of its objective, as far as the time allows.
 
-        start : the spline that is refined locally, on few knots
-        finest : the finest spline of the search; its objective must not be lower
+        Of the motion given and that on the locally refined spline, the better one whose limits hold.
         """
-        by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
-        search = BracketSearch(start, solver, is_regular(start, self.settings), self.settings)
+        best = certified
         try:
             search.run()
-            if search.lower is None or search.lower > finest.objective:
-                return None
-            certified = by_nodes.run(search.refined, budget, reason)
-        except (SolvesStopped, KeyboardInterrupt) as stop:
-            return by_nodes.certified(search.refined, str(stop) or INTERRUPTED)
-        except Exception as error:  # nodes may still be added to the finest spline
+            if search.lower is not None:
+                finer = NodeRefinement(self.tol, self.rounds, self.settings).run(
+                    search.refined, budget, reason
+                )
+                best = min(certified, finer, key=_missed_and_objective)
+        except (SolvesStopped, KeyboardInterrupt):
+            pass  # what is certified stays
+        except Exception as error:
             logging.getLogger("trajopt").warning("no bracket: %s: %s", type(error).__name__, error)
-            return None
-        certificate = certified.certificate
-        if certificate is None or not certificate.holds:
-            return None
-        return replace(certified, certificate=replace(certificate, bracket=search.bracket(certified)))
+        if best.certificate is None or not best.certificate.holds:
+            return best
+        return replace(best, certificate=replace(best.certificate, bracket=search.bracket(best)))
+
+
+def _missed_and_objective(certified: Solution) -> tuple[bool, float]:
+    """What decides between two certified solutions: that the limits hold, then the objective."""
+    certificate = certified.certificate
+    return certificate is None or not certificate.holds, certified.objective
 
 
 def _unsuited(solution: Solution) -> str:

@@ -155,9 +155,9 @@ class Trajectory:
         """
         scheme = Collocation(order, points)
         breakpoints: Any = intervals
-        listed = isinstance(breakpoints, (list, tuple))
-        if not listed and not (isinstance(breakpoints, np.ndarray) and breakpoints.ndim):
-            breakpoints = SplineBasis.uniform(breakpoints).breakpoints
+        if not isinstance(intervals, (list, tuple)) and not np.shape(intervals):
+            count: Any = intervals
+            breakpoints = SplineBasis.uniform(count).breakpoints
         basis = scheme.basis(numbers(breakpoints, "breakpoints"), 1)
         arc = Arc(basis, duration, order, points, collocated=True)
         return Trajectory((arc,), continuity=0, scheme=scheme)
