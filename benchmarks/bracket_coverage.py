@@ -51,16 +51,19 @@ class Coverage:
 
 
 def coverage(
-    name: str, build: Callable[[], trajopt.Problem], settings: SearchSettings | None = None
+    name: str,
+    build: Callable[[], trajopt.Problem],
+    settings: SearchSettings | None = None,
+    seconds: float = SECONDS,
 ) -> Coverage | None:
     """Local refinement of a problem; None where no structure is confirmed, or another optimum was met."""
     settings = settings or SearchSettings()
-    exact = trajopt.solve(build(), refine=trajopt.Certified(time_limit=SECONDS))
+    exact = trajopt.solve(build(), refine=trajopt.Certified(time_limit=seconds))
     if exact.certificate is None or exact.certificate.structure is None:
         return None
     plain = trajopt.solve(build())
     search = BracketSearch(
-        plain, TimeBudget.of(trajopt.Ipopt(), SECONDS), is_regular(plain, settings), settings
+        plain, TimeBudget.of(trajopt.Ipopt(), seconds), is_regular(plain, settings), settings
     )
     search.run()
     same = search.meshes and abs(search.refined.objective - exact.objective) < 1e-3 * abs(exact.objective)
