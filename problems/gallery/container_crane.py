@@ -16,7 +16,7 @@ import trajopt
 from problems.recipe import recipe
 
 REFERENCE = 0.0375194614
-REFERENCE_SOURCE = "finer meshes; Augustin and Maurer have 0.0375195"
+REFERENCE_SOURCE = "finer meshes; often quoted with 0.0375195"
 
 
 def rates(node):

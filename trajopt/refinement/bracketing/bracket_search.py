@@ -30,6 +30,11 @@ class Mesh:
     objective: float
     lower: float
 
+    @property
+    def width(self) -> float:
+        """Of the bracket, in units of the objective."""
+        return self.objective - self.lower
+
 
 @dataclass
 class BracketSearch:
@@ -70,10 +75,13 @@ class BracketSearch:
                 return
             if found is None:
                 return
-            self.refined = found
             gain = remaining_gain(found, s)
             last = max(former - found.objective, 0.0)
             left = max(s.bracket_factor * (gain.total + gain.by_oversteps), last)
+            if len(self.meshes) >= s.bracket_sure and left > s.bracket_narrowing * self.meshes[-1].width:
+                self.why_ended = "finer meshes hardly narrow the bracket"
+                return
+            self.refined = found
             spans = found.curve.bases[0].span_count
             self.meshes.append(Mesh(spans, found.objective, found.objective - left))
             wanted = s.bracket_width * abs(found.objective)
