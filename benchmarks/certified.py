@@ -260,10 +260,10 @@ def robustness() -> list[str]:
         "again, and finds the same optimum.",
         "",
         "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
-        "it, local refinement brackets the objective until 90 %, and nodes are added where limits are "
-        "violated; where that does not hold, the finest spline of the search gets nodes; where even "
-        "that takes too long, a motion between two states of rest is scaled in time until its limits hold, "
-        "and the certificate says by how much.",
+        "it, nodes are added where limits are violated on the finest spline of the search; then local "
+        "refinement brackets the objective until 90 % of the time, and of the two motions whose limits hold "
+        "the better one is kept; where the time does not suffice, a motion between two states of rest is "
+        "scaled in time until its limits hold, and the certificate says by how much.",
     ]
 
 
