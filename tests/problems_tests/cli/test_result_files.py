@@ -124,6 +124,7 @@ def test_the_same_command_gives_the_same_control_points_bit_for_bit(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps neither HOME nor these clocks")
+@pytest.mark.faults
 def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
     """Neither decides anything: durations come from the monotonic clock."""
     code = "import sys, time; time.time = lambda: 0.0; time.time_ns = lambda: 0;"
@@ -141,6 +142,7 @@ def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path):
     """At random moments of a process that solves and writes; motions of 1 and 4 kg take 2 and 4 s.
