@@ -43,7 +43,7 @@ EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
 CONFIRMED = 2  # as many, where the problem's own guess leads nowhere
 RETRIES = 8  # further starts, at most, where the problem's own guess leads nowhere
-RETRIED = 500  # coefficients of a motion up to which that is the default: a start takes seconds at most
+RETRIED = 1000  # joints times nodes up to which that is the default: a start takes seconds, not a minute
 MISSED = frozenset(
     {
         Status.INFEASIBLE,
@@ -65,7 +65,7 @@ NEAR, WIDE = 0.3, 1.0  # sizes of perturbations, as a part of each joint's trave
 def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
     """Whether other guesses are tried: the solve found no solution by itself, and a solve is a short one."""
     resumed = isinstance(timed.solver, CheckpointingSolver)
-    size = sum(points.size for group in solution.curve.groups for points in group.control_points)
+    size = solution.problem.dynamics.n * solution.node_times.size
     return solution.status in MISSED and size <= RETRIED and not resumed and not timed.expired
 
 

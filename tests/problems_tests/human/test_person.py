@@ -89,6 +89,7 @@ def test_a_step_that_nobody_can_take_ends_and_says_where_it_fails(parameters):
     """IPOPT ends where the violation is least or creeps along a flat valley of it: rounding decides which."""
     solution = trajopt.solve(gait.build(**parameters), progress="silent")
     assert solution.status in (trajopt.Status.INFEASIBLE, trajopt.Status.ITERATION_LIMIT)
+    assert solution.starts is None  # another minute for each further guess would find nothing
     report = solution.verify()
     torques = [each for each in report.violations if each.name == "torque limits"]
     worst = max(torques, key=lambda each: max(each.node_relative, each.dense_relative))
