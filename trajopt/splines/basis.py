@@ -119,13 +119,19 @@ class SplineBasis:
         first = self.first_control_point[span]
         local = BSpline(self.knots[first : first + 2 * self.degree + 2], np.eye(self.degree + 1), self.degree)
         points = np.atleast_1d(np.asarray(s, dtype=float))
-        return np.stack([local(points, nu=order) for order in range(HIGHEST_DERIVATIVE + 1)])
+        values = np.zeros((HIGHEST_DERIVATIVE + 1, points.size, self.degree + 1))
+        for order in range(min(self.degree, HIGHEST_DERIVATIVE) + 1):  # SciPy 1.15 crashes beyond degree 0
+            values[order] = local(points, nu=order)
+        return values
 
     def evaluate(self, control_points: NDArray, s: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
         """d^l q / ds^l at s (...,) from control points (count, n): (..., n); right limits at breakpoints."""
         from scipy.interpolate import BSpline
 
-        return BSpline(self.knots, control_points, self.degree)(np.asarray(s, dtype=float), nu=derivative)
+        s = np.asarray(s, dtype=float)
+        if derivative > self.degree:
+            return np.zeros((*s.shape, *np.shape(control_points)[1:]))
+        return BSpline(self.knots, control_points, self.degree)(s, nu=derivative)
 
     def interpolate(self, values: NDArray) -> NDArray[np.float64]:
         """Control points (count, n) of the spline through values (count, n) at the Greville abscissae.

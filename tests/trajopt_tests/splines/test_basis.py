@@ -112,3 +112,15 @@ def test_impossible_bases_are_refused(arguments, message):
 def test_zero_intervals_are_refused():
     with pytest.raises(ShapeError, match="whole number of at least 1"):
         SplineBasis.uniform(0)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+def test_derivatives_beyond_the_degree_are_zero(degree):
+    """SciPy 1.15 crashes where it is asked for them on a piecewise constant."""
+    basis = SplineBasis(np.array([0.0, 0.5, 1.0]), degree, np.array([degree + 1]))
+    values = basis.local_values(1, [0.6, 0.9])
+    assert values.shape == (4, 2, degree + 1)
+    assert np.all(values[degree + 1 :] == 0.0)
+    np.testing.assert_allclose(values[0].sum(axis=1), 1.0, rtol=1e-15)
+    control_points = np.ones((2 * (degree + 1), 2))
+    assert np.array_equal(basis.evaluate(control_points, [0.2, 0.7], degree + 1), np.zeros((2, 2)))

@@ -28,6 +28,8 @@ from trajopt.problem.systems.system import EQUATIONS, Function, refuse_rates
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
+# What a robot may offer beside its dynamics: the members of the optional protocols of `graph/block.py`.
+OFFERED = ("forward_dynamics", "loaded_forward_dynamics", "skeleton", "gravity", "joints")
 MOTOR_TORQUES = "motor torques"  # what reports call the equation of the torques
 
 
@@ -54,6 +56,9 @@ class AugmentedDynamics:
                 raise OptionError(
                     f"'{name}' is a quantity of the robot already: give the state or control another name"
                 )
+        for name in OFFERED:  # attributes of their own: protocols do not see those that __getattr__ gives
+            if hasattr(self.robot, name):
+                object.__setattr__(self, name, getattr(self.robot, name))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "robot":
