@@ -13,6 +13,7 @@ from dynamics.arguments import real_array, shown
 from dynamics.errors import DegreesWarning, JointError
 from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.validation import (
+    LARGEST,
     checked_mass,
     checked_name,
     checked_reference,
@@ -185,6 +186,8 @@ class Joint:
         }
         if checked["ratio"] == 0.0:
             raise JointError(f"{what} ratio is 0, so the joint cannot move; make it part of its parent")
+        if abs(checked["ratio"]) < 1.0 / LARGEST:
+            raise JointError(f"{what} ratio is {checked['ratio']}; give one of at least {1.0 / LARGEST:.0e}")
         for coefficient in ("damping", "friction"):
             if checked[coefficient] < 0.0:
                 raise JointError(f"{what} {coefficient} is {checked[coefficient]}; it must not be negative")
