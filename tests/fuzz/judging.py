@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import resource
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from dynamics.errors import DynamicsError
 from tests.fuzz.verdicts import Judgement, Mismatch, Told, Verdict
 from trajopt.errors import TrajoptError
 
-SECONDS = 20.0  # a mutant may take; those that are solved take less than one
+SECONDS = 20.0  # of the processor that a mutant may take; those that are solved take less than one
+LONGEST_WAIT = 1800.0  # seconds for one that waits and does not compute; a busy machine may stop processes
 MEMORY = 3 << 30  # bytes of address space that a judging process may add to what it has
 TYPED = (TrajoptError, DynamicsError, Told)
 
@@ -97,13 +99,30 @@ class JudgingProcess:
             self._start()
         try:
             self._pipe.send_bytes(data)
-            if self._pipe.poll(SECONDS):
+            if self._answers():
                 return self._pipe.recv()
             detail = f"no answer within {SECONDS} s"
         except (EOFError, OSError):
             detail = "the process died"
         self.close()
         return Judgement(Verdict.HUNG, detail)
+
+    def _answers(self) -> bool:
+        """Whether an answer comes before the time of the processor, or of the longest wait, is used up."""
+        spent, end = self._processor_time(), time.monotonic() + LONGEST_WAIT
+        while not self._pipe.poll(1.0):
+            if self._processor_time() - spent > SECONDS or time.monotonic() > end:
+                return self._pipe.poll()
+        return True
+
+    def _processor_time(self) -> float:
+        """Seconds that the child has computed; infinity where it has ended."""
+        try:
+            told = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return np.inf
+        user, system = told.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
         if self._process is not None:
