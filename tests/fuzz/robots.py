@@ -197,6 +197,9 @@ def check_against_pinocchio(model: dynamics.RigidBodyModel, data: bytes) -> None
     differs = ("mimic", "transmission", "planar", "floating", "<!--", "spherical", "world", "\0")
     if any(word in text for word in differs):
         return
+    # A number with a blank behind it is no number to Pinocchio's parser: it drops the inertia of that link.
+    if re.search(r'="[^"]*\s"', text):
+        return
     import pinocchio
 
     try:
