@@ -154,11 +154,10 @@ class Trajectory:
         derivatives) where a `Problem` gets one.
         """
         scheme = Collocation(order, points)
-        breakpoints: Any = intervals
-        if not isinstance(intervals, (list, tuple)) and not np.shape(intervals):
-            count: Any = intervals
-            breakpoints = SplineBasis.uniform(count).breakpoints
-        basis = scheme.basis(numbers(breakpoints, "breakpoints"), 1)
+        breakpoints = numbers(intervals, "intervals")
+        if breakpoints.ndim == 0:
+            breakpoints = SplineBasis.uniform(intervals).breakpoints
+        basis = scheme.basis(breakpoints, 1)
         arc = Arc(basis, duration, order, points, collocated=True)
         return Trajectory((arc,), continuity=0, scheme=scheme)
 

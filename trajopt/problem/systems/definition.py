@@ -113,7 +113,10 @@ def _widths(names: Any, what: str) -> dict[str, int]:
         raise OptionError(f"{what} is the text {shown(names)}: give a tuple of names, ('x',)")
     if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
         raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say")
-    several = names.items() if isinstance(names, Mapping) else [(name, 1) for name in names]
+    try:
+        several = list(names.items() if isinstance(names, Mapping) else ((name, 1) for name in names))
+    except Exception as error:  # iterating over a foreign object may raise anything
+        raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say") from error
     found: dict[str, int] = {}
     for name, width in several:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or iskeyword(name):
