@@ -44,10 +44,14 @@ class Coverage:
         return all(mesh.lower <= self.optimum + RESOLVED * abs(self.optimum) for mesh in self.meshes)
 
     @property
+    def narrowest(self) -> Mesh:
+        """The mesh with the narrowest bracket."""
+        return min(self.meshes, key=lambda mesh: mesh.width)
+
+    @property
     def width(self) -> float:
-        """From the last lower end to the last objective, relative to the optimum."""
-        last = self.meshes[-1]
-        return (last.objective - last.lower) / abs(self.optimum)
+        """Of the narrowest bracket, relative to the optimum."""
+        return self.narrowest.width / abs(self.optimum)
 
 
 def coverage(

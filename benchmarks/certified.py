@@ -2,7 +2,7 @@
 
 Duration, switches, certificate and seconds of every problem that bounds torques or velocities; what could not
 be certified, and why; a second opinion by shooting on switch times; the diagnosis of an infeasible and of a
-badly scaled problem. Writes docs/certified.md.
+badly scaled problem. Writes docs/certified.md; with `--rows TEXT` only the rows whose names contain the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import numpy as np
 import dynamics
 import problems
 import trajopt
-from benchmarks.bracket_coverage import coverage
+from benchmarks.bracket_coverage import Coverage, coverage
+from benchmarks.page_rows import with_row, with_section
 from trajopt.enclosures.suprema import MOST_PIECES
 from trajopt.errors import ProblemError
 from trajopt.refinement.switching.shooting import switching_times
@@ -195,14 +196,17 @@ def covered() -> list[str]:
         f"lower ends above the optimum, on any mesh: {', '.join(missed) or 'none'}. *Least ratio* is the "
         "smallest, over the meshes, of estimated to true distance from the optimum.",
         "",
-        "| problem | meshes | last spans | last width | least ratio | ended |",
+        "| problem | meshes | spans | width | least ratio | ended |",
         "| --- | --- | --- | --- | --- | --- |",
-        *(
-            f"| {each.name} | {len(each.meshes)} | {each.meshes[-1].spans} | {each.width:.1e} | "
-            f"{f'{min(each.ratios):.1f}' if each.ratios else ''} | {each.ended} |"
-            for each in found
-        ),
+        *map(coverage_row, found),
     ]
+
+
+def coverage_row(found: Coverage) -> str:
+    """Of the mesh with the narrowest bracket."""
+    ratio = f"{min(found.ratios):.1f}" if found.ratios else ""
+    spans, width = found.narrowest.spans, f"{found.width:.1e}"
+    return f"| {found.name} | {len(found.meshes)} | {spans} | {width} | {ratio} | {found.ended} |"
 
 
 def meaning() -> list[str]:
@@ -267,11 +271,37 @@ def robustness() -> list[str]:
     ]
 
 
+def rewrite_rows(text: str, coverage_alone: bool) -> None:
+    """Measure the rows whose names contain a text, and replace them in the page."""
+    for name, build in cases().items():
+        if text not in name:
+            continue
+        if coverage_alone:
+            known = coverage(name, build)
+            rows, certificate = [] if known is None else [coverage_row(known)], None
+        else:
+            cells, certificate = measured(name, build)
+            rows = [f"| {' | '.join(cells)} |"]
+        page = PAGE.read_text()
+        for row in rows:
+            print(row, flush=True)
+            page = with_row(page, row)
+        if certificate is not None:
+            page = with_section(page, name, f"```\n{certificate}\n```")
+        PAGE.write_text(page)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--diagnosis", action="store_true", help="print the two diagnoses, write nothing")
-    if parser.parse_args().diagnosis:
+    parser.add_argument("--rows", metavar="TEXT", help="only rows whose names contain this; others stay")
+    parser.add_argument("--coverage", action="store_true", help="with --rows: of known optima alone")
+    options = parser.parse_args()
+    if options.diagnosis:
         print("\n".join(diagnoses()))
+        return
+    if options.rows is not None:
+        rewrite_rows(options.rows, options.coverage)
         return
     header = (
         "problem",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trajopt.graph.block import Term
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
@@ -25,8 +26,7 @@ def limit_order(problem: Problem, limit: Constraint) -> int | None:
     return 2 if np.any(pattern.get("a", False)) and not np.any(pattern.get("jerk", False)) else None
 
 
-def depends_on_jerk(problem: Problem, constraint: Constraint) -> bool:
-    """Whether a constraint's term changes with the third derivative of q."""
-    quantity = constraint.term.quantity
-    pattern = graph_of(problem, [constraint.term]).jacobian_pattern.get(quantity, {})
-    return quantity == "jerk" or bool(np.any(pattern.get("jerk", False)))
+def depends_on_jerk(problem: Problem, term: Term) -> bool:
+    """Whether a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
+    pattern = graph_of(problem, [term]).jacobian_pattern.get(term.quantity, {})
+    return term.quantity == "jerk" or bool(np.any(pattern.get("jerk", False)))

@@ -129,7 +129,7 @@ class Certified:
         best = certified
         try:
             search.run()
-            if search.lower is not None:
+            if search.narrowest is not None:
                 finer = NodeRefinement(self.tol, self.rounds, self.settings).run(
                     search.refined, budget, reason
                 )
@@ -159,9 +159,9 @@ def _unsuited(solution: Solution) -> str:
         return "a window of normalised time means another time on arcs"
     if any(isinstance(each.over, ArcNodes) or each.over.is_difference for each in stated):
         return "nodes of an arc, or neighbouring nodes, are others on switching arcs"
-    jerk = [c.name for c in problem.path_limits() if depends_on_jerk(problem, c)]
+    jerk = [each.name for each in stated if depends_on_jerk(problem, each.term)]
     if jerk:
-        return f"{jerk[0]} bound the jerk, and accelerations jump where arcs meet"
+        return f"'{jerk[0]}' depends on the jerk, and accelerations jump where arcs meet"
     if any(c.over == PATH and np.any(c.lower == c.upper) for c in problem.constraints):
         return "an equality over the whole path leaves no freedom at the ends of arcs"
     if problem.extras:

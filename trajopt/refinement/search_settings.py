@@ -19,6 +19,7 @@ LEAST = {
     "highest_degree": LOWEST_DEGREE,
     "free_degree": LOWEST_DEGREE,
     "bracket_degree": LOWEST_DEGREE,
+    "bracket_idle": 1,
 }
 
 HIGHEST = {"highest_degree": HIGHEST_DEGREE, "free_degree": HIGHEST_DEGREE}
@@ -132,8 +133,8 @@ class SearchSettings:
         bracket_mark : of the largest gain of a span; spans that gain less are not cut in the same round
         bracket_spans : the most that a mesh may have
         bracket_rounds : meshes that are solved; 0 for no bracket
-        bracket_narrowing : a mesh whose bracket is wider than this part of the one before ends the search
-        bracket_sure : meshes before that, at least; the first ones may leave more than they show
+        bracket_narrowing : a mesh is idle whose bracket is wider than this part of the narrowest before it
+        bracket_idle : idle meshes in a row that end the search; one alone may show what the former one hid
         bracket_iterations : of one solve, from each of two starts
     Added nodes (`added_nodes`)
         node_threshold : of the tolerance; local maxima of a violation above it become nodes
@@ -214,7 +215,7 @@ class SearchSettings:
     bracket_spans: int = 400
     bracket_rounds: int = 14
     bracket_narrowing: float = 0.7
-    bracket_sure: int = 3
+    bracket_idle: int = 2
     bracket_iterations: int = 150
 
     node_threshold: float = 0.1

@@ -58,18 +58,18 @@ def sign_check(
     structure: Structure,
     contradictions: tuple[Contradiction, ...],
     regular: bool,
-    velocities_checked: int = 0,
+    boundaries_checked: int = 0,
 ) -> Signs:
     """Summary of the sign check.
 
     contradictions : all wrong signs that were found, the largest impulse first
     regular : controls are continuous, see `ArcSettings`
-    velocities_checked : number of pairs of arc and velocity at its limit whose multipliers were checked
+    boundaries_checked : number of pairs of arc and velocity or position at its limit that were checked
     """
     limits, n = path_limits(motion), motion.problem.dynamics.n
     orders = [limit_order(motion.problem, limit) for limit in limits]
     saturated_orders = [orders[s.limit] for saturated in structure.saturated for s in saturated]
-    checked = saturated_orders.count(2) + velocities_checked
+    checked = saturated_orders.count(2) + boundaries_checked
     unchecked = len(saturated_orders) - checked
     spans = zip(structure.durations, structure.saturated, strict=True)
     free = 0.0 if regular else float(sum(seconds for seconds, saturated in spans if len(saturated) < n))

@@ -105,6 +105,21 @@ def test_problems_without_arcs_say_why(change, reason):
     assert certificate.method == "added nodes" and certificate.holds and reason in certificate.reason
 
 
+@pytest.mark.parametrize("as_cost", [True, False])
+def test_arcs_at_whose_borders_accelerations_jump_are_no_answer_where_the_jerk_counts(as_cost):
+    """On the arcs of the sliding mass the jerk is zero, at its switch infinite: neither cost nor budget sees it."""
+    problem = fastest(PointMasses(1, 2.0, 50.0), 0.0, 1.0)
+    if as_cost:
+        problem.minimize(trajopt.jerk**2, weight=1e-9, name="smoothness")
+    else:
+        problem.subject_to(trajopt.integral(trajopt.jerk**2), upper=1e7, name="smoothness")
+    certificate = trajopt.solve(problem, refine=trajopt.Certified()).certificate
+    assert certificate.method == "added nodes" and certificate.bracket is None
+    assert "'smoothness' depends on the jerk" in certificate.reason
+    t = np.linspace(0.0, certificate.motion.duration, 2001)
+    assert np.abs(np.diff(certificate.motion.a(t)[:, 0])).max() < 5.0  # of 50 m/s^2 from bound to bound
+
+
 def test_a_path_that_is_prescribed_has_no_arcs():
     trajectory = trajopt.Trajectory.uniform(4, duration=(0.5, 2.0))
     problem = trajopt.Problem(PointMasses(1, 1.0, 5.0), trajectory)

@@ -9,7 +9,7 @@ from hand_written import PointMasses, two_link_minimum_time
 import problems
 import trajopt
 from trajopt.refinement.switching.arc_problem import arc_problem
-from trajopt.refinement.switching.multiplier_signs import velocity_sign_check
+from trajopt.refinement.switching.multiplier_signs import boundary_sign_check
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solvers.multipliers import least_squares_kkt
@@ -88,20 +88,20 @@ def cruising():
 
 
 def test_a_speed_limit_that_pays_has_multipliers_that_fall_to_zero():
-    checked, wrong = velocity_sign_check(*cruising())
+    checked, wrong = boundary_sign_check(*cruising())
     assert checked == 1 and (not wrong or wrong[0].impulse < 1e-9)
 
 
 def test_a_held_speed_that_costs_is_found_by_its_multipliers():
     trial, problem, structure = cruising()
     turned = replace(trial, multipliers={name: -values for name, values in trial.multipliers.items()})
-    _, wrong = velocity_sign_check(turned, problem, structure)
+    _, wrong = boundary_sign_check(turned, problem, structure)
     assert wrong[0].impulse > 0.9 and wrong[0].saturation == Saturation(0, 0, 1)
 
 
 def test_held_speeds_without_rows_are_counted_as_unchecked():
     trial, problem, structure = cruising()
-    assert velocity_sign_check(replace(trial, multipliers={}), problem, structure) == (0, ())
+    assert boundary_sign_check(replace(trial, multipliers={}), problem, structure) == (0, ())
 
 
 def test_every_saturated_arc_of_a_certified_motion_is_checked():

@@ -40,9 +40,11 @@ class Mesh:
 class BracketSearch:
     """Solves on locally refined splines, each from the motion before.
 
-    refined : the last one that converged, on one arc
+    refined : on one arc, where the search begins; then the motion on the mesh with the narrowest bracket
     regular : controls are continuous in time
     meshes : those that were solved, in turn
+    newest : the motion on the last mesh
+    iterations : of all solves, those before the search included
     """
 
     refined: Solution
@@ -51,18 +53,23 @@ class BracketSearch:
     settings: SearchSettings
     meshes: list[Mesh] = field(default_factory=list, init=False)
     why_ended: str = field(default="", init=False)
+    newest: Solution = field(init=False)
+    iterations: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.newest, self.iterations = self.refined, self.refined.iterations
 
     @property
-    def lower(self) -> float | None:
-        """Estimate of the least objective of this local optimum by the last mesh; None before the first."""
-        return self.meshes[-1].lower if self.meshes else None
+    def narrowest(self) -> Mesh | None:
+        """The mesh with the narrowest bracket; None before the first."""
+        return min(self.meshes, key=lambda mesh: mesh.width, default=None)
 
     def run(self) -> None:
         """Refine until the bracket is narrow enough, or no more is allowed."""
-        s = self.settings
+        s, idle = self.settings, 0
         trajectory = raised(self.refined.problem.trajectory, s.bracket_degree, self.regular)
         for _ in range(s.bracket_rounds):
-            former = self.refined.objective
+            former, narrowest = self.newest.objective, self.narrowest
             try:
                 found = self._solved(trajectory)
             except SolvesStopped as stop:
@@ -75,37 +82,42 @@ class BracketSearch:
                 return
             if found is None:
                 return
+            self.newest = found
             gain = remaining_gain(found, s)
-            last = max(former - found.objective, 0.0)
-            left = max(s.bracket_factor * (gain.total + gain.by_oversteps), last)
-            if len(self.meshes) >= s.bracket_sure and left > s.bracket_narrowing * self.meshes[-1].width:
-                self.why_ended = "finer meshes hardly narrow the bracket"
-                return
-            self.refined = found
-            spans = found.curve.bases[0].span_count
-            self.meshes.append(Mesh(spans, found.objective, found.objective - left))
+            left = max(s.bracket_factor * (gain.total + gain.by_oversteps), former - found.objective)
+            self._add(Mesh(found.curve.bases[0].span_count, found.objective, found.objective - left))
             wanted = s.bracket_width * abs(found.objective)
             if left <= wanted:
                 self.why_ended = "the bracket is as narrow as asked for"
+                return
+            narrowed = narrowest is None or left <= s.bracket_narrowing * narrowest.width
+            idle = 0 if narrowed else idle + 1
+            if idle == s.bracket_idle:
+                self.why_ended = f"{idle} finer meshes in a row hardly narrowed the bracket"
                 return
             trajectory = self._next(found, gain, wanted)
             if trajectory is None:
                 return
         self.why_ended = f"{s.bracket_rounds} rounds are over"
 
+    def _add(self, mesh: Mesh) -> None:
+        """Note a mesh, and keep its motion where no bracket was narrower before."""
+        self.meshes.append(mesh)
+        if mesh is self.narrowest:
+            self.refined = self.newest
+
     def _solved(self, trajectory: Trajectory) -> Solution | None:
         """The solution on a mesh; None where that does not converge from either start."""
-        iterations = self.refined.iterations
         for preset in (StartPreset.NEAR_START, StartPreset.SAME_MOTION):
             solver = self.solver.with_start_preset(preset).with_max_iterations(
                 self.settings.bracket_iterations
             )
-            found = solve_once(on_trajectory(self.refined, trajectory), solver)
-            iterations += found.iterations
+            found = solve_once(on_trajectory(self.newest, trajectory), solver)
+            self.iterations += found.iterations
             found = converged_to_rounding(found, self.settings)
             if found.converged:
                 kept = {"recipe": self.refined.recipe, "refinement": self.refined.refinement}
-                return replace(found, **kept, iterations=iterations)
+                return replace(found, **kept, iterations=self.iterations)
             self.why_ended = f"a finer mesh did not converge ({found.status.value})"
         return None
 
@@ -132,7 +144,13 @@ class BracketSearch:
         return np.zeros(spans) if gains is None else gains[0]
 
     def bracket(self, certified: Solution) -> ObjectiveBracket | None:
-        """Of the objective, from this search's estimate to a motion whose limits hold; None where unknown."""
-        if self.lower is None or not certified.objective >= self.lower:
+        """Of the objective, from the narrowest estimate to a motion whose limits hold; None where unknown.
+
+        Limits hold to a tolerance: what the oversteps gain is added to the upper end.
+        """
+        mesh, certificate = self.narrowest, certified.certificate
+        if mesh is None or not certified.objective >= mesh.lower:
             return None
-        return ObjectiveBracket(self.lower, certified.objective, self.settings.bracket_factor, self.why_ended)
+        gain = 0.0 if certificate is None or certificate.gain is None else certificate.gain.of_oversteps
+        upper = certified.objective + gain * abs(certified.objective)
+        return ObjectiveBracket(mesh.lower, upper, self.settings.bracket_factor, self.why_ended)

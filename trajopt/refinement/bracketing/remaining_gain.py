@@ -8,8 +8,7 @@ left to gain, the duality gap of the linearised problem (Frank and Wolfe, Naval 
 lambda of a torque limit is the switching function, and the gain vanishes where the limit is held or lambda is
 zero. On one span all multipliers together say the mean of lambda. Where a span is resolved, the limit being
 active at all of its Gauss points, that is used; elsewhere lambda is the straight line between the means of
-both neighbours, which crosses zero at a switch. Velocity limits hold by their control points: their gain is
-the sum of multiplier times distance of the velocity from its limit at the Greville abscissa.
+both neighbours, which crosses zero at a switch. Limits that hold by control points: `control_point_gain`.
 """
 
 from __future__ import annotations
@@ -20,12 +19,11 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.refinement.bracketing.control_point_gain import gain_of_control_points
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import limit_ranges, path_limits
 from trajopt.solvers.violation import bound_violation
-from trajopt.transcription.row_labels import RowLabel
-from trajopt.transcription.transcribe import transcribe
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,18 +31,18 @@ class RemainingGain:
     """Gains to first order, in units of the objective, of a spline on one arc.
 
     parts : (spans, samples), gain of equal parts of every span by limits that could be reached there
-    by_velocities : (spans,), the same for velocities that their control points keep from their limits
+    by_control_points : (spans,), the same for positions and velocities that control points keep from limits
     by_oversteps : what limits that are violated between nodes gain
     """
 
     parts: Array
-    by_velocities: Array
+    by_control_points: Array
     by_oversteps: float
 
     @property
     def by_span(self) -> Array:
         """(spans,)"""
-        return self.parts.sum(axis=1) + self.by_velocities
+        return self.parts.sum(axis=1) + self.by_control_points
 
     @property
     def total(self) -> float:
@@ -69,7 +67,7 @@ def remaining_gain(solution: Solution, settings: SearchSettings) -> RemainingGai
         total += (np.abs(density) * np.abs(away)).sum(axis=2)
         beyond = np.maximum(bound_violation(values, limit.lower, limit.upper), 0.0).max(axis=1)
         oversteps += float((np.abs(density).max(axis=1) * beyond * lengths[:, None]).sum())
-    return RemainingGain(total * (lengths[:, None] / count), _of_velocities(solution, edges), oversteps)
+    return RemainingGain(total * (lengths[:, None] / count), gain_of_control_points(solution), oversteps)
 
 
 def _density(
@@ -114,32 +112,3 @@ def _held(solution: Solution, limit: Constraint, multipliers: Array, mean: Array
     held = np.ones(mean.shape, dtype=bool)
     np.logical_and.at(held, nodes.span, active)
     return held & (mean != 0.0)
-
-
-def _of_velocities(solution: Solution, edges: Array) -> Array:
-    """Gain of velocities that are below their limit though their control points are at it, (spans,)."""
-    found = np.zeros(edges.size - 1)
-    nlp = transcribe(solution.problem)
-    point, scaling = solution.point, solution.scaling
-    if not nlp.linear.count or point is None or scaling is None or point.row_multipliers is None:
-        return found
-    rows = slice(0, nlp.linear.count)
-    multipliers = np.abs(point.row_multipliers[rows] * scaling.rows[rows] / scaling.objective)
-    basis, limits = solution.curve.bases[0], {limit.name: limit for limit in path_limits(solution)}
-    joints = {name: number for number, name in enumerate(solution.joint_names)}
-    at_limits = [
-        (multiplier, label)
-        for multiplier, label in zip(multipliers, nlp.linear.labels, strict=True)
-        if isinstance(label, RowLabel) and label.control_point is not None
-    ]
-    if not at_limits:
-        return found
-    first = np.array([label.control_point for _, label in at_limits], dtype=int)[:, None] + 1
-    times = basis.knots[first + np.arange(basis.degree)].mean(axis=1) * solution.duration
-    velocities = solution.v(times)
-    spans = np.clip(np.searchsorted(edges, times, side="right") - 1, 0, found.size - 1)
-    for (multiplier, label), velocity, span in zip(at_limits, velocities, spans, strict=True):
-        limit, joint = limits[label.constraint], joints[label.component]
-        bound = (limit.upper if label.side == "upper" else limit.lower)[joint]
-        found[span] += multiplier * abs(bound - velocity[joint]) * solution.duration
-    return found

@@ -11,7 +11,9 @@ start is continuous in position and velocity, and d - 1 Gauss points:
 
 In regular problems (continuous controls: an effort is minimized) the value of an inactive limit equals its
 bound at the border to the arc where it is saturated. Without this equation the objective is cubic in the
-switch time, and no second-order method converges.
+switch time, and no second-order method converges. The same equation is asked for where one limit takes over
+from another, a motor's power from its force, say: there the duration is largest in the switch time, as both
+limits were violated on either side of it, and the equations alone lead away.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, Problem
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.solution.violation import limit_ranges
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
 AT_BORDER = "at a border"
+LOOK_BACK = (0.2, 0.1)  # of an arc before its end: splines round off what happens at the end itself
+CONTINUOUS = 0.05  # of a limit's range: how near its value is to a bound that it meets without a jump
+Part = Literal["", "held", "held at the start", "still at the start"]
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,12 @@ class ArcRows:
     """One constraint on one arc of a limit of the problem that was asked; arcs and limits by number.
 
     part : the limit itself at the arc's nodes; the equations that keep a saturated component at it ("held");
-        or those that make the component start at it
+        those that make the component start at it; or those that make a position at its limit start at rest
     """
 
     limit: int
     arc: int
-    part: Literal["", "held", "held at the start"] = ""
+    part: Part = ""
 
     @property
     def name(self) -> str:
@@ -83,7 +89,7 @@ def arc_problem(
     limits = problem.path_limits()
     arcs.constraints = [constraint for constraint in arcs.constraints if constraint not in limits]
     for index, limit in enumerate(limits):
-        _add_limit(arcs, structure, index, limit, settings)
+        _add_limit(arcs, structure, index, limit, motion, settings)
     _minimize_free_effort(arcs, motion, settings.effort_weight, free)
     _fix_duration(arcs, problem)
     _equal_parts(arcs, structure)
@@ -178,6 +184,7 @@ def _add_limit(
     structure: Structure,
     index: int,
     limit: Constraint,
+    motion: Solution,
     settings: ArcSettings,
 ) -> None:
     """Impose one path limit on all arcs."""
@@ -218,14 +225,15 @@ def _add_limit(
             _equal(arcs, limit.term, fresh, ArcNodes(number, "start"), starts.name)
             if order == 0:
                 still = dict.fromkeys(fresh, 0.0)
-                _equal(arcs, terms.v, still, ArcNodes(number, "start"), f"{limit.name} held at the start, v")
-    if settings.regular:
-        for border, place in _borders(structure, index):
-            value = {s.component: high[s.component] if s.side > 0 else low[s.component] for s in border}
-            if order == 2:
-                _equal(arcs, limit.term, value, place, f"{limit.name} {AT_BORDER}")
-            else:
-                _equal(arcs, terms.a, dict.fromkeys(value, 0.0), place, f"{limit.name} {AT_BORDER}")
+                at_rest = ArcRows(index, number, "still at the start").name
+                _equal(arcs, terms.v, still, ArcNodes(number, "start"), at_rest)
+    meeting = _borders(structure, index) if settings.regular else _handovers(arcs, structure, motion, index)
+    for border, place in meeting:
+        value = {s.component: high[s.component] if s.side > 0 else low[s.component] for s in border}
+        if order == 2:
+            _equal(arcs, limit.term, value, place, f"{limit.name} {AT_BORDER}")
+        else:
+            _equal(arcs, terms.a, dict.fromkeys(value, 0.0), place, f"{limit.name} {AT_BORDER}")
 
 
 def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation], ArcNodes]]:
@@ -241,6 +249,35 @@ def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation
             meets = [s for s in right if s.limit == index and (s.limit, s.component) not in saturated]
             if meets:
                 yield meets, where
+
+
+def _handovers(
+    arcs: Problem, structure: Structure, motion: Solution, index: int
+) -> Iterator[tuple[list[Saturation], ArcNodes]]:
+    """Limits that take over from another one at the end of an arc, where they are at their bound already.
+
+    A torque jumps from bound to bound at a switch. Where instead a limit of other components becomes the
+    tighter one, accelerations are continuous.
+    """
+    orders = [limit_order(arcs, limit) for limit in motion.problem.path_limits()]
+    limit, scale = motion.problem.path_limits()[index], motion.duration / structure.times[-1]
+    for number, (before, after) in enumerate(pairwise(structure.saturated)):
+        leaving = {s for s in before - after if orders[s.limit] == 2}
+        entering = [s for s in sorted(after - before) if s.limit == index and orders[index] == 2]
+        entering = [s for s in entering if s.flipped not in leaving]
+        if not leaving or not entering:
+            continue
+        times = scale * (structure.times[number + 1] - structure.durations[number] * np.array(LOOK_BACK))
+        values = motion.value(limit.term, times)
+        at_end = values[1] + (values[1] - values[0]) * LOOK_BACK[1] / (LOOK_BACK[0] - LOOK_BACK[1])
+        near = CONTINUOUS * limit_ranges(limit)
+        met = [
+            s
+            for s in entering
+            if abs(at_end - (limit.upper if s.side > 0 else limit.lower))[s.component] < near[s.component]
+        ]
+        if met:
+            yield met, ArcNodes(number, "end")
 
 
 def _met_at(structure: Structure, number: int, part: str, index: int) -> set[int]:

@@ -1,13 +1,21 @@
-"""Sign check of the multipliers of velocities at their limits, on boundary arcs of velocity constraints.
+"""Sign check of the multipliers of velocities and positions at their limits, on boundary arcs.
 
-Pontryagin's multiplier of v <= limit is a measure eta >= 0 in time. On arcs, v = limit is imposed by v =
-limit at the entry, with the multiplier sigma, and by a = 0 at Gauss points, with the multiplier densities
+Pontryagin's multiplier of v <= limit is a measure eta >= 0 in time, and so is that of q <= limit. On arcs,
+v = limit is imposed by v = limit at the entry, with the multiplier sigma, and by a = 0 at Gauss points, with
+the multiplier densities
 
     nu(t) = eta((t, exit]),        sigma = eta([entry, exit]),
 
-so that sigma >= nu(t_1) >= nu(t_2) >= ... >= 0: every increase is a part of eta with the wrong sign, where
-the objective would fall by going slower. A boundary arc of one joint covers all neighbouring polynomial arcs
-on which its velocity is at the same bound.
+so that sigma >= nu(t_1) >= nu(t_2) >= ... >= 0. q = limit is imposed by q = limit and v = 0 at the entry, with
+the multipliers sigma and rho, and by a = 0 at Gauss points; integrating by parts once more,
+
+    nu(t) = integral from t to the exit of (s - t) d eta(s),        rho = nu(entry),        sigma as before,
+
+so that nu falls to zero with slopes -nu' = eta((t, exit]) that fall from sigma to zero, too (the multipliers of
+state constraints: Hartl, Sethi and Vickson, SIAM Rev. 37, 1995). Every increase is a part of eta with the
+wrong sign, where the objective would fall by leaving the limit. A boundary arc of one joint covers all
+neighbouring polynomial arcs on which it is at the same bound. Where it ends with the motion, in a state that
+is given, the measure of that last instant is not determined, and only changes on the way are looked at.
 """
 
 from __future__ import annotations
@@ -22,7 +30,7 @@ from numpy.typing import NDArray
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Problem
-from trajopt.refinement.switching.arc_problem import ArcRows
+from trajopt.refinement.switching.arc_problem import ArcRows, Part
 from trajopt.solution.sign_check import Contradiction
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.splines.gauss_rules import gauss
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BoundaryArc:
-    """Neighbouring arcs `first` to `last` of a structure, with one velocity at its limit on all of them."""
+    """Neighbouring arcs `first` to `last` of a structure, one velocity or position at its limit on all."""
 
     saturation: Saturation
     first: int
@@ -51,20 +59,22 @@ def boundary_arcs(structure: Structure, limit: int) -> Iterator[BoundaryArc]:
             open_since[saturation] = arc
 
 
-def velocity_sign_check(
+def boundary_sign_check(
     trial: Solution, problem: Problem, structure: Structure
 ) -> tuple[int, tuple[Contradiction, ...]]:
-    """Number of pairs of arc and velocity at its limit that were checked, and all wrong signs, largest first.
+    """Number of pairs of arc and velocity or position at its limit that were checked, and all wrong signs.
 
     trial : the solution on arcs with the multipliers of its own rows, before `read_back`
+    The largest wrong sign comes first.
     """
     found: list[tuple[BoundaryArc, float, float]] = []
     checked = 0
     for index, limit in enumerate(problem.path_limits()):
-        if limit_order(problem, limit) != 1:
+        order = limit_order(problem, limit)
+        if order not in (0, 1):
             continue
         for arc in boundary_arcs(structure, index):
-            measure = _measure(trial, structure, arc, limit)
+            measure = _measure(trial, structure, arc, limit, order)
             if measure is None:
                 continue
             checked += arc.last - arc.first + 1
@@ -86,19 +96,36 @@ def velocity_sign_check(
 
 
 def _measure(
-    trial: Solution, structure: Structure, boundary: BoundaryArc, limit: Constraint
+    trial: Solution, structure: Structure, boundary: BoundaryArc, limit: Constraint, order: int
 ) -> NDArray | None:
-    """(sigma, nu at all Gauss points, 0) in objective per range of the limit; None where rows are missing."""
+    """What must fall to zero, sigma first, in objective per range of the limit; None where rows are missing.
+
+    Of a velocity nu at all Gauss points, of a position the slopes of -nu from point to point.
+    """
     index, component = boundary.saturation.limit, boundary.saturation.component
     width = limit.upper[component] - limit.lower[component]
-    parts = []
+    times, densities = [], []
     for arc in range(boundary.first, boundary.last + 1):
         rows = ArcRows(index, arc, "held").multipliers(trial.multipliers)
         if rows is None:
             return None
-        parts.append(rows[:, component] / gauss(len(rows))[1] / structure.durations[arc])
-    densities = np.concatenate(parts)
-    entry = ArcRows(index, boundary.first, "held at the start").multipliers(trial.multipliers)
-    sigma = densities[:1] if entry is None else entry[:1, component]
-    signed = boundary.saturation.side * np.concatenate([sigma, densities, [0.0]])
+        points, weights = gauss(len(rows))
+        times.append(structure.times[arc] + structure.durations[arc] * points)
+        densities.append(rows[:, component] / weights / structure.durations[arc])
+    nu, at = np.concatenate(densities), np.concatenate(times)
+    if boundary.last < structure.arc_count - 1:  # else what the end asks for is held there, too
+        nu, at = np.append(nu, 0.0), np.append(at, structure.times[boundary.last + 1])
+    sigma = _entry(trial, boundary, "held at the start")
+    if order == 0:
+        rho = _entry(trial, boundary, "still at the start")
+        nu, at = np.append(rho, nu), np.append([structure.times[boundary.first]] * rho.size, at)
+        nu = -np.diff(nu) / np.diff(at)
+        nu = np.append(nu, [0.0] * (boundary.last < structure.arc_count - 1))
+    signed = boundary.saturation.side * np.append(sigma if sigma.size else nu[:1], nu)
     return signed * (width if np.isfinite(width) else 1.0)
+
+
+def _entry(trial: Solution, boundary: BoundaryArc, part: Part) -> NDArray:
+    """The multiplier of what is held at the entry, (1,), or nothing where the motion's start gives it."""
+    rows = ArcRows(boundary.saturation.limit, boundary.first, part).multipliers(trial.multipliers)
+    return np.empty(0) if rows is None else rows[:1, boundary.saturation.component]

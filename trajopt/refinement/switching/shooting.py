@@ -8,7 +8,7 @@ dynamics and the arc durations d are the only unknowns,
 with the state carried through all arcs by DOP853. With more arcs than equations the shortest solution is
 computed, minimize sum(d) subject to F(d) = 0 (SLSQP), else the equations are solved (hybr). Splines,
 collocation and the derivatives of the dynamics are not used: agreement with a certified duration is a check
-of both. A joint with its velocity at the limit has the torque that keeps its acceleration zero.
+of both. A joint with its velocity or position at the limit has the torque that keeps its acceleration zero.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def switching_times(solution: Solution, perturbation: float = 0.02, seed: int = 
     perturbation : relative size of the uniform random perturbation, seeded by `seed`
 
     Raises ProblemError where the structure does not determine the torques (free joints, an effort in the
-    objective, positions at their limits) or the dynamics offers no forward dynamics.
+    objective, terms at their limits) or the dynamics offers no forward dynamics.
     """
     structure = _determined(solution)
     certified = np.array(structure.durations)
@@ -97,10 +97,10 @@ def _determined(solution: Solution) -> Structure:
     for number, saturated in enumerate(structure.saturated):
         kinds = {limits[s.limit].term.quantity for s in saturated}
         joints = {s.component for s in saturated}
-        if not kinds <= {"tau", "v"} or len(joints) < dynamics.n:
+        if not kinds <= {"tau", "v", "q"} or len(joints) < dynamics.n:
             raise ProblemError(
                 f"on arc {number} the structure does not determine the torque of every joint: shooting on "
-                "durations needs each at its limit, or its velocity at its limit"
+                "durations needs each at its limit, or its velocity or position at its limit"
             )
     return structure
 
@@ -139,12 +139,12 @@ class Shooting:
         return answer.x, bool(np.abs(self.gap(answer.x)).max() < CONVERGED_GAP)
 
     def gap(self, durations: NDArray) -> NDArray:
-        """F(d): end state minus the wanted one, and velocity minus limit at entries into boundary arcs."""
+        """F(d): end state minus the wanted one, and what boundary arcs ask of the states at their entries."""
         from scipy.integrate import solve_ivp
 
         state, entries = self.start, []
         for number, seconds in enumerate(durations):
-            entries += [state[self.n + joint] - value for arc, joint, value in self.entries if arc == number]
+            entries += [state[place] - value for arc, place, value in self.entries if arc == number]
             if seconds > 0.0:
                 answer = solve_ivp(
                     lambda t, y, arc=number: self._rate(arc, y),
@@ -172,7 +172,7 @@ class Shooting:
         q, v = state[: self.n], state[self.n :]
         torque, still = self.controls[arc]
         acceleration = self.dynamics.forward_dynamics(q, v, torque)
-        if still.size:  # torques that keep these joints at their velocity: a is linear in tau
+        if still.size:  # torques that keep these joints from accelerating: a is linear in tau
             unit = np.eye(self.n)[still]
             effect = self.dynamics.forward_dynamics(
                 np.tile(q, (still.size, 1)), np.tile(v, (still.size, 1)), torque + unit
@@ -182,24 +182,29 @@ class Shooting:
         return np.concatenate([v, acceleration])
 
     def _control(self, saturated: Iterable[Saturation]) -> tuple[NDArray, NDArray]:
-        """Torques at their limits, zero elsewhere, and the joints with their velocity at its limit."""
+        """Torques at their limits, zero elsewhere, and the joints with velocity or position at its limit."""
         torque, still = np.zeros(self.n), []
         for s in saturated:
             limit = self.limits[s.limit]
-            if limit.term.quantity == "v":
+            if limit.term.quantity in ("q", "v"):
                 still.append(s.component)
             else:
                 torque[s.component] = (limit.upper if s.side > 0 else limit.lower)[s.component]
         return torque, np.array(sorted(still), dtype=int)
 
     def _entries(self) -> list[tuple[int, int, float]]:
-        """(arc, joint, velocity limit) of every entry into a boundary arc."""
+        """(arc, place in the state, value) of all that entries into boundary arcs ask for.
+
+        A velocity meets its limit; a position meets its limit at rest.
+        """
         found, before = [], frozenset()
         for number, saturated in enumerate(self.structure.saturated):
             for s in sorted(saturated - before):
                 limit = self.limits[s.limit]
+                bound = float((limit.upper if s.side > 0 else limit.lower)[s.component])
                 if limit.term.quantity == "v":
-                    bound = (limit.upper if s.side > 0 else limit.lower)[s.component]
-                    found.append((number, s.component, float(bound)))
+                    found.append((number, self.n + s.component, bound))
+                elif limit.term.quantity == "q":
+                    found += [(number, s.component, bound), (number, self.n + s.component, 0.0)]
             before = saturated
         return found

@@ -21,7 +21,7 @@ from trajopt.refinement.switching.arc_gain import ArcGain, arc_gain
 from trajopt.refinement.switching.arc_problem import arc_problem, is_free, read_back
 from trajopt.refinement.switching.arc_resolution import finer
 from trajopt.refinement.switching.arc_solves import ArcSolves
-from trajopt.refinement.switching.multiplier_signs import velocity_sign_check
+from trajopt.refinement.switching.multiplier_signs import boundary_sign_check
 from trajopt.refinement.switching.structure_correction import (
     active_outside_structure,
     contradictions,
@@ -32,7 +32,7 @@ from trajopt.refinement.switching.structure_correction import (
     without_idle,
 )
 from trajopt.solution.certificate import Certificate
-from trajopt.solution.sign_check import Contradiction, sign_check
+from trajopt.solution.sign_check import Contradiction, component_label, sign_check
 from trajopt.solution.solution import Solution
 from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.solution.violation import LimitViolation, largest_violations, path_limits, relative_violations
@@ -74,7 +74,7 @@ class StructureAttempt:
     solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
     violations: tuple[LimitViolation, ...] = ()
     wrong: tuple[Contradiction, ...] = ()
-    velocities_checked: int = 0  # pairs of arc and velocity at its limit whose multipliers were checked
+    boundaries_checked: int = 0  # pairs of arc and state at its limit whose multipliers were checked
 
     def run(self) -> Solution | str:
         """The certified solution, or why the structure is not confirmed."""
@@ -141,16 +141,16 @@ class StructureAttempt:
         self.trial, self.gain = trial, arc_gain(trial, self.asked, now, self.arc_settings)
         if self._with_finer_arcs(self.gain.held / s.unresolved, "arcs are too coarse for what they hold"):
             return None
-        self.velocities_checked, wrong_velocities = velocity_sign_check(trial, self.asked, now)
+        self.boundaries_checked, wrong_states = boundary_sign_check(trial, self.asked, now)
         wrong = contradictions(self.motion, now)
         if self._corrected_by_multipliers(wrong):
             return None
-        if wrong_velocities and wrong_velocities[0].impulse > s.contradicted_free:
+        if wrong_states and wrong_states[0].impulse > s.contradicted_free:
             return (
-                "multipliers of a velocity at its limit have the wrong sign: going slower would pay "
-                f"(relative impulse {wrong_velocities[0].impulse:.1e})"
+                f"multipliers of {component_label(self.motion, wrong_states[0].saturation)} at its limit have "
+                f"the wrong sign: leaving it would pay (relative impulse {wrong_states[0].impulse:.1e})"
             )
-        both = tuple(sorted((*wrong, *wrong_velocities), key=lambda each: -each.impulse))
+        both = tuple(sorted((*wrong, *wrong_states), key=lambda each: -each.impulse))
         self.violations, self.wrong = tuple(largest_violations(self.motion)), both
         return self._judged()
 
@@ -291,7 +291,7 @@ class StructureAttempt:
             return None
         if doubt:
             return doubt
-        signs = sign_check(motion, self.structure, self.wrong, self.regular, self.velocities_checked)
+        signs = sign_check(motion, self.structure, self.wrong, self.regular, self.boundaries_checked)
         certificate = Certificate(
             tolerance=self.tol,
             violations=self.violations,

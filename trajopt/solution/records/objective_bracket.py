@@ -12,7 +12,7 @@ class ObjectiveBracket:
     lower : objective of the finest spline, minus what is left to gain: `factor` times the first-order gain
         (integral of |multiplier density| times distance from the limit, and what violations between its
         nodes gain), at least what the last refinement gained
-    upper : objective of the motion whose limits hold
+    upper : objective of the motion whose limits hold to the tolerance, and what its oversteps gain
     factor : by which estimates are multiplied for safety
     ended : why refinement ended
     """

@@ -1,0 +1,36 @@
+"""Replaces single rows and sections of a Markdown page, so that one row can be measured again by itself."""
+
+from __future__ import annotations
+
+import re
+
+from trajopt.errors import OptionError
+
+
+def with_row(page: str, row: str) -> str:
+    """The page with the table row of the same first cell and as many cells replaced.
+
+    Raises OptionError where there is none, or more than one.
+    """
+    name, cells = row.split("|")[1], row.count("|")
+    lines = page.split("\n")
+    found = [
+        number
+        for number, line in enumerate(lines)
+        if line.startswith(f"|{name}|") and line.count("|") == cells
+    ]
+    if len(found) != 1:
+        raise OptionError(f"{len(found)} rows are called{name}: expected one; write the whole page first")
+    lines[found[0]] = row
+    return "\n".join(lines)
+
+
+def with_section(page: str, title: str, body: str) -> str:
+    """The page with the text below the heading `### title` replaced, up to the next heading.
+
+    Raises OptionError where there is no such heading.
+    """
+    pattern = re.compile(rf"(^### {re.escape(title)}\n\n).*?(?=^#|\Z)", re.DOTALL | re.MULTILINE)
+    if len(pattern.findall(page)) != 1:
+        raise OptionError(f"no section, or several, called {title!r}: write the whole page first")
+    return pattern.sub(lambda match: f"{match.group(1)}{body}\n\n", page)
