@@ -107,7 +107,7 @@ def test_problems_without_arcs_say_why(change, reason):
 
 @pytest.mark.parametrize("as_cost", [True, False])
 def test_arcs_at_whose_borders_accelerations_jump_are_no_answer_where_the_jerk_counts(as_cost):
-    """On the arcs of the sliding mass the jerk is zero, at its switch infinite: neither cost nor budget sees it."""
+    """On the arcs of the sliding mass the jerk is zero, at its switch infinite: no cost of arcs sees that."""
     problem = fastest(PointMasses(1, 2.0, 50.0), 0.0, 1.0)
     if as_cost:
         problem.minimize(trajopt.jerk**2, weight=1e-9, name="smoothness")

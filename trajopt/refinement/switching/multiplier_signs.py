@@ -6,12 +6,12 @@ the multiplier densities
 
     nu(t) = eta((t, exit]),        sigma = eta([entry, exit]),
 
-so that sigma >= nu(t_1) >= nu(t_2) >= ... >= 0. q = limit is imposed by q = limit and v = 0 at the entry, with
-the multipliers sigma and rho, and by a = 0 at Gauss points; integrating by parts once more,
+so that sigma >= nu(t_1) >= nu(t_2) >= ... >= 0. q = limit is imposed by q = limit and v = 0 at the entry,
+with the multipliers sigma and rho, and by a = 0 at Gauss points; integrating by parts once more,
 
     nu(t) = integral from t to the exit of (s - t) d eta(s),        rho = nu(entry),        sigma as before,
 
-so that nu falls to zero with slopes -nu' = eta((t, exit]) that fall from sigma to zero, too (the multipliers of
+so that nu falls to zero with slopes -nu' = eta((t, exit]) that fall from sigma to zero, too (multipliers of
 state constraints: Hartl, Sethi and Vickson, SIAM Rev. 37, 1995). Every increase is a part of eta with the
 wrong sign, where the objective would fall by leaving the limit. A boundary arc of one joint covers all
 neighbouring polynomial arcs on which it is at the same bound. Where it ends with the motion, in a state that

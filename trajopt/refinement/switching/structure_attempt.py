@@ -146,9 +146,10 @@ class StructureAttempt:
         if self._corrected_by_multipliers(wrong):
             return None
         if wrong_states and wrong_states[0].impulse > s.contradicted_free:
+            held = component_label(self.motion, wrong_states[0].saturation)
             return (
-                f"multipliers of {component_label(self.motion, wrong_states[0].saturation)} at its limit have "
-                f"the wrong sign: leaving it would pay (relative impulse {wrong_states[0].impulse:.1e})"
+                f"multipliers of {held} at its limit have the wrong sign: leaving it would pay "
+                f"(relative impulse {wrong_states[0].impulse:.1e})"
             )
         both = tuple(sorted((*wrong, *wrong_states), key=lambda each: -each.impulse))
         self.violations, self.wrong = tuple(largest_violations(self.motion)), both

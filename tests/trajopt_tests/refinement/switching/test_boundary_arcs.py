@@ -1,4 +1,4 @@
-"""Arcs on which a state is at its limit: exact optima, confirmed or bracketed, and the signs of multipliers."""
+"""Arcs on which a state is at its limit: exact optima, confirmed or bracketed, and signs of multipliers."""
 
 from __future__ import annotations
 
@@ -150,7 +150,9 @@ def test_a_position_limit_that_the_fastest_turn_follows_is_confirmed(hold):
 
 def sliding() -> trajopt.Problem:
     """A mass of 2 kg pushed over 1 m by 50 N in minimum time."""
-    problem = trajopt.Problem(PointMasses(1, 2.0, 50.0), trajopt.Trajectory.uniform(20, duration=(0.05, 10.0)))
+    problem = trajopt.Problem(
+        PointMasses(1, 2.0, 50.0), trajopt.Trajectory.uniform(20, duration=(0.05, 10.0))
+    )
     problem.start_at(q=0.0, v=0.0)
     problem.end_at(q=1.0, v=0.0)
     problem.minimize(trajopt.duration)
