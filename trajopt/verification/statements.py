@@ -28,7 +28,7 @@ from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
 from trajopt.transcription.row_labels import continuity_name
-from trajopt.verification.between_nodes import Track, narrowed
+from trajopt.solution.statements.violation_tracks import Track, narrowed
 from trajopt.verification.equation_report import trajectory_of
 
 

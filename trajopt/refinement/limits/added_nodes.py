@@ -20,7 +20,7 @@ from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.refinement.switching.arc_solves import converged_to_rounding
-from trajopt.refinement.time_scaling import time_scaled
+from trajopt.refinement.limits.time_scaling import time_scaled
 from trajopt.solution.certificate import Certificate
 from trajopt.solution.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.solution.solution import Solution
