@@ -77,5 +77,5 @@ def build(
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         smoothness=smoothness, without=without, start=start,
     )  # fmt: skip
-    problem.recommend(gait_solver())
+    problem.recommend(gait_solver(), trajopt.LimitNodes())
     return problem

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trajopt.problem.statements.integrals import integral as integral
     from trajopt.problem.systems.definition import system as system
     from trajopt.refinement.certified import Certified as Certified
+    from trajopt.refinement.limits.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
     from trajopt.refinement.switching.shooting import switching_times as switching_times
@@ -101,6 +102,7 @@ export_lazily(
         "Solution": "trajopt.solution.solution",
         "Certified": "trajopt.refinement.certified",
         "SearchSettings": "trajopt.refinement.search_settings",
+        "LimitNodes": "trajopt.refinement.limits.limit_nodes",
         "Refined": "trajopt.refinement.refined",
         "diagnose": "trajopt.verification.diagnosis",
         "multistart": "trajopt.studies.multistart",

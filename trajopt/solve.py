@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, Protocol, overload, runtime_checkable
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.phases.solve_phases import solve_phases
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
+from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
 from trajopt.refinement.start_rules import ONE, start_rule
 from trajopt.refinement.starts import best_of_starts, retried, worth_retrying
@@ -31,14 +32,6 @@ from trajopt.transcription.derivative_check import check_problem
 
 MOST_STARTS = 10_000
 
-
-@runtime_checkable
-class Refinement(Protocol):
-    """What `solve(refine=...)` takes: makes a better solution from a solution, by further solves."""
-
-    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution: ...
-
-
 Starts = int | Literal["auto"]
 Progress = Literal["auto", "silent"] | Callable[..., Any]
 
@@ -48,7 +41,7 @@ def solve(
     problem: Problem,
     solver: Solver | None = None,
     *,
-    refine: Refinement | None = None,
+    refine: Refinement | Literal["auto"] | None = "auto",
     starts: Starts = "auto",
     coarse_to_fine: bool | Literal["auto"] = "auto",
     time_limit: float | None = None,
@@ -66,7 +59,7 @@ def solve(
     problem: Problem | Phases,
     solver: Solver | None = None,
     *,
-    refine: Refinement | None = None,
+    refine: Refinement | Literal["auto"] | None = "auto",
     starts: Starts = "auto",
     coarse_to_fine: bool | Literal["auto"] = "auto",
     time_limit: float | None = None,
@@ -76,9 +69,11 @@ def solve(
 
     solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
         defaults
-    refine : `trajopt.Certified(tol=1e-6)` makes the limits hold between nodes and, where the switching
+    refine : "auto": what the problem recommends, mostly nothing; None: nothing.
+        `trajopt.Certified(tol=1e-6)` makes the limits hold between nodes and, where the switching
         structure can be confirmed, finds the true optimum; the solution then has a `certificate`.
-        `trajopt.Refined(...)` halves knot intervals until estimated errors are small.
+        `trajopt.Refined(...)` halves knot intervals until estimated errors are small, `trajopt.LimitNodes()`
+        adds nodes for limits where they are violated between nodes.
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
         carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
         on the lowest optimum, the others are left out; where none of them finds a solution, further ones are
@@ -105,6 +100,8 @@ def solve(
     _check_ways(starts, coarse_to_fine, time_limit)
     starts = starts if starts == "auto" else int(starts)
     solver = solver or default_solver(problem)
+    if isinstance(refine, str):
+        refine = None if isinstance(problem, Phases) else problem.refinement
     run = RunRecord.of(
         solver,
         {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
@@ -213,5 +210,5 @@ def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:
         checked_problem(problem)
     if solver is not None:
         registry.check_solver(solver)
-    if refine is not None and (not isinstance(refine, Refinement) or isinstance(refine, type)):
-        raise OptionError(f"refine is {shown(refine)}: give an instance such as trajopt.Certified(tol=1e-6)")
+    if not (isinstance(refine, str) and refine == "auto"):
+        check_refinement(refine, "refine")

@@ -1,4 +1,4 @@
-"""Walks, timed and varied: `python -m benchmarks.gait [run] [casadi] [sweep] [points] [starts]`.
+"""Walks, timed and varied: `python -m benchmarks.gait [run] [casadi] [sweep] [between] [points] [starts]`.
 
 Every part (all of them without a name) replaces its own numbers in docs/gait_benchmark.json; the page
 docs/gait_benchmark.md and its figures are then written anew from all numbers.
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "run": default_run,
     "casadi": casadi,
     "sweep": studies.sweep,
+    "between": studies.between_nodes,
     "points": studies.control_points,
     "starts": studies.starts,
 }

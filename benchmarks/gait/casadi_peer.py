@@ -209,7 +209,7 @@ def compare(limit: float = 400.0) -> dict[str, Any]:
     per_call = evaluations(program)
     problem = gait.build()
     plain = replace(runs.recommended(problem).solver, tol=TOLERANCE, time_limit=limit)  # all rows at once
-    ours = trajopt.solve(problem, plain, progress="silent")
+    ours = trajopt.solve(problem, plain, refine=None, progress="silent")
     options = plain._settings(second_order=True, warm=False)  # every option that ours gives to IPOPT
     return {
         "agreement": apart,

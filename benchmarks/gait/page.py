@@ -19,7 +19,8 @@ thread. The gait itself, with its criteria and pictures, is on [its own page](ga
 
 def write(numbers: Mapping[str, Any], path: Path) -> None:
     """The page and its figures."""
-    parts = {"run": run, "casadi": casadi, "starts": starts, "sweep": sweep, "points": points}
+    parts = {"run": run, "casadi": casadi, "starts": starts, "sweep": sweep, "between": between,
+             "points": points}  # fmt: skip
     text = [HEADING]
     for name, part in parts.items():
         if name in numbers:
@@ -116,6 +117,28 @@ def sweep(found: list[Mapping[str, Any]]) -> str:
         f"Effort per metre; {good} of {len(found)} gaits converged, the others stand in parentheses.",
         table(["", *(f"{length:g} m" for length in lengths)], rows),
         "![Effort per metre over speed and step length](figures/gait_sweep.png)",
+    )
+
+
+def between(found: list[Mapping[str, Any]]) -> str:
+    """What limit nodes do for every gait, and what they cost."""
+    rows = []
+    for row in found:
+        plain, refined = row["plain"], row["refined"]
+        rows.append(
+            (f"{row['speed']:g} m/s, {row['step_length']:g} m",
+             *(f"{each['verdict']}, {each['violation']:.1%}" for each in (plain, refined)),
+             refined["limit_nodes"], f"{refined['objective'] / plain['objective'] - 1.0:+.2%}",
+             seconds(plain["cpu_seconds"]), seconds(refined["cpu_seconds"]))
+        )  # fmt: skip
+    passed = [sum(row[which]["verdict"] == "PASS" for row in found) for which in ("plain", "refined")]
+    return section(
+        "Between the nodes",
+        "The verdict of `verify` at its default accuracy, 1 % of a limit's range, and the largest violation "
+        f"between nodes: {passed[0]} of {len(found)} gaits pass on the nodes that all gaits have, "
+        f"{passed[1]} with the limit nodes that `trajopt.LimitNodes` adds where limits are violated, the "
+        "default.",
+        table(["gait", "without", "with", "limit nodes", "objective", "CPU seconds", "with"], rows),
     )
 
 

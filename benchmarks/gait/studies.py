@@ -47,6 +47,37 @@ def sweep() -> list[dict[str, Any]]:
     return [told(measured(speed=speed, step_length=length)) for speed in SPEEDS for length in LENGTHS]
 
 
+def between_nodes() -> list[dict[str, Any]]:
+    """Every gait of the sweep without limit nodes and with them: verdicts, violations, nodes, CPU seconds."""
+    found = []
+    for speed in SPEEDS:
+        for length in LENGTHS:
+            problem = gait.build(speed=speed, step_length=length)
+            began = time.process_time()
+            plain = trajopt.solve(problem, recommended(problem), refine=None, progress="silent")
+            solved_at = time.process_time()
+            assert problem.refinement is not None
+            refined = problem.refinement.refine(plain, recommended(problem))
+            seconds = solved_at - began, time.process_time() - began
+            rows = [verified(solution, cpu) for solution, cpu in zip((plain, refined), seconds, strict=True)]
+            found.append(told({"speed": speed, "step_length": length, "plain": rows[0], "refined": rows[1]}))
+    return found
+
+
+def verified(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
+    """What `verify` says of a gait, and what it took."""
+    report = solution.verify()
+    return {
+        "verdict": report.verdict,
+        "reason": report.reason,
+        "violation": max(v.dense_relative for v in report.violations),
+        "limit_nodes": sum(map(len, solution.limit_points)),
+        "iterations": solution.iterations,
+        "objective": solution.objective,
+        "cpu_seconds": cpu,
+    }
+
+
 def control_points() -> list[dict[str, Any]]:
     """Effort and seconds for more control points, and for fewer or more nodes per span of the default."""
     found = [told(measured(intervals=count - 3)) for count in CONTROL_POINTS]

@@ -88,7 +88,7 @@ def solve(
     from trajopt.files.run_folder import RunFolder
     from trajopt.solution.archive import check_savable
 
-    refine = None if certify is None else trajopt.Certified(tol=certify)
+    refine = "auto" if certify is None else trajopt.Certified(tol=certify)
     question = build_named(problem, dict(assignment(text) for text in assignments))
     if one_page and isinstance(question, trajopt.Phases):
         raise OptionError("--report is for single problems: --plot draws every phase")

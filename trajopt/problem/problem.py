@@ -14,7 +14,7 @@ from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
 from trajopt.graph.full_patterns import completed
-from trajopt.graph.leaves import SplineLeaf, extra_leaf, is_parameter, is_rate, parameter_leaf, spline_leaves
+from trajopt.graph.leaves import SplineLeaf, extra_leaf, is_rate, parameter_leaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
@@ -31,6 +31,7 @@ from trajopt.problem.costs_and_constraints import (
 from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant, instant_of
+from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.problem.statements.boundary_values import boundary_values
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
 from trajopt.problem.statements.joint_limits import joint_limits
@@ -45,7 +46,7 @@ from trajopt.problem.systems.controls import (
     fitting_trajectory,
 )
 from trajopt.solvers.registry import check_solver
-from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
+from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.component_names import names_of_components
@@ -83,6 +84,7 @@ class Problem:
     passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
+    refinement: Refinement | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
 
@@ -109,10 +111,7 @@ class Problem:
             term, over, name = term.term, term.over, name or term.term.name
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
-        constant = term.quantity == "duration" or is_parameter(term.quantity)
-        where = node_set(over) if over is not None else (END if constant else PATH)
-        if not where.has_cost:
-            raise no_cost(where)
+        where = term_checks.part_of_cost(term, over)
         self.costs.append(Cost(term, factor, where, term_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
@@ -307,10 +306,11 @@ class Problem:
         curve = self.guessed_curve if q is None else guesses.curve_of(q, self.dynamics.n)
         self.guessed_curve, self.guessed_durations = curve, durations
 
-    def recommend(self, solver: Solver) -> None:
-        """Let `solve` use this solver unless another one is given, `RowsInRounds(Ipopt())` for instance."""
+    def recommend(self, solver: Solver, refine: Refinement | None = None) -> None:
+        """Let `solve` use these unless others are given: `RowsInRounds(Ipopt())` and `LimitNodes()`, say."""
         check_solver(solver, "the recommended solver")
-        self.solver = solver
+        check_refinement(refine, "the recommended refinement")
+        self.solver, self.refinement = solver, refine
 
     def on(self, trajectory: Trajectory) -> Problem:
         """A copy on another trajectory, without a guess; a change of one problem leaves the other alone.

@@ -13,8 +13,10 @@ from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Dynamics, NamedTerm, Term
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.leaves import is_parameter
 from trajopt.graph.names import term_of
 from trajopt.graph.quantity_table import QuantityTable
+from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.terms.state import StateTerm
 from trajopt.terms.term import Quantity
 
@@ -83,3 +85,15 @@ def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) 
         return Quantity(quantity), low, high
     own = np.arange(table(quantity)) == component
     return Quantity(quantity), np.where(own, low, -np.inf), np.where(own, high, np.inf)
+
+
+def part_of_cost(term: Any, over: Over | None) -> NodeSet:
+    """The part of a motion over which a cost counts: all of it, the end for what is constant, unless given.
+
+    Raises OptionError where no cost is defined.
+    """
+    constant = term.quantity == "duration" or is_parameter(term.quantity)
+    where = node_set(over) if over is not None else (END if constant else PATH)
+    if not where.has_cost:
+        raise no_cost(where)
+    return where

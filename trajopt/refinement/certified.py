@@ -18,8 +18,8 @@ import numpy as np
 from trajopt.arguments import check_count, check_positive
 from trajopt.errors import OptionError
 from trajopt.problem.limit_order import depends_on_jerk
-from trajopt.refinement.limits.added_nodes import INTERRUPTED, NodeRefinement
 from trajopt.refinement.bracketing.bracket_search import BracketSearch
+from trajopt.refinement.limits.added_nodes import INTERRUPTED, NodeRefinement
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.refinement.switching.structure_detection import is_regular

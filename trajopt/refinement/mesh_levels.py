@@ -70,7 +70,7 @@ def mesh_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tuple[Tra
     levels = [trajectory]
     while max(arc.basis.span_count for arc in levels[0].arcs) >= 2 * fewest:
         bases = [halved(arc.basis) for arc in levels[0].arcs]
-        levels.insert(0, with_bases(replace(levels[0], extra_points=()), bases))
+        levels.insert(0, with_bases(replace(levels[0], extra_points=(), limit_points=()), bases))
     return tuple(levels)
 
 

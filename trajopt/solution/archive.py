@@ -22,7 +22,7 @@ from trajopt.files.atomic_file import whole_file
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
-from trajopt.solution.records.solution_header import FORMAT, VERSION, FileKind, SolutionHeader
+from trajopt.solution.records.solution_header import ADDED_NODES, FORMAT, VERSION, FileKind, SolutionHeader
 from trajopt.solution.records.solution_reader import solution_of
 from trajopt.solution.solve_table import recorded
 from trajopt.transcription.row_labels import continuity_name
@@ -114,7 +114,8 @@ def contents(solution: Solution) -> dict[str, Any]:
     if solution.scaling is not None:
         arrays["scaling_rows"] = solution.scaling.rows
         arrays["scaling_objective"] = np.array([solution.scaling.objective])
-    arrays |= {f"extra_points_{i}": np.array(points) for i, points in enumerate(solution.extra_points)}
+    for name in ADDED_NODES:
+        arrays |= {f"{name}_{i}": np.array(points) for i, points in enumerate(getattr(solution, name))}
     return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
 
 
@@ -216,7 +217,7 @@ def _header(solution: Solution) -> dict[str, Any]:
         "timings": dict(solution.timings),
         "detail": solution.detail,
         "has_point": solution.point is not None,
-        "extra_points": len(solution.extra_points),
+        **{name: len(getattr(solution, name)) for name in ADDED_NODES},
         **recorded(solution.levels, solution.starts),
         "refinement": None if solution.refinement is None else solution.refinement.summary(),
         "certificate": None if solution.certificate is None else record(solution.certificate),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -64,6 +66,20 @@ def samples(solution: Solution) -> tuple[Samples, Samples]:
         for part, knots in zip(nodes, _knots_of_arcs(curve), strict=True)
     ]
     return Samples.of(curve, [_two_sided(part, side) for part in nodes]), Samples.of(curve, grid)
+
+
+def trajectory_of(solution: Solution) -> Trajectory | None:
+    """The trajectory whose nodes are the solution's; None where it cannot be told from problem and curve."""
+    arcs, curve = solution.problem.trajectory.arcs, solution.curve
+    if len(arcs) != len(curve.bases):
+        return None
+    same = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, curve.bases, strict=True))
+    added = {"extra_points": solution.extra_points, "limit_points": solution.limit_points}
+    found = Trajectory(same, solution.problem.trajectory.continuity, **added)
+    if found.nodes.count != solution.node_times.size:
+        return None
+    times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]
+    return found if np.allclose(times, solution.node_times, rtol=0.0, atol=1e-9 * curve.duration) else None
 
 
 def _knots_of_arcs(curve: Curve) -> list[NDArray]:

@@ -75,6 +75,7 @@ class Solution:
     scaling: Scaling | None = None
     certificate: Certificate | None = None
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
+    limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
     levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
@@ -113,6 +114,7 @@ class Solution:
             point=result.warm_start,
             scaling=nlp.scaling,
             extra_points=problem.trajectory.extra_points,
+            limit_points=problem.trajectory.limit_points,
         )
 
     # -- curves -------------------------------------------------------------------------------------------

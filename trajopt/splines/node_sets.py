@@ -85,15 +85,15 @@ class NodeSet(ABC):
         Where a set covers a part of the motion these are its collocation nodes, those with a weight, and the
         ends of arcs, but for those of `Trajectory.collocation`. Equations at nodes that are added for limits
         would outnumber the unknowns. A window in which all nodes are added ones, at the times when a foot
-        stands for instance, means just these.
+        stands for instance, means just these, but never the `limit_points` of a trajectory.
         """
-        chosen = self.nodes(trajectory)
+        chosen, nodes = self.nodes(trajectory), trajectory.nodes
+        stated = ~nodes.limits_only[chosen]
         if not (self.integrates and self.has_cost):
-            return np.ones(chosen.size, dtype=bool)
-        nodes = trajectory.nodes
+            return stated
         border = _at_ends(nodes.arc) & ~_collocated(trajectory)[nodes.arc]
         carrying = (nodes.weight[chosen] > 0.0) | border[chosen]
-        return carrying if carrying.any() else np.ones(chosen.size, dtype=bool)
+        return carrying if carrying.any() else stated
 
     def carries_limits(self, trajectory: Trajectory, continuous: bool) -> Array:
         """Which of the `nodes` carry limits: all but ends of collocated spans that have no weight.

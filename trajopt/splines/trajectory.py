@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -93,6 +94,7 @@ class Nodes:
     first_control_point: NDArray[np.int64]
     weight: NDArray[np.float64]
     basis: NDArray[np.float64]  # (4, K, width)
+    limits_only: NDArray[np.bool_]  # nodes that carry limits and no equations
 
     @property
     def count(self) -> int:
@@ -105,6 +107,7 @@ class Trajectory:
 
     extra_points : per arc, the normalised times of nodes that are added to those of its quadrature rule,
         without weight: constraints hold there too, integrals stay the same
+    limit_points : the same for nodes at which limits hold, and never an equation
     scheme : how `collocation` was asked for it; None for other trajectories
     """
 
@@ -112,6 +115,7 @@ class Trajectory:
     continuity: int = 1
     extra_points: tuple[tuple[float, ...], ...] = ()
     scheme: Collocation | None = None
+    limit_points: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.arcs, tuple) or not all(isinstance(arc, Arc) for arc in self.arcs):
@@ -124,8 +128,10 @@ class Trajectory:
             raise ShapeError(
                 f"continuity is {shown(self.continuity)}: use 0 (position), 1 (velocity) or 2 (acceleration)"
             )
-        if self.extra_points and len(self.extra_points) != len(self.arcs):
-            raise ShapeError(f"extra_points has {len(self.extra_points)} entries for {len(self.arcs)} arcs")
+        for name in ("extra_points", "limit_points"):
+            entries = len(getattr(self, name))
+            if entries not in (0, len(self.arcs)):
+                raise ShapeError(f"{name} has {entries} entries for {len(self.arcs)} arcs")
 
     @staticmethod
     def uniform(
@@ -161,6 +167,12 @@ class Trajectory:
         arc = Arc(basis, duration, order, points, collocated=True)
         return Trajectory((arc,), continuity=0, scheme=scheme)
 
+    def with_limit_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
+        """With these limit points, one sequence of normalised times per arc, beside those that it has."""
+        before = self.limit_points or [()] * len(self.arcs)
+        both = tuple(tuple(sorted({*old, *new})) for old, new in zip(before, points, strict=True))
+        return replace(self, limit_points=both)
+
     def for_equations_of_order(self, m: int) -> Trajectory:
         """The collocation mesh for derivatives of order m, 1 or 2; another trajectory as it is.
 
@@ -193,22 +205,27 @@ class Trajectory:
         bases: list[NDArray] = []
         span_offset = 0
         for index, arc in enumerate(self.arcs):
-            added = np.array(self.extra_points[index] if self.extra_points else (), dtype=float)
-            for span, s, weight in _span_nodes(arc, added):
+            extra = np.array(self.extra_points[index] if self.extra_points else ())
+            limits = np.array(self.limit_points[index] if self.limit_points else ())
+            for span, s, weight, only in _span_nodes(arc, extra, limits):
                 padded = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
                 padded[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
                 bases.append(padded)
                 first = arc.basis.first_control_point[span]
                 rows.extend(
-                    (index, point, span_offset + span, first, w) for point, w in zip(s, weight, strict=True)
+                    (index, point, span_offset + span, first, w, limit)
+                    for point, w, limit in zip(s, weight, only, strict=True)
                 )
             span_offset += arc.basis.span_count
-        arcs, s, spans, firsts, weights = (np.array(column) for column in zip(*rows, strict=True))
-        return Nodes(arcs, s, spans, firsts, weights, np.concatenate(bases, axis=1))
+        arcs, s, spans, firsts, weights, only = (np.array(column) for column in zip(*rows, strict=True))
+        return Nodes(arcs, s, spans, firsts, weights, np.concatenate(bases, axis=1), only)
 
 
-def _span_nodes(arc: Arc, added: NDArray):
-    """Yield (span, s, weight) with shared ends merged into the left span; added nodes have no weight."""
+def _span_nodes(arc: Arc, extra: NDArray, limits: NDArray):
+    """Yield (span, s, weight, limits_only), shared ends merged into the left span.
+
+    Added nodes have no weight, and those for limits nothing else.
+    """
     basis = arc.basis
     unit_points, unit_weights = arc.unit_rule
     for span in range(basis.span_count):
@@ -220,14 +237,14 @@ def _span_nodes(arc: Arc, added: NDArray):
             s, weight = s[1:], weight[1:]
         if span + 1 < basis.span_count and _shares_end(basis, span):
             weight[-1] += (basis.breakpoints[span + 2] - right) * unit_weights[0]
-        inside = added[(added > left) & (added < right)]
-        inside = inside[~np.isin(inside, s)]
-        order = np.argsort(np.concatenate([s, inside]), kind="stable")
-        yield (
-            span,
-            np.concatenate([s, inside])[order],
-            np.concatenate([weight, np.zeros(inside.size)])[order],
-        )
+        inside = extra[(extra > left) & (extra < right)]
+        s = np.append(s, inside[~np.isin(inside, s)])
+        carrying = s.size
+        inside = limits[(limits > left) & (limits < right)]
+        s = np.append(s, inside[~np.isin(inside, s)])
+        order = np.argsort(s, kind="stable")
+        weight = np.append(weight, np.zeros(s.size - weight.size))
+        yield span, s[order], weight[order], order >= carrying
 
 
 def _shares_end(basis: SplineBasis, breakpoint_index: int) -> bool:

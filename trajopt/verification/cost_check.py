@@ -8,10 +8,10 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Cost
-from trajopt.solution.check_times import Samples, samples
+from trajopt.solution.check_times import Samples, samples, trajectory_of
 from trajopt.solution.solution import Solution
 from trajopt.terms.smoothed_term import SmoothedTerm, exact_of
-from trajopt.verification.equation_report import quadrature, trajectory_of
+from trajopt.verification.equation_report import quadrature
 
 NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
 

@@ -11,17 +11,16 @@ nodes of a span. Nodes without weight carry no density.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solution.check_times import Samples, samples
+from trajopt.solution.check_times import Samples, samples, trajectory_of
 from trajopt.solution.solution import Solution
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
-from trajopt.splines.trajectory import Trajectory
 
 POINTS = 12  # Gauss points per span for integrals of residuals
 
@@ -60,19 +59,6 @@ class EquationResidual:
             "unit": self.unit,
             "cost": self.cost,
         }
-
-
-def trajectory_of(solution: Solution) -> Trajectory | None:
-    """The trajectory whose nodes are the solution's; None where it cannot be told from problem and curve."""
-    arcs, curve = solution.problem.trajectory.arcs, solution.curve
-    if len(arcs) != len(curve.bases):
-        return None
-    same = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, curve.bases, strict=True))
-    found = Trajectory(same, solution.problem.trajectory.continuity, solution.extra_points)
-    if found.nodes.count != solution.node_times.size:
-        return None
-    times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]
-    return found if np.allclose(times, solution.node_times, rtol=0.0, atol=1e-9 * curve.duration) else None
 
 
 def costs_of_residuals(solution: Solution, equations: list[Constraint]) -> dict[Constraint, Array | None]:

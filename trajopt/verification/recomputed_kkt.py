@@ -122,10 +122,11 @@ def _own_mesh(solution: Solution) -> Problem:
     same = len(arcs) != len(bases) or all(
         np.array_equal(arc.basis.knots, basis.knots) for arc, basis in zip(arcs, bases, strict=True)
     )
-    if same and not any(solution.extra_points):
+    added = {"extra_points": solution.extra_points, "limit_points": solution.limit_points}
+    if same and not any(map(any, added.values())):
         return asked
     finer = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, bases, strict=True))
-    trajectory = replace(asked.trajectory, arcs=finer, extra_points=solution.extra_points)
+    trajectory = replace(asked.trajectory, arcs=finer, **added)
     return on_trajectory(replace(solution, known_problem=asked), trajectory)
 
 
@@ -172,5 +173,6 @@ def _refined_problem(solution: Solution) -> Problem | None:
             return None
         structure = certificate.structure.on(solution.curve.starts)  # on arcs that were cut, too
         return arc_problem(asked, structure, solution, basis.degree, certificate.settings)
-    trajectory = Trajectory((replace(arcs[0], basis=basis),), extra_points=solution.extra_points)
+    arc = replace(arcs[0], basis=basis)
+    trajectory = Trajectory((arc,), extra_points=solution.extra_points, limit_points=solution.limit_points)
     return on_trajectory(replace(solution, known_problem=asked), trajectory)

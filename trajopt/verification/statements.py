@@ -12,24 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arrays import Array
 from trajopt.graph.block import DescribedJoints
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import all_constraints
 from trajopt.problem.problem import Problem
-from trajopt.solution.check_times import Samples, samples
-from trajopt.solution.equations.equation_scales import equation_scales, periodicity_scales
+from trajopt.solution.check_times import Samples, samples, trajectory_of
+from trajopt.solution.equations.equation_scales import periodicity_scales
 from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
 from trajopt.solution.statements.integral_lines import measured_integral
-from trajopt.solution.violation import side_scales, zero_bounded
+from trajopt.solution.statements.violation_tracks import Track, narrowed, tracks
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
 from trajopt.transcription.row_labels import continuity_name
-from trajopt.solution.statements.violation_tracks import Track, narrowed
-from trajopt.verification.equation_report import trajectory_of
 
 
 @dataclass(frozen=True)
@@ -74,10 +71,10 @@ def violations(solution: Solution) -> list[Violation]:
     """One entry per bounded component of every statement, in the order in which they were made."""
     stated = all_constraints(solution.problem)
     nodes, dense = samples(solution)
-    tracks = list(_tracks(solution, stated, nodes, dense))
-    narrowed(solution, [track for pair in tracks for track in pair[1:] if track is not None])
+    both = list(tracks(solution, stated, nodes, dense))
+    narrowed(solution, [track for _, _, track in both if track is not None])
     found = [
-        entry for constraint, at, between in tracks for entry in _entries(solution, constraint, at, between)
+        entry for constraint, at, between in both for entry in _entries(solution, constraint, at, between)
     ]
     found += _forces_together(solution, nodes, dense)
     found += _integrals(solution)
@@ -96,52 +93,6 @@ def units_of(problem: Problem, term: Any, width: int) -> list[str]:
         return [unit] * width
     kinds = {joint.name: joint.kind for joint in dynamics.joints}
     return [{"revolute": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit) for name in names]
-
-
-def _tracks(
-    solution: Solution,
-    stated: list[Constraint],
-    nodes: Samples,
-    dense: Samples,
-) -> Iterator[tuple[Constraint, Track, Track | None]]:
-    """Violations of every constraint at its nodes and, where it is meant between them, on the grid."""
-    several = [constraint.term for constraint in stated]
-    if not several:
-        return
-    at_nodes, between = solution.values(several, nodes.times), solution.values(several, dense.times)
-    measured = [c for c in stated if np.any((c.lower == c.upper) | zero_bounded(c))]
-    scales = equation_scales(solution, measured, nodes)
-    for constraint in stated:
-        quantity = constraint.term.quantity
-        parts: list[Track | None] = []
-        scale = side_scales(constraint, between[quantity][constraint.over.mask(dense)])
-        if constraint in scales:
-            size, equal = scales[constraint], constraint.lower == constraint.upper
-            small = np.where(zero_bounded(constraint), np.minimum(size, scale), scale)
-            scale = np.where(equal, size, small)
-        for times, values in ((nodes, at_nodes[quantity]), (dense, between[quantity])):
-            mask = constraint.over.mask(times)
-            here, own = times.times[mask], values[mask]
-            if constraint.over.is_difference:
-                here, own = here[1:], np.diff(own, axis=0)
-            if times is nodes:
-                own = _at_carrying_nodes(solution, constraint, own)
-            parts.append(Track.of(constraint, here, own, scale, fixed=times is nodes))
-        at, dense_track = parts
-        assert at is not None
-        yield constraint, at, None if constraint.over.is_difference else dense_track
-
-
-def _at_carrying_nodes(solution: Solution, constraint: Constraint, values: Array) -> Array:
-    """The values at nodes, moved within the bounds at nodes that do not carry the constraint."""
-    over = constraint.over
-    trajectory = trajectory_of(solution) if over.integrates and not over.is_difference else None
-    if trajectory is None or not len(values):  # a window may lie between two nodes
-        return values
-    held = constraint.held_at(trajectory)
-    if len(held) != len(values):
-        return values
-    return np.where(held, values, np.clip(values, constraint.lower, constraint.upper))
 
 
 def _entries(

@@ -137,3 +137,12 @@ def test_a_walk_is_predicted_that_balances_and_repeats_itself_mirrored(start):
     for point, until in (("heel_r", 0.65), ("ball_l", 0.24)):
         places = solution.value(trajopt.position(point), t[t <= until * solution.duration])
         assert np.ptp(places, axis=0).max() < 0.01  # held at a few times, near its place in between
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("length", [0.5, 0.6, 0.7])
+@pytest.mark.parametrize("speed", [0.8, 1.0, 1.2, 1.4, 1.6])
+def test_walks_of_any_speed_and_step_length_hold_between_their_nodes(speed, length):
+    solution = trajopt.solve(gait.build(speed=speed, step_length=length))
+    report = solution.verify()
+    assert report.verdict == "PASS", report.reason

@@ -6,10 +6,10 @@ from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt import errors
+from trajopt.refinement.limits.time_scaling import time_scaled
 from trajopt.refinement.switching.arc_problem import arc_problem
 from trajopt.refinement.switching.structure_detection import detect
 from trajopt.refinement.switching.structure_search import StructureSearch
-from trajopt.refinement.limits.time_scaling import time_scaled
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import largest_violations
 from trajopt.solvers.time_budget import TimeBudget

@@ -205,6 +205,6 @@ def test_limits_between_nodes_are_added_without_more_equations():
     """Certified for its limits the crane took 1.9292 once: its cable's equation held at 28 further nodes."""
     solution = trajopt.solve(crane(8))
     certified = trajopt.solve(crane(8), refine=trajopt.Certified(tol=1e-4, rounds=4, equation_tol=1e-1))
-    assert certified.extra_points and certified.objective < 1.92
+    assert certified.limit_points and certified.objective < 1.92
     assert equation_errors(certified)[0].max() < 2.0 * equation_errors(solution)[0].max()
     assert all(v.node_relative < 1e-6 for v in certified.verify().violations if v.equation)

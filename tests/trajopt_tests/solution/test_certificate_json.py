@@ -53,10 +53,10 @@ def test_added_nodes_are_kept_and_the_optimum_on_them_is_computed_again(tmp_path
 
     without_finer_knots = trajopt.SearchSettings(bracket_rounds=0)
     solution = trajopt.solve(build(), refine=trajopt.Certified(tol=1e-7, settings=without_finer_knots))
-    assert solution.certificate.structure is None and any(solution.extra_points)
+    assert solution.certificate.structure is None and any(solution.limit_points)
     solution.save(tmp_path / "x.npz")
     again = trajopt.Solution.load(tmp_path / "x.npz", problem=build())
-    assert again.extra_points == solution.extra_points
+    assert again.limit_points == solution.limit_points
     kkt = recomputed_kkt(again)
     assert kkt is not None and kkt.error < 1e-9 + 10.0 * solution.kkt.error
 

@@ -31,7 +31,7 @@ def raised(trajectory: Trajectory, degree: int, regular: bool) -> Trajectory:
     repeats = np.full(points.size - 2, degree - (2 if regular else 1))
     basis = SplineBasis.clamped(points, degree, repeats)
     finer = replace(arc, basis=basis, nodes_per_span=degree - 1, rule="gauss")
-    return replace(trajectory, arcs=(finer,), extra_points=())
+    return replace(trajectory, arcs=(finer,), extra_points=(), limit_points=())
 
 
 def cut(trajectory: Trajectory, gain: RemainingGain, extra: Array, least: float, most: int) -> Trajectory:
@@ -48,7 +48,7 @@ def cut(trajectory: Trajectory, gain: RemainingGain, extra: Array, least: float,
         length = points[span + 1] - points[span]
         fresh += (points[span] + length * _places(gain.parts[span], float(total[span]))).tolist()
     bases = [with_breakpoints(arc.basis, fresh, multiplicity_of_new_knots(arc))]
-    return with_bases(replace(trajectory, extra_points=()), bases)
+    return with_bases(replace(trajectory, extra_points=(), limit_points=()), bases)
 
 
 def _places(parts: Array, total: float) -> Array:

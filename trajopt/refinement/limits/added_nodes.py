@@ -18,9 +18,10 @@ from trajopt.errors import InfeasibleBoundsError
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.knots import on_trajectory
+from trajopt.refinement.limits.limit_nodes import with_limit_nodes
+from trajopt.refinement.limits.time_scaling import time_scaled
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.refinement.switching.arc_solves import converged_to_rounding
-from trajopt.refinement.limits.time_scaling import time_scaled
 from trajopt.solution.certificate import Certificate
 from trajopt.solution.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.solution.solution import Solution
@@ -28,7 +29,6 @@ from trajopt.solution.solve_once import solve_once
 from trajopt.solution.violation import largest_violations, local_maxima, path_limits
 from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
-from trajopt.splines.trajectory import Trajectory
 
 Margins = list[Array]  # of every path limit, (width,) each
 
@@ -62,7 +62,7 @@ class NodeRefinement:
             times = self._times_of_violations(solution, certificate) if solution.converged else []
             if not times or count == self.rounds:
                 return self._scaled(best[0], replace(best[1], rounds=count))
-            problem = on_trajectory(solution, self._with_nodes(solution, problem.trajectory, times))
+            problem = on_trajectory(solution, with_limit_nodes(solution, times))
             try:
                 refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
                 refined = converged_to_rounding(refined, self.settings)
@@ -155,18 +155,6 @@ class NodeRefinement:
             for at, values in local_maxima(solution, limit, threshold):
                 times += at[(values > threshold) & (values < np.inf)].tolist()
         return times + failing
-
-    def _with_nodes(self, solution: Solution, trajectory: Trajectory, times: list[float]) -> Trajectory:
-        """The trajectory with further nodes at these times."""
-        extra = [list(points) for points in trajectory.extra_points] or [[] for _ in trajectory.arcs]
-        curve = solution.curve
-        for time in times:
-            arc = int(np.searchsorted(curve.starts, time, side="right") - 1)
-            arc = int(np.clip(arc, 0, len(extra) - 1))
-            s = float((time - curve.starts[arc]) / curve.durations[arc])
-            if 0.0 < s < 1.0:
-                extra[arc].append(s)
-        return replace(trajectory, extra_points=tuple(tuple(sorted(set(points))) for points in extra))
 
 
 def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:

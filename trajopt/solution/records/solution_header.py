@@ -16,6 +16,7 @@ from trajopt.solvers.kkt import KKT
 
 FORMAT = "trajopt solution"
 VERSION = 1
+ADDED_NODES = ("extra_points", "limit_points")  # each an array of normalised times for every arc
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class SolutionHeader:
     degrees : of the spline, one per arc
     apart_degrees : of the curves with a basis of their own: one per arc for every group of them
     has_point : whether the solver's own unknowns are there
-    extra_points : number of arrays of added nodes: one per arc, or none
+    extra_points, limit_points : number of arrays of added nodes: one per arc, or none
     """
 
     name: str
@@ -68,3 +69,4 @@ class SolutionHeader:
     refinement: RefinementRecord | None = None
     certificate: Mapping[str, Any] | None = None
     run: RunRecord | None = None
+    limit_points: int = 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajopt.errors import OptionError, ShapeError
 from trajopt.files.array_file import ArrayFile
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solution.records.solution_header import SolutionHeader
+from trajopt.solution.records.solution_header import ADDED_NODES, SolutionHeader
 from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
@@ -36,7 +36,8 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
     """The solution of an open file, without its certificate."""
     from trajopt.solution.solution import Solution
 
-    curve, recipe, extra_points = _curve(file, header), header.recipe, _extra_points(file, header)
+    curve, recipe = _curve(file, header), header.recipe
+    added = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
     same += ("timings", "detail", "joint_names", "levels", "starts", "refinement", "run")
     return Solution(
@@ -51,11 +52,11 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
             name: file.numbers(f"multipliers_{i}", (None, None), finite=False)
             for i, name in enumerate(header.multipliers)
         },
-        node_times=_node_times(file, curve, sum(map(len, extra_points))),
+        node_times=_node_times(file, curve, sum(len(arc) for arcs in added.values() for arc in arcs)),
         recipe=None if recipe is None else Recipe(recipe.problem, recipe.parameters),
         history=file.numbers("history", (None, 3), finite=False),
         known_problem=problem,
-        extra_points=extra_points,
+        **added,
         point=warm_start_of(file) if header.has_point else None,
         scaling=scaling_of(file),
         altered=tuple(_altered_samples(file, curve, len(header.joint_names))),
@@ -136,10 +137,11 @@ def _node_times(file: ArrayFile, curve: Curve, added: int) -> NDArray[np.float64
     return times
 
 
-def _extra_points(file: ArrayFile, header: SolutionHeader) -> tuple[tuple[float, ...], ...]:
-    if header.extra_points not in (0, len(header.degrees)):
-        file.refuse(f"{header.extra_points} arrays of added nodes for {len(header.degrees)} arcs")
-    added = [file.numbers(f"extra_points_{i}", (None,)) for i in range(header.extra_points)]
+def _added_nodes(file: ArrayFile, header: SolutionHeader, name: str) -> tuple[tuple[float, ...], ...]:
+    arrays = getattr(header, name)
+    if arrays not in (0, len(header.degrees)):
+        file.refuse(f"{arrays} arrays of added nodes for {len(header.degrees)} arcs")
+    added = [file.numbers(f"{name}_{i}", (None,)) for i in range(arrays)]
     if any(np.any((points < 0.0) | (points > 1.0)) for points in added):
         file.refuse("added nodes outside of normalised time, 0 to 1")
     return tuple(tuple(points.tolist()) for points in added)

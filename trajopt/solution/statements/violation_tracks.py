@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,12 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.solution.check_times import Samples, trajectory_of
+from trajopt.solution.equations.equation_scales import equation_scales
 from trajopt.solution.solution import Solution
+from trajopt.solution.violation import side_scales, zero_bounded
 from trajopt.solvers.violation import side_violations
+from trajopt.splines.trajectory import Trajectory
 
 ROUNDS, POINTS = 3, 9  # each round narrows a bracket four-fold
 PEAKS = 8  # highest local maxima of a component that are looked at
@@ -121,6 +125,56 @@ def narrowed(solution: Solution, tracks: Sequence[Track]) -> None:
             best = bracket.track.update(bracket.component, grids[number], own)
             bracket.low = float(grids[number, max(best - 1, 0)])
             bracket.high = float(grids[number, min(best + 1, POINTS - 1)])
+
+
+def tracks(
+    solution: Solution,
+    stated: list[Constraint],
+    nodes: Samples,
+    dense: Samples,
+) -> Iterator[tuple[Constraint, Track, Track | None]]:
+    """Violations of every constraint at its nodes and, where it is meant between them, on the grid.
+
+    Relative to the range of a limit, or to the scale of an equation.
+    """
+    several, trajectory = [constraint.term for constraint in stated], trajectory_of(solution)
+    if not several:
+        return
+    at_nodes, between = solution.values(several, nodes.times), solution.values(several, dense.times)
+    measured = [c for c in stated if np.any((c.lower == c.upper) | zero_bounded(c))]
+    scales = equation_scales(solution, measured, nodes)
+    for constraint in stated:
+        quantity = constraint.term.quantity
+        parts: list[Track | None] = []
+        scale = side_scales(constraint, between[quantity][constraint.over.mask(dense)])
+        if constraint in scales:
+            size, equal = scales[constraint], constraint.lower == constraint.upper
+            small = np.where(zero_bounded(constraint), np.minimum(size, scale), scale)
+            scale = np.where(equal, size, small)
+        for times, values in ((nodes, at_nodes[quantity]), (dense, between[quantity])):
+            mask = constraint.over.mask(times)
+            here, own = times.times[mask], values[mask]
+            if constraint.over.is_difference:
+                here, own = here[1:], np.diff(own, axis=0)
+            if times is nodes:
+                own = _at_carrying_nodes(trajectory, constraint, own)
+            parts.append(Track.of(constraint, here, own, scale, fixed=times is nodes))
+        at, dense_track = parts
+        assert at is not None
+        yield constraint, at, None if constraint.over.is_difference else dense_track
+
+
+def _at_carrying_nodes(trajectory: Trajectory | None, constraint: Constraint, values: Array) -> Array:
+    """The values at nodes, moved within the bounds at nodes that do not carry the constraint."""
+    over = constraint.over
+    if trajectory is None or not over.integrates or over.is_difference:
+        return values
+    if not len(values):  # a window may lie between two nodes
+        return values
+    held = constraint.held_at(trajectory)
+    if len(held) != len(values):
+        return values
+    return np.where(held, values, np.clip(values, constraint.lower, constraint.upper))
 
 
 def _relative(constraint: Constraint, values: Array, scale: Array) -> tuple[Array, Array, Array]:

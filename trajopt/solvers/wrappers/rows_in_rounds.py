@@ -16,7 +16,14 @@ import numpy as np
 
 from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
-from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
+from trajopt.solvers.capabilities import (
+    StartPreset,
+    TimeLimitedSolver,
+    ToleranceSolver,
+    with_options,
+    with_start_preset,
+    with_time_limit,
+)
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
 from trajopt.solvers.violation import bound_violation
@@ -24,7 +31,6 @@ from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["RowsInRounds"]
 
-COARSE = 1e-1  # tolerance of the first round: which rows are violated shows long before convergence
 ROUNDS = 8  # most rounds with a working set; then all rows enter
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
@@ -40,6 +46,8 @@ class RowsInRounds:
     and few of them are active.
 
     time_limit : wall seconds for all rounds together, None: that of the solver
+    coarse : tolerance of the first round of a solve without a warm start, where that is above the solver's
+        own: which rows are violated shows long before convergence
 
     Raises OptionError for a solver whose tolerance cannot be set, or a margin that is not positive.
     """
@@ -47,6 +55,7 @@ class RowsInRounds:
     solver: ToleranceSolver = field(default_factory=Ipopt)
     margin: float = 1e-6
     time_limit: float | None = None
+    coarse: float = 1e-1
 
     def __post_init__(self) -> None:
         if not isinstance(self.solver, ToleranceSolver) or isinstance(self.solver, type):
@@ -55,9 +64,15 @@ class RowsInRounds:
             )
         check_positive("margin", self.margin)
         check_positive("time_limit", self.time_limit, optional=True)
+        if not (isinstance(self.coarse, int | float) and 0.0 <= self.coarse < np.inf):
+            raise OptionError(f"coarse is {shown(self.coarse)}: give a tolerance, 0 for the solver's own")
 
     def with_time_limit(self, seconds: float) -> RowsInRounds:
         return replace(self, time_limit=seconds)
+
+    def with_start_preset(self, preset: StartPreset) -> RowsInRounds:
+        """The same around the solver with this preset: a start near the solution is not solved coarsely."""
+        return replace(self, solver=with_start_preset(self.solver, preset), coarse=0.0)
 
     def with_options(self, options: Mapping[str, Any]) -> RowsInRounds:
         """The same around the solver with these options."""
@@ -74,7 +89,7 @@ class RowsInRounds:
         kept = fixed | _above(_row_violation(nlp, at.y), -self.margin)
         results: list[Result] = []
         while True:
-            asked = max(COARSE, tol) if not results and start is None else tol
+            asked = max(self.coarse, tol) if not results and start is None else tol
             results.append(self._round(nlp, kept, at, asked, callback, results))
             result = results[-1]
             violation = _row_violation(nlp, result.y)

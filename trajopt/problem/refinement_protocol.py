@@ -1,0 +1,24 @@
+"""What `solve(refine=...)` takes, and what a problem may recommend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from trajopt.arguments import shown
+from trajopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from trajopt.solvers.solver import Callback, Solver
+
+
+@runtime_checkable
+class Refinement(Protocol):
+    """Makes a better `Solution` from a `Solution`, by further solves with the solver."""
+
+    def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...
+
+
+def check_refinement(refine: Any, what: str) -> None:
+    """Raise OptionError for what is neither None nor an instance with a method `refine`."""
+    if refine is not None and (not isinstance(refine, Refinement) or isinstance(refine, type)):
+        raise OptionError(f"{what} is {shown(refine)}: give an instance such as trajopt.Certified(tol=1e-6)")
