@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trajopt.former_paths import FORMER, install_former_paths
 from trajopt.lazy_exports import export_lazily
+from trajopt.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from trajopt import library as library

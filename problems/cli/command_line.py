@@ -13,10 +13,18 @@ import click
 from problems.cli.list_command import list_problems
 from problems.cli.saved_commands import plot, verify
 from problems.cli.solve_commands import solve, sweep
+from problems.cli.versions import print_versions
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="trajopt")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=print_versions,
+    help="Print the versions of trajopt, its solvers and the packages it computes with.",
+)
 def main() -> None:
     """Solve trajectory optimization problems, check the answers and draw them."""
     # IPOPT factorises small dense fronts, where a second BLAS thread costs more than it gives. The library

@@ -191,6 +191,16 @@ def library() -> Any:
     return loaded
 
 
+def version() -> str:
+    """Version of the library; those before 3.14.18 do not tell theirs, and have the interface of 3.14."""
+    loaded = library()
+    if not hasattr(loaded, "GetIpoptVersion"):
+        return "3.14"
+    numbers = [_int() for _ in range(3)]
+    loaded.GetIpoptVersion(*map(ctypes.byref, numbers))
+    return ".".join(str(number.value) for number in numbers)
+
+
 def _array(pointer: Any, size: int) -> np.ndarray:
     """A copy of IPOPT's array, which it may write over later."""
     return np.array(_view(pointer, size, _double))

@@ -147,6 +147,15 @@ class Ipopt:
     def with_tolerance(self, tol: float) -> Ipopt:
         return replace(self, tol=tol)
 
+    @staticmethod
+    def version() -> str:
+        """Version of the installed IPOPT, and which package contains it."""
+        cyipopt = _cyipopt()
+        numbers = getattr(cyipopt, "IPOPT_VERSION", None)
+        if numbers is None:
+            return f"{cyipopt.version()}, of casadi"
+        return f"{'.'.join(map(str, numbers))}, of cyipopt {cyipopt.__version__}"
+
     def with_time_limit(self, seconds: float) -> Ipopt:
         return replace(self, time_limit=seconds)
 

@@ -1,8 +1,8 @@
 """Registry of the solvers that can be chosen by name: each is listed once, here.
 
-To add a solver: write its file, a frozen dataclass with `solve` (protocol `Solver`) and what it offers of
-`capabilities.py`, and add a line to SOLVERS. The command line and the contract test for all solvers then know
-it. Nothing is imported before a solver is created, so that listing names costs no time.
+To add a solver: write its file, a frozen dataclass with `solve` (protocol `Solver`), a static `version` and
+what it offers of `capabilities.py`, and add a line to SOLVERS. The command line and the contract test for all
+solvers then know it. Nothing is imported before a solver is created, so that listing names costs no time.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ class RegisteredSolver:
     def options(self) -> tuple[str, ...]:
         """Names of the settings that its class takes."""
         return tuple(field.name for field in fields(self.solver_class))
+
+    @property
+    def version(self) -> str:
+        """Version of the installed solver; ImportError where there is none."""
+        return self.solver_class.version()  # type: ignore[attr-defined]
 
 
 SOLVERS = MappingProxyType(

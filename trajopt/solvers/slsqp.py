@@ -65,6 +65,13 @@ class Slsqp:
         for name in ("feasibility", "kkt_tol", "acceptable_tol"):
             check_positive(name, getattr(self, name))
 
+    @staticmethod
+    def version() -> str:
+        """Version of SciPy, whose SLSQP this is."""
+        import scipy
+
+        return f"of scipy {scipy.__version__}"
+
     def with_tolerance(self, tol: float) -> Slsqp:
         return replace(self, tol=tol)
 

@@ -18,7 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("trajopt", "numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
+from trajopt.version import __version__
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
 BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
 SEED = 0  # of everything random: perturbed starts, sampled derivative checks
 
@@ -46,7 +48,7 @@ class RunRecord:
         return RunRecord(
             id=uuid.uuid4().hex,
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            versions=dict(_versions()),
+            versions=dict(installed_versions()),
             machine=_machine(),
             solver=repr(solver),
             arguments={name: repr(value) for name, value in arguments.items()},
@@ -54,9 +56,10 @@ class RunRecord:
 
 
 @cache
-def _versions() -> dict[str, str]:
-    """Versions of Python and the packages; reading them from disk takes 2 ms, so once per process."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
+def installed_versions() -> dict[str, str]:
+    """Versions of trajopt, Python and the packages; reading them takes 2 ms, so once per process."""
+    packages = {name: _version(name) for name in PACKAGES}
+    return {"trajopt": __version__, "python": platform.python_version(), **packages}
 
 
 def _version(package: str) -> str:
