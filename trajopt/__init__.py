@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from trajopt.splines.trajectory import Arc as Arc
     from trajopt.splines.trajectory import Trajectory as Trajectory
     from trajopt.studies.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from trajopt.studies.many.solve_many import solve_many as solve_many
+    from trajopt.studies.many.study import Study as Study
+    from trajopt.studies.many.sweep import sweep as sweep
     from trajopt.studies.multistart import multistart as multistart
     from trajopt.terms.block_term import block_term as block_term
     from trajopt.terms.state import state as state
@@ -107,6 +110,9 @@ export_lazily(
         "Refined": "trajopt.refinement.refined",
         "diagnose": "trajopt.verification.diagnosis",
         "multistart": "trajopt.studies.multistart",
+        "solve_many": "trajopt.studies.many.solve_many",
+        "sweep": "trajopt.studies.many.sweep",
+        "Study": "trajopt.studies.many.study",
         "Checkpointed": "trajopt.solvers.wrappers.checkpoint",
         "switching_times": "trajopt.refinement.switching.shooting",
         "inverse_kinematics": "trajopt.studies.inverse_kinematics",

@@ -12,6 +12,8 @@ TrajoptError (a ValueError)
 │   └── GraphCycleError        quantities that need each other
 ├── EvaluationError            a term that is NaN or infinite, or depends on more than its node
 ├── DerivativeError            a block whose derivatives are not those of its values
+├── ClusterError               a cluster that does not answer, or whose workers have other versions
+├── WorkerDiedError            a point whose worker died every time it was tried
 ├── ResultFolderError          a folder that another process writes, that cannot be written, or has no room
 ├── SolutionFileError          a file that is not a saved solution, or one of another problem or version
 └── ShadowedPackageError       a user's file that has the name of a package and hides it; also an ImportError
@@ -23,6 +25,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "ClusterError",
     "DegreesOfFreedomError",
     "DerivativeError",
     "EvaluationError",
@@ -38,6 +41,7 @@ __all__ = [
     "TrajoptError",
     "UnboundedError",
     "UnknownNameError",
+    "WorkerDiedError",
     "near_matches",
 ]
 
@@ -88,6 +92,14 @@ class EvaluationError(TrajoptError):
 
 class DerivativeError(TrajoptError):
     """A block of the user's own has derivatives that its values do not have."""
+
+
+class ClusterError(TrajoptError):
+    """A cluster cannot be used: it does not answer, has no workers, or workers with other versions."""
+
+
+class WorkerDiedError(TrajoptError):
+    """The process that worked on a call died every time it was tried: killed, or out of memory."""
 
 
 class ResultFolderError(TrajoptError):

@@ -12,7 +12,8 @@ import click
 
 from problems.cli.list_command import list_problems
 from problems.cli.saved_commands import plot, verify
-from problems.cli.solve_commands import solve, sweep
+from problems.cli.solve_commands import solve
+from problems.cli.sweep_command import sweep
 from problems.cli.versions import print_versions
 
 

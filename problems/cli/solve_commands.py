@@ -1,4 +1,4 @@
-"""The commands `trajopt solve` and `trajopt sweep`."""
+"""The command `trajopt solve`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from problems.cli.exit_status import CONVERGED, NOT_CONVERGED, conclude
+from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.misuse import explained
 from problems.cli.result_folder import ResultFolder
 from trajopt.errors import OptionError
@@ -117,63 +117,6 @@ def solve(
         click.echo(f"\n{solution.certificate}")
     click.echo(f"\nwritten to {folder}: " + ", ".join(names))
     conclude(solution, report, report.holds_at_nodes)
-
-
-@click.command()
-@click.argument("problem", metavar="NAME_OR_FILE.py")
-@solver_choice
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    required=True,
-    metavar="KEY=VALUE,VALUE,...",
-    help="Values of a parameter; may repeat, all combinations are solved.",
-)
-@click.option(
-    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the solver; may repeat."
-)
-@click.option("--out", type=ResultFolder(), help="Folder for the results [default: results/PROBLEM_sweep]")
-@click.option("--processes", type=int, default=1, show_default=True, help="How many solve at a time.")
-@click.option("--cold", is_flag=True, help="Start every point from the problem's own guess.")
-@explained
-def sweep(
-    problem: str,
-    solver: str | None,
-    assignments: Sequence[str],
-    options: Sequence[str],
-    out: Path | None,
-    processes: int,
-    cold: bool,
-) -> None:
-    """Solve a problem for all combinations of parameters and write table.csv and one solution for each.
-
-    FILE.py is a Python program that runs with your rights: read a stranger's before.
-    """
-    from problems.cli.literal import assignment
-    from problems.cli.problem_file import build_named
-    from problems.cli.sweeps import sweep as sweeps
-    from problems.cli.sweeps.grid import axes_of, grid
-
-    axes = axes_of(assignments)
-    settings = dict(assignment(text) for text in options)
-    method = None  # what every point recommends
-    if solver or settings:
-        method = chosen_solver(solver, settings, build_named(problem, grid(axes)[0]))
-    folder = out or Path("results") / f"{Path(problem).stem}_sweep"
-    count, interrupted = len(grid(axes)), False
-    try:
-        for point in sweeps.sweep(problem, axes, folder, method, processes, warm=not cold):
-            interrupted = point.interrupted
-            click.echo(str(point))
-    except KeyboardInterrupt:
-        interrupted = True
-    done = sweeps.written_rows(folder)  # Ctrl-C may come between the last row and its line here
-    converged = sum(row["converged"] == str(True) for row in done)
-    click.echo(f"\n{converged} of {count} converged; written to {folder}: table.csv and the solutions")
-    if interrupted:
-        click.echo(f"interrupted: {len(done)} of {count} points are in the table", err=True)
-    sys.exit(CONVERGED if converged == count else NOT_CONVERGED)
 
 
 def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trajopt.files.atomic_file import whole_file
+from trajopt.files.plain_values import finite, words
 
 if TYPE_CHECKING:
     from trajopt.phases.phases_solution import PhasesSolution
@@ -79,19 +79,6 @@ def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
 
 def _equation(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {name: finite(each) if isinstance(each, float) else each for name, each in numbers.items()}
-
-
-def finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
-
-
-def words(value: Any) -> Any:
-    """`value` with infinities as words and tuples as lists."""
-    if isinstance(value, Mapping):
-        return {key: words(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [words(entry) for entry in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

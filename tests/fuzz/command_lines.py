@@ -29,6 +29,7 @@ from tests.fuzz.mutations import NASTY_NUMBERS, NASTY_TEXTS, mutated_text, pick
 from tests.fuzz.verdicts import Mismatch, Told
 
 LIMIT = ["--time-limit", "5"]
+ALONE = ["--processes", "1", "--out", "grid"]
 SEEDS: tuple[list[str], ...] = (
     ["solve", "minimum_acceleration", "--set", "distance=2", "--set", "duration=0.5", *LIMIT],
     ["solve", "minimum_acceleration", "--set", "intervals=4", "--option", "tol=1e-9", *LIMIT],
@@ -38,8 +39,8 @@ SEEDS: tuple[list[str], ...] = (
     ["solve", "double_integrator", "--certify", "1e-6", "--set", "distance=0.5", *LIMIT],
     ["solve", "double_integrator", "--checkpoint", "point.ckpt", "--starts", "2", *LIMIT],
     ["solve", "bryson_denham", "--option", "max_iterations=50", *LIMIT],
-    ["sweep", "minimum_acceleration", "--set", "distance=1,2", "--set", "duration=0.5,1", "--out", "grid"],
-    ["sweep", "double_integrator", "--set", "mass=1,4", "--option", "tol=1e-9", "--cold", "--out", "grid"],
+    ["sweep", "minimum_acceleration", "--set", "distance=1,2", "--set", "duration=0.5,1", *ALONE],
+    ["sweep", "double_integrator", "--set", "mass=1,4", "--option", "tol=1e-9", "--cold", *ALONE],
     ["verify", "saved.npz", "--accuracy", "0.01"],
     ["verify", "saved.npz"],
     ["list", "double_integrator"],
@@ -47,6 +48,7 @@ SEEDS: tuple[list[str], ...] = (
 )
 WORDS = (
     *("--set", "--option", "--out", "--plot", "--report", "--certify", "--starts", "--time-limit", "--cold"),
+    *("--anew", "--cluster"),
     *("--checkpoint", "--processes", "--problem", "--accuracy", "--help", "--version", "--", "-h", "-"),
     *("solve", "sweep", "verify", "list", "double_integrator", "minimum_acceleration", "saved.npz", "own.py"),
     *("slsqp", "ipopt", "ipop", "intervals=3", "degree=2", "distance=1", "force=1e-9", "mass=inf", "tol=1"),

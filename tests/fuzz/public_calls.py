@@ -351,6 +351,15 @@ def _of_solutions() -> dict[str, Call]:
                 "spread": ("number", 0.1),
             },
         ),
+        "trajopt.solve_many": Call(
+            lambda: trajopt.solve_many,
+            {
+                "problems": ("object", [problem()]),
+                "processes": ("count", 1),
+                "anew": ("flag", False),
+                "time_limit": ("number?", 1.0),
+            },
+        ),
     }
 
 

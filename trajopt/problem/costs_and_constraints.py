@@ -21,6 +21,9 @@ class Recipe:
     problem: str
     parameters: Mapping[str, Any]
 
+    def __reduce__(self) -> Any:  # read-only mappings cannot be pickled
+        return Recipe, (self.problem, dict(self.parameters))
+
 
 @dataclass(frozen=True)
 class Cost:

@@ -95,6 +95,10 @@ class Problem:
         self.extras |= default_curves(self.dynamics, self.trajectory)
         self.constraints += equations_of(self.dynamics)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle keeps: traced blocks hold compiled functions and are traced again."""
+        return vars(self) | {"_blocks": {}, "_tested_blocks": set()}
+
     # -- what to minimize ---------------------------------------------------------------------------------
 
     def minimize(

@@ -1,33 +1,32 @@
-"""Multistart: one problem solved from many starting points in parallel processes, and a table of the results.
+"""Multistart: one problem solved from many starting points side by side, and a table of the results.
 
 A start is a seed. Seed 0 is the problem's own guess; every other one perturbs the guessed curve smoothly
-(random sums of sines that vanish at both ends) and scales the guessed duration. Processes are spawned, so the
-problem is built in each of them: from its recipe, or by a function that can be pickled.
+(random sums of sines that vanish at both ends) and scales the guessed duration.
 """
 
 from __future__ import annotations
 
+import pickle
 import traceback
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
-from multiprocessing import get_context
-from typing import Any, cast
+from dataclasses import dataclass
 
 import numpy as np
 
 from trajopt.arguments import check_count, number, shown
-from trajopt.errors import OptionError
-from trajopt.problem.problem import Problem, Recipe
+from trajopt.errors import ClusterError, OptionError
+from trajopt.problem.problem import Problem
 from trajopt.refinement.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts import EQUAL
-from trajopt.solution.archive import built
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
 from trajopt.solvers.solver import Solver
+from trajopt.studies.many.point import with_problem, without_problem
+from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
+from trajopt.studies.workers.calls import Call, Outcome, completed, single
+from trajopt.studies.workers.workers import Where, opened
 from trajopt.transcription.transcribe import transcribe
 
-MOST_STARTS, MOST_PROCESSES = 10_000, 1024
+MOST_STARTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -75,55 +74,53 @@ class MultiStart:
 
 
 def multistart(
-    source: Problem | Recipe | Callable[[], Problem],
+    source: Source,
     starts: int = 8,
     solver: Solver | None = None,
     *,
-    processes: int = 2,
+    processes: int | None = None,
+    executor: Where | None = None,
     spread: float = 0.3,
     seed: int = 0,
 ) -> MultiStart:
-    """Solve from `starts` starting points; the table is the same for any number of processes.
+    """Solve from `starts` starting points; the table is the same wherever the starts are solved.
 
-    source : a problem with a recipe, a recipe, or a picklable function without arguments that builds one
+    source : a problem, its recipe, or a function without arguments that builds one, as in `solve_many`
+    processes, executor : where they are solved, as in `solve_many`; two processes by default
     spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none)
-    solver : what `solve` takes; with several processes it is pickled
-    Raises OptionError for a problem that another process could not build.
+    solver : what `solve` takes
+    Raises OptionError for a problem that another process could not build, and ClusterError.
     """
     check_count("starts", starts, 1, MOST_STARTS)
-    check_count("processes", processes, 1, MOST_PROCESSES)
     if not number(spread, "spread") >= 0.0:
         raise OptionError(f"spread is {shown(spread)}: give a part of the travel, 0 or more")
-    build = _builder(source)
-    jobs = [(build, number, seed, spread, solver) for number in range(starts)]
-    outcomes = [_one(*job) for job in jobs] if processes == 1 else _parallel(jobs, processes)
+    content, settings = packed(source), packed_settings(solver, {})
+    count = 2 if processes is None and executor is None else processes
+    calls = [Call(i, _one, (content, i, seed, spread, settings)) for i in range(starts)]
+    with opened(executor, count) as workers:
+        outcomes = [_found(outcome) for outcome in completed(map(single, calls), workers)]
+    outcomes.sort(key=lambda outcome: outcome[0].seed)
     best = min(
         (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None
     )
-    winner = None if best is None or best[1] is None else _restored(build, best[1])
+    problem = source if isinstance(source, Problem) else None
+    winner = None if best is None or best[1] is None else with_problem(best[1], problem or unpacked(content))
     return MultiStart(tuple(start for start, _ in outcomes), winner)
 
 
-def _parallel(jobs: Sequence[tuple], processes: int) -> list[tuple[Start, Any]]:
-    """The starts in a pool of processes; a process that dies is the failure of its start."""
-    found: dict[int, tuple[Start, Any]] = {}
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_one, *job): job[1] for job in jobs}
-        for future in as_completed(futures):
-            number = futures[future]
-            try:
-                found[number] = future.result()
-            except Exception as error:  # the process died, or its answer could not be sent
-                found[number] = (_failed(number, error), None)
-    return [found[number] for number in sorted(found)]
+def _found(outcome: Outcome) -> tuple[Start, Solution | None]:
+    """A row and its solution; a start whose worker died, or whose answer could not be sent, failed."""
+    if isinstance(outcome.error, ClusterError):
+        raise outcome.error
+    return (_failed(outcome.call.key, outcome.error), None) if outcome.error is not None else outcome.value
 
 
 def _one(
-    build: Callable[[], Problem], number: int, seed: int, spread: float, solver: Solver | None
-) -> tuple[Start, Any]:
+    content: bytes, number: int, seed: int, spread: float, settings: bytes
+) -> tuple[Start, Solution | None]:
     """Solve from one start; whatever it raises becomes a row of the table."""
     try:
-        problem = build()
+        problem, (solver, _) = unpacked(content), pickle.loads(settings)
         if number:
             perturb(problem, np.random.default_rng([seed, number]), spread)
         solution = solve(problem, solver)
@@ -138,7 +135,7 @@ def _one(
         solution.iterations,
         solution.seconds,
     )
-    return start, replace(solution, known_problem=None, recipe=None)
+    return start, without_problem(solution)
 
 
 def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
@@ -147,34 +144,6 @@ def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
     problem.guess(*perturbed_guess(nlp.unknowns.curve(nlp.start), problem.dynamics.n, rng, spread))
 
 
-def _restored(build: Callable[[], Problem], sent: Solution) -> Solution:
-    problem = build()
-    return replace(sent, known_problem=problem, recipe=problem.recipe)
-
-
 def _failed(number: int, error: BaseException) -> Start:
     text = traceback.format_exception_only(type(error), error)[-1].strip()
     return Start(number, "failed", False, float("nan"), float("nan"), 0, float("nan"), text)
-
-
-@dataclass(frozen=True)
-class _FromRecipe:
-    """A recipe as a function that can be pickled."""
-
-    problem: str
-    parameters: tuple[tuple[str, Any], ...]
-
-    def __call__(self) -> Problem:
-        return built(Recipe(self.problem, dict(self.parameters)))
-
-
-def _builder(source: Any) -> Callable[[], Problem]:
-    recipe = source if isinstance(source, Recipe) else getattr(source, "recipe", None)
-    if recipe is not None:
-        return _FromRecipe(recipe.problem, tuple(recipe.parameters.items()))
-    if isinstance(source, Problem) or not callable(source):
-        raise OptionError(
-            "multistart builds the problem in other processes: give a problem of the library, its recipe, "
-            "or a function without arguments at the top of a module that returns the problem"
-        )
-    return cast("Callable[[], Problem]", source)

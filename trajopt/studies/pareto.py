@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.errors import ProblemError
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
 from trajopt.splines.gauss_rules import gauss
+from trajopt.studies.many.point import Point
+from trajopt.studies.many.sweep import sweep
+from trajopt.studies.workers.workers import Where
+
+WEIGHT = "weight"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,22 +29,58 @@ class ParetoPoint:
 
 
 def pareto_front(
-    build: Callable[[float], Any], weights: Sequence[float], terms: Mapping[str, Any], solver: Any = None
+    build: Callable[[float], Any],
+    weights: Sequence[float],
+    terms: Mapping[str, Any],
+    solver: Any = None,
+    *,
+    processes: int | None = None,
+    executor: Where | None = None,
 ) -> tuple[ParetoPoint, ...]:
     """Solve build(weight) for every weight, each from the answer before it.
 
     terms : name -> term, what is reported of every solution: its integral over the path, or the duration.
-    Points that did not converge are kept, with their status.
+    processes, executor : where they are solved, as in `sweep`, which cuts the front into as many pieces; by
+        default one after the other in this process
+    Points that did not converge are kept, with their status. What building or solving one raises is raised,
+    by other workers as a ProblemError with its message.
     """
-    points: list[ParetoPoint] = []
+    values = [float(weight) for weight in weights]
+    if processes in (None, 1) and executor is None:
+        solutions = _in_turn(build, values, solver)
+    else:
+        study = sweep(_AtWeight(build), {WEIGHT: values}, solver, processes=processes, executor=executor)
+        solutions = [_solution_of(point, weight) for point, weight in zip(study.points, values, strict=True)]
+    return tuple(
+        ParetoPoint(weight, {name: _value(solution, term) for name, term in terms.items()}, solution)
+        for weight, solution in zip(values, solutions, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _AtWeight:
+    """A front's build function as one of a parameter with a name."""
+
+    build: Callable[[float], Any]
+
+    def __call__(self, weight: float) -> Any:
+        return self.build(weight)
+
+
+def _in_turn(build: Callable[[float], Any], weights: Sequence[float], solver: Any) -> list[Solution]:
+    solutions: list[Solution] = []
     for weight in weights:
-        problem = build(float(weight))
-        if points and points[-1].solution.converged:
-            problem.guess(points[-1].solution)
-        solution = solve(problem, solver)
-        costs = {name: _value(solution, term) for name, term in terms.items()}
-        points.append(ParetoPoint(float(weight), costs, solution))
-    return tuple(points)
+        problem = build(weight)
+        if solutions and solutions[-1].converged:
+            problem.guess(solutions[-1])
+        solutions.append(solve(problem, solver))
+    return solutions
+
+
+def _solution_of(point: Point, weight: float) -> Solution:
+    if point.solution is None:
+        raise ProblemError(f"the point of weight {weight:g} has no solution: {point.error or point.status}")
+    return point.solution
 
 
 def _value(solution: Solution, term: Any) -> float:

@@ -1,8 +1,8 @@
-"""Grids of parameters: values of every axis, and a way through all combinations by steps of one parameter."""
+"""The values of a grid of parameters as people type them at a command line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from problems.cli.literal import literal
@@ -32,15 +32,6 @@ def axes_of(texts: Sequence[str]) -> dict[str, list[Any]]:
             raise OptionError(f"'{name}' is set twice: give all its values at once, {name}=1,2 for instance")
         axes[name] = values
     return axes
-
-
-def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """All combinations, the last parameter fastest, back and forth so that neighbours are one step apart."""
-    points: list[dict[str, Any]] = [{}]
-    for name, values in axes.items():
-        turns = (values if number % 2 == 0 else values[::-1] for number in range(len(points)))
-        points = [point | {name: value} for point, turn in zip(points, turns, strict=True) for value in turn]
-    return points
 
 
 def _split(text: str) -> Iterator[str]:

@@ -6,19 +6,21 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from interrupts import hears_ctrl_c
 
+import problems
 import trajopt
 from problems.cli.command_line import main
-from problems.cli.sweeps import sweep as sweep_module
-from problems.cli.sweeps.grid import axes_of, grid, values_of
-from problems.cli.sweeps.sweep import sweep
+from problems.cli.sweeps.grid import axes_of, values_of
+from problems.cli.sweeps.named_build import NamedBuild
+from trajopt import sweep
 from trajopt.errors import OptionError, UnknownNameError
+from trajopt.studies.many import point_table
+from trajopt.studies.many.sweep import grid
 
 
 def run(*arguments):
@@ -28,10 +30,6 @@ def run(*arguments):
 def rows(folder):
     with open(folder / "table.csv", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def in_order(points):
-    return sorted(points, key=lambda point: point.number)
 
 
 def test_neighbours_in_a_grid_differ_in_one_step_of_one_parameter():
@@ -61,9 +59,11 @@ def test_a_parameter_that_is_set_twice_is_refused():
 
 
 def test_a_sweep_writes_a_table_and_a_solution_of_every_point(tmp_path):
-    answer = run("double_integrator", "--set", "mass=1,4", "--set", "force=1,2", "--out", tmp_path)
+    command = ("double_integrator", "--set", "mass=1,4", "--set", "force=1,2", "--processes", 1)
+    answer = run(*command, "--out", tmp_path, "--plot")
     assert answer.exit_code == 0, answer.output
-    assert "4 of 4 converged" in answer.output
+    assert "4 of 4 converged" in answer.output and "[4 of 4]" in answer.output
+    assert (tmp_path / "sweep.png").stat().st_size > 1000
     for row in rows(tmp_path):
         mass, force = float(row["mass"]), float(row["force"])
         assert float(row["duration"]) == pytest.approx(2.0 * np.sqrt(mass / force), rel=1e-6)
@@ -74,12 +74,14 @@ def test_a_sweep_writes_a_table_and_a_solution_of_every_point(tmp_path):
 
 
 def test_points_start_cold_on_request(tmp_path):
-    points = list(sweep("minimum_acceleration", {"distance": [1.0, 2.0]}, tmp_path, warm=False))
-    assert [point.start for point in points] == ["its own guess"] * 2
+    axes = {"distance": [1.0, 2.0]}
+    study = sweep(problems.minimum_acceleration.build, axes, warm=False, processes=1, folder=tmp_path)
+    assert [point.start for point in study.points] == ["its own guess"] * 2
 
 
 def test_failures_stand_in_the_table(tmp_path):
-    answer = run("two_link_pr", "--set", "u=2,0.02", "--set", "intervals=6", "--out", tmp_path)
+    command = ("two_link_pr", "--set", "u=2,0.02", "--set", "intervals=6", "--processes", 1)
+    answer = run(*command, "--out", tmp_path)
     assert answer.exit_code == 1 and "1 of 2 converged" in answer.output
     failed, fine = rows(tmp_path)
     assert failed["status"] == "failed" and "expected a weight between 0" in failed["error"]
@@ -87,19 +89,35 @@ def test_failures_stand_in_the_table(tmp_path):
 
 
 def test_processes_take_parts_of_the_grid_and_find_the_same(tmp_path):
-    axes = {"mass": [1.0, 2.0, 3.0, 4.0]}
-    alone = list(sweep("sliding_mass", axes, tmp_path / "one"))
-    shared = in_order(sweep("sliding_mass", axes, tmp_path / "two", processes=2))
-    for one, two in zip(alone, shared, strict=True):
-        assert one.results["objective"] == pytest.approx(two.results["objective"], rel=1e-7)
-    assert [point.start for point in shared] == ["its own guess", "point 0", "its own guess", "point 2"]
+    axes, build = {"mass": [1.0, 2.0, 3.0, 4.0]}, problems.sliding_mass.build
+    alone = sweep(build, axes, processes=1)
+    shared = sweep(build, axes, processes=2)
+    for one, two in zip(alone.points, shared.points, strict=True):
+        assert one.objective == pytest.approx(two.objective, rel=1e-7)
+    assert [point.start for point in shared.points] == [
+        "its own guess",
+        "point 0",
+        "its own guess",
+        "point 2",
+    ]
 
 
 def test_what_cannot_be_swept_is_refused_before_anything_is_solved(tmp_path):
+    build = problems.double_integrator.build
     with pytest.raises(UnknownNameError, match="double_integrator has no parameter 'weight'"):
-        next(sweep("double_integrator", {"weight": [1]}, tmp_path))
-    with pytest.raises(OptionError, match="processes is 0: give a whole number"):
-        next(sweep("double_integrator", {"mass": [1]}, tmp_path, processes=0))
+        sweep(build, {"weight": [1]}, folder=tmp_path)
+    for axes, message in [
+        ({}, "give the values of each parameter"),
+        ({"mass": []}, "'mass' has no values"),
+        ({"mass": "12"}, "the values of 'mass' are '12': give a list"),
+        ({"mass": range(2000), "force": range(2000)}, "more than 1000000 points"),
+    ]:
+        with pytest.raises(OptionError, match=message):
+            sweep(build, axes, folder=tmp_path)
+    with pytest.raises(OptionError, match="processes = 0: expected a whole number"):
+        sweep(build, {"mass": [1.0]}, processes=0)
+    with pytest.raises(OptionError, match="has phases, but points of a sweep are single problems"):
+        sweep(problems.goddard_in_phases.build, {"intervals": [4]}, processes=1)
     assert not list(tmp_path.iterdir())
     assert run("double_integrator").exit_code == 2 and run("nothing", "--set", "a=1").exit_code == 2
 
@@ -107,39 +125,58 @@ def test_what_cannot_be_swept_is_refused_before_anything_is_solved(tmp_path):
 def test_an_interrupted_point_ends_the_sweep(tmp_path, monkeypatch):
     from dataclasses import replace
 
-    solve = trajopt.solve
+    from trajopt.studies.many import point
 
-    def interrupted(problem, solver=None):
-        return replace(solve(problem, solver), status=trajopt.Status.INTERRUPTED)
+    def interrupted(problem, solver=None, **options):
+        return replace(trajopt.solve(problem, solver), status=trajopt.Status.INTERRUPTED)
 
-    monkeypatch.setattr(trajopt, "solve", interrupted)
-    points = list(sweep("minimum_acceleration", {"distance": [1.0, 2.0]}, tmp_path))
-    assert [point.results["status"] for point in points] == ["interrupted"]
+    monkeypatch.setattr(point, "solve", interrupted)
+    build = problems.minimum_acceleration.build
+    study = sweep(build, {"distance": [1.0, 2.0]}, processes=1, folder=tmp_path)
+    assert study.interrupted and [each.status for each in study.points] == ["interrupted"] * 2
+    assert [row["number"] for row in rows(tmp_path)] == ["0"], "the second was never begun"
 
 
-def test_ctrl_c_while_the_table_is_written_loses_no_row(tmp_path, monkeypatch):
+def test_ctrl_c_while_a_row_is_written_loses_no_row_and_the_sweep_goes_on_where_it_was(tmp_path, monkeypatch):
     """Once the message counted the lines on the screen, and a row could be left out."""
-    command, writes = ["sweep", "double_integrator", "--set", "mass=1,2,3", "--out", str(tmp_path)], []
-    whole = sweep_module.write_text
+    command = [
+        "sweep",
+        "double_integrator",
+        "--set",
+        "mass=1,2,3",
+        "--out",
+        str(tmp_path),
+        "--processes",
+        "1",
+    ]
+    append, numbers = point_table.append, []
 
-    def interrupted_at_the_second(path, text):
-        writes.append(path)
-        if len(writes) == 2:
-            raise KeyboardInterrupt
-        whole(path, text)
+    def interrupted_at_the_second(path, row):
+        numbers.append(row["number"])
+        if len(numbers) == 2:
+            signal.raise_signal(signal.SIGINT)
+        append(path, row)
 
-    monkeypatch.setattr(sweep_module, "write_text", interrupted_at_the_second)
+    monkeypatch.setattr(point_table, "append", interrupted_at_the_second)
     told = CliRunner().invoke(main, command)
     assert told.exit_code == 1 and "2 of 3 converged" in told.output
     assert "interrupted: 2 of 3 points are in the table" in told.output
     assert [row["mass"] for row in rows(tmp_path)] == ["1", "2"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    assert numbers == [0, 1, 2], "what was done is not solved again"
+    assert [row["mass"] for row in rows(tmp_path)] == ["1", "2", "3"]
 
 
-def test_any_executor_makes_the_calls_and_stays_open(tmp_path):
-    with ThreadPoolExecutor(2) as executor:
-        points = in_order(sweep("double_integrator", {"mass": [1.0, 4.0]}, tmp_path, executor=executor))
-        assert executor.submit(int, "3").result() == 3
-    assert [point.results["duration"] for point in points] == pytest.approx([2.0, 4.0], rel=1e-6)
+def test_a_problem_file_is_sent_where_it_is_not(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(
+        "import problems\ndef build(mass=1.0):\n    return problems.double_integrator.build(mass=mass)"
+    )
+    build = NamedBuild.of(str(file))
+    file.unlink()
+    assert build(mass=2.0).recipe.parameters == {"mass": 2.0}
+    file.write_text("a file of another machine")
+    assert build(mass=2.0).recipe.problem == "own.py"
 
 
 DYING = """
@@ -166,13 +203,17 @@ def test_a_process_that_dies_costs_its_own_point_which_is_tried_again(
     file.write_text(DYING)
     monkeypatch.setenv("PARENT", str(os.getpid()))
     axes = {"deaths": [deaths], "place": [place], "mass": [1.0, 2.0, 3.0, 4.0]}
-    points = in_order(sweep(str(file), axes, tmp_path, processes=2, warm=False))
-    assert [point.number for point in points] == [0, 1, 2, 3]
-    assert sum(point.converged for point in points) == converged
-    assert len((tmp_path / "tried-3.0").read_text()) == 2, "tried twice, whatever came out"
-    told = [point.error for point in points if point.error]
-    assert told == [] if deaths == 1 else "died 2 times: killed, or out of memory" in told[0]
-    assert [row["number"] for row in rows(tmp_path)] == ["0", "1", "2", "3"]
+    study = sweep(NamedBuild.of(str(file)), axes, processes=2, warm=False, folder=tmp_path / "out")
+    assert [point.number for point in study.points] == [0, 1, 2, 3]
+    assert study.converged_count == converged
+    tries = 2 if deaths == 1 else 3
+    assert [point.tries for point in study.points] == [1, 1, tries, 1]
+    assert len((tmp_path / "tried-3.0").read_text()) == tries
+    told = [point.error for point in study.points if point.error]
+    assert (
+        told == [] if deaths == 1 else told[0].startswith("WorkerDiedError: the worker that solved it died 3")
+    )
+    assert [row["number"] for row in rows(tmp_path / "out")] == ["0", "1", "2", "3"]
 
 
 SLOW = """

@@ -52,7 +52,7 @@ def test_failures_stay_in_the_table_with_their_message():
 
 def test_a_process_that_dies_becomes_a_row():
     table = multistart(small, starts=1, solver=Dying(), processes=2)
-    assert table.starts[0].status == "failed" and "BrokenProcessPool" in table.starts[0].error
+    assert table.starts[0].status == "failed" and "WorkerDiedError" in table.starts[0].error
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,17 @@ def test_a_process_that_dies_becomes_a_row():
         ({"starts": 0}, "starts = 0: expected a whole number, 1 or more"),
         ({"processes": 0}, "processes = 0: expected a whole number, 1 or more"),
         ({"spread": -1.0}, "spread is -1.0"),
-        ({"source": trajopt.Problem}, None),
+        ({"source": trajopt.Problem}, "is no single problem: give a trajopt.Problem, or give its recipe"),
     ],
 )
 def test_impossible_requests_are_refused(arguments, message):
-    if message is None:
-        with pytest.raises(errors.OptionError, match="builds the problem in other processes"):
-            multistart(small())  # no recipe, and a problem cannot be sent
-        return
     with pytest.raises(errors.OptionError, match=message):
-        multistart(small, **arguments)
+        multistart(**({"source": small} | arguments))
+
+
+def test_a_problem_without_a_recipe_is_sent_as_it_is():
+    """With what was added to it: a recipe would build it without."""
+    problem = small()
+    problem.minimize(trajopt.tau**2, weight=1.0)
+    table = multistart(problem, starts=1, processes=1)
+    assert table.best is not None and len(table.best.cost_terms) == 2

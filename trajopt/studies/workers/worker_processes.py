@@ -9,19 +9,23 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from queue import SimpleQueue
 from typing import Any
 
-TRIES = 2  # of a call whose process dies
+# Small dense fronts of sparse factorisations cost more on two BLAS threads than on one, and processes side by
+# side would ask for more threads than there are cores. NumPy reads it when it is first imported.
+ONE_BLAS_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+_ENVIRONMENT_LOCK = threading.Lock()
 
 
 class WorkerProcesses(Executor):
     """An executor of `count` processes that are started when they are needed, and anew when they die.
 
-    A call whose process dies is tried once more; then BrokenExecutor is raised for that call alone.
+    A call whose process dies raises BrokenExecutor; all others go on.
     """
 
     def __init__(self, count: int) -> None:
@@ -61,18 +65,13 @@ class _Worker:
         self._pid, self._stopped = 0, False
 
     def call(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
-        for _ in range(TRIES):
-            if self._stopped:
-                break
-            try:
-                return self._started().submit(function, *arguments, **named).result()
-            except BrokenExecutor:
-                self.shutdown(wait=True)
-        raise BrokenExecutor(
-            "the process that worked on it was stopped"
-            if self._stopped
-            else f"the process that worked on it died {TRIES} times: killed, or out of memory"
-        )
+        if self._stopped:
+            raise BrokenExecutor("the process that worked on it was stopped")
+        try:
+            return self._started().submit(function, *arguments, **named).result()
+        except BrokenExecutor:
+            self.shutdown(wait=True)
+            raise
 
     def stop(self) -> None:
         self._stopped = True
@@ -90,10 +89,25 @@ class _Worker:
             self._pool = ProcessPoolExecutor(
                 1, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent
             )
-            self._pid = self._pool.submit(os.getpid).result()
+            with _in_environment(ONE_BLAS_THREAD):
+                begun = self._pool.submit(os.getpid)
+            self._pid = begun.result()
             if self._stopped:  # while it was being started
                 self.stop()
         return self._pool
+
+
+@contextlib.contextmanager
+def _in_environment(variables: dict[str, str]) -> Iterator[None]:
+    """Environment variables for processes that are started within; those that the user has set stay."""
+    with _ENVIRONMENT_LOCK:
+        new = {name: value for name, value in variables.items() if name not in os.environ}
+        os.environ.update(new)
+        try:
+            yield
+        finally:
+            for name in new:
+                os.environ.pop(name, None)
 
 
 def _leave_interrupts_to_the_parent() -> None:

@@ -1,0 +1,39 @@
+"""The build function of a problem that is named at the command line, as a value that workers can be sent."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from problems.cli.problem_file import build_file, build_named, is_problem_file
+
+
+@dataclass(frozen=True)
+class NamedBuild:
+    """Builds the problem of a name of the catalogue or of a Python file.
+
+    text : content of the file; a worker on another machine, where the file is not or is another, writes it
+        into a temporary folder. Modules beside the file are not sent.
+    """
+
+    name: str
+    text: str | None = None
+
+    @staticmethod
+    def of(name_or_path: str) -> NamedBuild:
+        """The build function of what was named; a file that cannot be read says so when it is built."""
+        path = Path(name_or_path)
+        if not is_problem_file(name_or_path) or not path.is_file():
+            return NamedBuild(name_or_path)
+        return NamedBuild(str(path.resolve()), path.read_text(encoding="utf-8", errors="replace"))
+
+    def __call__(self, **parameters: Any) -> Any:
+        path = Path(self.name)
+        if self.text is None or (path.is_file() and path.read_text(encoding="utf-8") == self.text):
+            return build_named(self.name, parameters)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / path.name
+            copy.write_text(self.text, encoding="utf-8")
+            return build_file(copy, parameters)

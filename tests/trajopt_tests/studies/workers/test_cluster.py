@@ -1,0 +1,171 @@
+"""A Dask cluster on this machine: versions, workers that are killed, and clusters that cannot be used."""
+
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from functools import partial
+
+import pytest
+
+import problems
+import trajopt
+from trajopt.errors import ClusterError, OptionError
+from trajopt.studies.many.point_table import read
+from trajopt.studies.workers import cluster, worker_versions
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.faults
+
+QUIET = {"silence_logs": "CRITICAL", "dashboard_address": ":0"}
+
+
+@pytest.fixture(scope="module")
+def local_cluster():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found:
+        yield found
+
+
+@pytest.fixture
+def address(local_cluster):
+    with distributed.Client(local_cluster, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=120)
+    return local_cluster.scheduler_address
+
+
+def build(mass=1.0, place="", deaths=0):
+    """A problem that notes every time it is built by a worker, and kills the first ones of them."""
+    if place:
+        with open(place, "a") as file:
+            file.write(f"{mass:g}\n")
+        with open(place) as file:
+            built = Counter(file.read().split())[f"{mass:g}"]
+        if built <= deaths:
+            os._exit(9)
+    return problems.double_integrator.build(mass=mass, intervals=4)
+
+
+def test_a_list_of_problems_comes_back_in_its_order(address):
+    masses, order = [4.0, 1.0, 2.0, 3.0], []
+    study = trajopt.solve_many(
+        [problems.double_integrator.build(mass=mass) for mass in masses],
+        executor=address,
+        progress=lambda done: order.append(done.point.number),
+    )
+    assert [point.duration for point in study.points] == pytest.approx([2 * mass**0.5 for mass in masses])
+    assert sorted(order) == [0, 1, 2, 3]
+    assert study.solutions[0].problem.dynamics.joint_names == study.solutions[0].joint_names
+
+
+def test_a_client_and_its_executor_will_do_and_stay_open(address):
+    with distributed.Client(address, set_as_default=False) as client:
+        for executor in (client, client.get_executor()):
+            front = trajopt.multistart(partial(build, 2.0), starts=2, executor=executor)
+            assert all(start.converged for start in front.starts)
+        assert client.submit(int, "3").result() == 3
+
+
+def test_a_sweep_on_a_cluster_is_resumed(address, tmp_path):
+    axes = {"mass": [1.0, 2.0, 3.0]}
+    first = trajopt.sweep(build, {"mass": [1.0]}, executor=address, folder=tmp_path)
+    assert first.converged_count == 1
+    seen = []
+    study = trajopt.sweep(build, axes, executor=address, folder=tmp_path, progress=seen.append)
+    assert study.converged_count == 3 and sorted(done.point.number for done in seen) == [1, 2]
+    assert [done.done for done in seen] == [2, 3]
+
+
+def test_a_point_whose_worker_dies_is_solved_by_another(address, tmp_path):
+    place = str(tmp_path / "built")
+    axes = {"place": [place], "mass": [1.0, 2.0, 3.0], "deaths": [1]}
+    study = trajopt.solve_many([partial(build, mass, place, 1) for mass in axes["mass"]], executor=address)
+    assert study.converged_count == 3
+
+
+def test_a_point_that_kills_every_worker_is_an_error_in_its_row(address, tmp_path):
+    place = str(tmp_path / "built")
+    study = trajopt.solve_many([partial(build, 1.0, place, 99), partial(build, 2.0)], executor=address)
+    assert [point.converged for point in study.points] == [False, True]
+    assert study.points[0].error.startswith("WorkerDiedError: the worker that solved it died 4 times")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_workers_that_are_killed_at_random_cost_nothing(local_cluster, address, tmp_path):
+    count, kills, place = 60, 5, tmp_path / "built"
+    chance, ended = random.Random(15), threading.Event()
+
+    def kill():
+        with distributed.Client(address, set_as_default=False) as client:
+            for _ in range(kills):
+                if ended.wait(chance.uniform(0.5, 1.5)):
+                    return
+                workers = list(client.run(os.getpid, on_error="ignore").values())
+                if workers:
+                    os.kill(chance.choice(workers), signal.SIGKILL)
+                    killed.append(time.monotonic())
+
+    killed = []
+    killer = threading.Thread(target=kill)
+    killer.start()
+    axes = {"mass": [1.0 + number for number in range(count)], "place": [str(place)]}
+    study = trajopt.sweep(build, axes, warm=False, executor=address, folder=tmp_path / "out")
+    ended.set()
+    killer.join()
+    assert killed and study.converged_count == count
+    rows = read(tmp_path / "out" / "table.csv")
+    assert [int(row["number"]) for row in rows] == list(range(count)), "nothing lost, nothing twice"
+    # Beyond the parent's first look at the first point, what a worker held when it died was built again.
+    built = Counter(place.read_text().split())
+    assert len(built) == count and sum(built.values()) <= count + 1 + 4 * len(killed)
+
+
+def test_a_cluster_that_does_not_answer_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(cluster, "TIMEOUT", 0.5)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nothing listens there
+        where = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(ClusterError, match=f"no Dask scheduler answers at '{where}'"):
+            trajopt.solve_many([partial(build, 1.0)], executor=where)
+    with pytest.raises(ClusterError, match="no Dask scheduler answers at 'no address'"):
+        trajopt.solve_many([partial(build, 1.0)], executor="no address")
+
+
+def test_a_cluster_without_workers_is_refused():
+    with (
+        distributed.LocalCluster(n_workers=0, **QUIET) as empty,
+        pytest.raises(ClusterError, match="has no workers: start some with `dask worker"),
+    ):
+        trajopt.solve_many([partial(build, 1.0)], executor=empty.scheduler_address)
+
+
+def test_workers_with_other_versions_are_refused_before_anything_is_sent(address, tmp_path, monkeypatch):
+    own = worker_versions.versions() | {"casadi": "3.5.1"}
+    monkeypatch.setattr(cluster, "own_versions", lambda: own)
+    place = tmp_path / "built"
+    with pytest.raises(
+        ClusterError, match=r"has other software than this process \(casadi .* there, 3.5.1 he"
+    ):
+        trajopt.solve_many([partial(build, 1.0, str(place))], executor=address)
+    assert not place.exists()
+
+
+def test_a_worker_without_the_package_is_refused(address, monkeypatch):
+    monkeypatch.setattr(cluster, "IS_THERE", cluster.IS_THERE.replace("'trajopt'", "'no_package'"))
+    with pytest.raises(ClusterError, match="trajopt cannot be imported on 2 of 2 workers"):
+        trajopt.solve_many([partial(build, 1.0)], executor=address)
+
+
+def test_a_worker_that_joined_later_is_asked_too():
+    with pytest.raises(ClusterError, match="a worker has other software than the process that sent the poi"):
+        worker_versions.check_same({"Python": "2.7"})
+
+
+def test_a_cluster_needs_distributed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(OptionError, match=r"pip install 'trajopt\[cluster\]'"):
+        trajopt.solve_many([partial(build, 1.0)], executor="tcp://127.0.0.1:8786")

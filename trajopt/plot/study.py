@@ -1,0 +1,118 @@
+"""Figure of a study: objective, duration and effort of the solves over the parameters that were swept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from trajopt.errors import OptionError
+from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
+
+PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
+MOST_CURVES = 12  # that a legend can tell apart
+
+
+class StudiedPoint(Protocol):
+    """What is drawn of a point; those of `trajopt.sweep` and `trajopt.solve_many` have it."""
+
+    number: int
+    parameters: Mapping[str, Any]
+    converged: bool
+
+
+class StudiedPoints(Protocol):
+    """A study: its points in order."""
+
+    @property
+    def points(self) -> Sequence[Any]: ...
+
+
+def study(result: StudiedPoints, *, over: str | None = None) -> Figure:
+    """Objective, duration and iterations over a parameter, one curve for each combination of the others.
+
+    over : the parameter on the horizontal axis; by default the one with the most values. A list of problems
+        without parameters is drawn over its numbers. Points that did not converge are crosses at their
+        numbers' places below the curves. Raises OptionError for a parameter that was not swept.
+    """
+    points = list(result.points)
+    axis = _axis(points, over)
+    values = list(dict.fromkeys(_place(point, axis) for point in points))
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if numeric:
+        values.sort()
+    curves = _curves(points, axis)
+    with settings():
+        figure = Figure(figsize=(WIDTH, 1.9 * len(PANELS) + 0.6), layout="constrained")
+        axes = figure.subplots(len(PANELS), 1, sharex=True)
+        for panel, (name, label) in zip(axes, PANELS.items(), strict=True):
+            _draw(panel, curves, axis, name, None if numeric else values)
+            panel.set_ylabel(label)
+        axes[-1].set_xlabel("number" if axis is None else axis)
+        if not numeric:
+            axes[-1].set_xticks(range(len(values)), [str(value) for value in values])
+        if 1 < len(curves) <= MOST_CURVES:
+            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+    return figure
+
+
+def _draw(
+    panel: Axes, curves: Mapping[str, list[Any]], axis: str | None, name: str, places: list[Any] | None
+) -> None:
+    """One quantity of all curves; numbers where they are, other values side by side."""
+
+    def at(point: Any) -> float:
+        place = _place(point, axis)
+        return place if places is None else places.index(place)
+
+    for index, (label, points) in enumerate(curves.items()):
+        known = sorted(
+            ((at(point), getattr(point, name)) for point in points if point.converged), key=lambda p: p[0]
+        )
+        panel.plot(
+            [x for x, _ in known],
+            [y for _, y in known],
+            marker="o",
+            markersize=3,
+            label=label,
+            **line_of(index),
+        )
+    missing = [at(point) for points in curves.values() for point in points if not point.converged]
+    if missing:
+        low = panel.get_xaxis_transform()
+        style: dict[str, Any] = {"color": LIMIT_COLOUR, "transform": low, "clip_on": False}
+        panel.plot(missing, [0.03] * len(missing), "x", label="not converged", **style)
+
+
+def _axis(points: Sequence[Any], over: str | None) -> str | None:
+    names = list(points[0].parameters)
+    if over is not None and over not in names:
+        raise OptionError(f"'{over}' was not swept: the parameters are {', '.join(names) or 'none'}")
+    if over is not None or not names:
+        return over
+    counts = {name: len({_hashable(point.parameters[name]) for point in points}) for name in names}
+    return max(counts, key=lambda name: counts[name])
+
+
+def _place(point: Any, axis: str | None) -> Any:
+    return point.number if axis is None else _hashable(point.parameters[axis])
+
+
+def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
+    """Points by the values of the other parameters that differ."""
+    names = [
+        name
+        for name in points[0].parameters
+        if name != axis and len({_hashable(point.parameters[name]) for point in points}) > 1
+    ]
+    found: dict[str, list[Any]] = {}
+    for point in points:
+        label = ", ".join(f"{name} = {point.parameters[name]}" for name in names)
+        found.setdefault(label, []).append(point)
+    return found
+
+
+def _hashable(value: Any) -> Any:
+    return str(value) if isinstance(value, list | tuple | dict) else value

@@ -1,0 +1,192 @@
+"""One point of a study: its solve by a worker, and its row in the table."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import TrajoptError
+from trajopt.files.plain_values import finite
+from trajopt.problem.problem import Problem
+from trajopt.solution.archive import contents
+from trajopt.solution.solution import Solution
+from trajopt.solve import solve
+from trajopt.studies.many.portable import unpacked
+from trajopt.studies.workers.worker_versions import check_same
+
+OWN_GUESS = "its own guess"
+FAILED, INTERRUPTED = "failed", "interrupted"
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One row of the table: what was solved, how it ended, or the error that it ended in.
+
+    parameters : those that tell it from the other points
+    status : of the solver in lower case, "failed" or "interrupted"; numbers are None where unknown
+    start : what the solve started from;  tries : how many workers had it
+    file : name of its solution in the folder; empty without one
+    error : name of the exception and its message
+    """
+
+    number: int
+    parameters: Mapping[str, Any]
+    status: str
+    converged: bool = False
+    duration: float | None = None
+    objective: float | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+    kkt_error: float | None = None
+    start: str = ""
+    file: str = ""
+    tries: int = 1
+    error: str = ""
+    _loaded: Callable[[], Solution | None] | None = field(default=None, repr=False)
+
+    @property
+    def solution(self) -> Solution | None:
+        """Its solution, read from its file where it is in one; None where there is none."""
+        return None if self._loaded is None else self._loaded()
+
+    def with_solution(self, loaded: Callable[[], Solution | None]) -> Point:
+        """The point with a way to its solution, which is taken once."""
+        return replace(self, _loaded=cache(loaded))
+
+    @property
+    def interrupted(self) -> bool:
+        return self.status == INTERRUPTED
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        head = f"{self.number:>4}  {where}: " if where else f"{self.number:>4}  "
+        if self.error:
+            return f"{head}{self.error}"
+        return (
+            f"{head}{self.status}, objective {_digits(self.objective)}, duration {_digits(self.duration)} s, "
+            f"{self.iterations} iterations from {self.start}"
+        )
+
+
+@dataclass(frozen=True)
+class Before:
+    """A solved point that another one starts from: number, packed problem, solution without its problem."""
+
+    number: int
+    source: bytes
+    solution: Solution
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker needs to solve a point.
+
+    source : the packed problem;  settings : pickled solver and options of `solve`
+    keep, archive : whether the solution and the bytes of its file are sent back
+    versions : of the process that asks, which the worker's must equal
+    """
+
+    number: int
+    parameters: Mapping[str, Any]
+    source: bytes
+    settings: bytes
+    keep: bool
+    archive: bool
+    versions: Mapping[str, str]
+    before: Before | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker sends back: the row, and the solution without its problem and as a file, if asked."""
+
+    point: Point
+    solution: Solution | None = None
+    archive: bytes = b""
+
+
+def answered(task: Task) -> Answer:
+    """Solve a point; what the problem or the solve raises stands in its row. ClusterError for versions."""
+    check_same(task.versions)
+    try:
+        solution, start = _solved(task)
+        archive = _file_of(solution) if task.archive else b""
+    except Exception as error:
+        return Answer(failed(task.number, task.parameters, error))
+    point = Point(
+        number=task.number,
+        parameters=task.parameters,
+        status=solution.status.name.lower(),
+        converged=solution.converged,
+        duration=finite(solution.duration),
+        objective=finite(solution.objective),
+        iterations=solution.iterations,
+        seconds=finite(solution.seconds),
+        kkt_error=finite(solution.kkt.error),
+        start=start,
+    )
+    return Answer(point, without_problem(solution) if task.keep else None, archive)
+
+
+def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> Point:
+    """The row of a point without a solution."""
+    text = traceback.format_exception_only(type(error), error)[-1].strip()
+    return Point(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
+
+
+def without_problem(solution: Solution) -> Solution:
+    """A solution that can be sent whatever its problem is made of."""
+    return replace(solution, known_problem=None, recipe=None)
+
+
+def with_problem(solution: Solution, problem: Problem) -> Solution:
+    """A solution that was sent, with the problem that it solves."""
+    return replace(solution, known_problem=problem, recipe=problem.recipe)
+
+
+def read_solution(path: Path) -> Solution | None:
+    """A saved solution; None where the file is missing, or not one that this version wrote whole."""
+    try:
+        return Solution.load(path)
+    except TrajoptError:
+        return None
+
+
+def _solved(task: Task) -> tuple[Solution, str]:
+    """The solution from the neighbour's where there is one, from the problem's own guess where that fails."""
+    solver, options = pickle.loads(task.settings)
+    if task.before is not None:
+        question = unpacked(task.source)
+        try:
+            question.guess(with_problem(task.before.solution, unpacked(task.before.source)))
+            solution = solve(question, solver, **options)
+        except TrajoptError:
+            solution = None  # of another robot, or not finite there
+        if solution is not None and solution.converged:
+            return solution, f"point {task.before.number}"
+    return solve(unpacked(task.source), solver, **options), OWN_GUESS
+
+
+def _file_of(solution: Solution) -> bytes:
+    """The bytes of the file that `Solution.save` writes."""
+    stream = io.BytesIO()
+    np.savez(stream, **contents(solution))
+    return stream.getvalue()
+
+
+def _short_name(text: str) -> str:
+    """`trajopt.errors.OptionError: ...` without the module's name."""
+    kind, colon, message = text.partition(": ")
+    return f"{kind.rpartition('.')[2]}{colon}{message}"
+
+
+def _digits(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.9g}"

@@ -1,0 +1,66 @@
+"""Problems as bytes that another process, or another machine, builds them from.
+
+What is sent is a pickle of ours that only workers of the same run read; no file is ever read this way. Plain
+pickle names functions by their module; cloudpickle also sends those of a notebook, lambdas and closures.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trajopt.arguments import shown
+from trajopt.errors import OptionError
+from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.problem.problem import Problem
+from trajopt.solution.archive import built
+
+Source = Problem | Recipe | Callable[[], Any]
+ADVICE = (
+    "give its recipe (problem.recipe, where nothing was added to a problem of the library), or a function "
+    "without arguments that builds it, such as functools.partial(build, mass=2.0)"
+)
+
+
+def packed(source: Source) -> bytes:
+    """A problem, its recipe, or a function without arguments that builds it, as bytes.
+
+    Raises OptionError for anything else, and for problems that hold what cannot be sent: compiled functions
+    of CasADi, open files, locks.
+    """
+    is_one = isinstance(source, Problem | Recipe)
+    if not is_one and (not callable(source) or isinstance(source, type)):
+        raise OptionError(f"{shown(source)} is no single problem: give a trajopt.Problem, or {ADVICE}")
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(source)
+    except Exception as error:  # every object may refuse in its own way
+        words = " ".join(str(error).split())[:200]
+        name = getattr(source, "name", None) or getattr(source, "__name__", "the problem")
+        raise OptionError(f"{name} cannot be sent to another process ({words}): {ADVICE}") from error
+
+
+def packed_settings(solver: Any, options: Mapping[str, Any]) -> bytes:
+    """Solver and options as bytes; OptionError for a solver that cannot be sent."""
+    import cloudpickle
+
+    try:
+        content = cloudpickle.dumps((solver, dict(options)))
+        pickle.loads(content)
+    except Exception as error:  # every object may refuse in its own way
+        raise OptionError(
+            f"solver {shown(solver)} or an option cannot be sent to another process ({error}): give one that "
+            "can be pickled, or processes=1"
+        ) from error
+    return content
+
+
+def unpacked(content: bytes) -> Problem:
+    """The problem of `packed`, built where a recipe or a function was sent."""
+    source = pickle.loads(content)
+    if isinstance(source, Problem):
+        return source
+    return checked_problem(built(source) if isinstance(source, Recipe) else source())

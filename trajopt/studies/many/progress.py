@@ -1,0 +1,92 @@
+"""How far a study is, and an estimate of the time that is left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Literal
+
+from trajopt.arguments import shown
+from trajopt.errors import OptionError
+from trajopt.studies.many.point import Point
+
+RECENT = 50  # points whose rate is taken for the rest: the first ones also start processes and load kernels
+EVERY = 1.0  # seconds between lines that tell no failure
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """A point that was just done, how many of all are, and the seconds that the others will take.
+
+    seconds_left : from the rate of the last 50 points, by wall clock; None before the second one
+    """
+
+    point: Point
+    done: int
+    total: int
+    seconds_left: float | None
+
+    def __str__(self) -> str:
+        if self.done == self.total:
+            return f"{self.done} of {self.total}"
+        left = "" if self.seconds_left is None else f", about {duration_in_words(self.seconds_left)} left"
+        return f"{self.done} of {self.total}{left}"
+
+
+Report = Callable[[StudyProgress], None]
+
+
+class Meter:
+    """Counts points of a study as they are done.
+
+    known : how many were done before; they say nothing about the rate
+    """
+
+    def __init__(self, total: int, known: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total, self._done, self._clock = total, known, clock
+        self._times: deque[float] = deque([clock()], maxlen=RECENT + 1)
+
+    def counted(self, point: Point) -> StudyProgress:
+        self._done += 1
+        self._times.append(self._clock())
+        points = len(self._times) - 1
+        left = None
+        if points > 1 or self._done == self._total:
+            left = (self._total - self._done) * (self._times[-1] - self._times[0]) / points
+        return StudyProgress(point, self._done, self._total, left)
+
+
+class Lines:
+    """Writes a line for a point at most once a second, for every failure, and for the last one."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._last = -EVERY
+
+    def __call__(self, progress: StudyProgress) -> None:
+        now = time.monotonic()
+        if now - self._last >= EVERY or progress.point.error or progress.done == progress.total:
+            self._last = now
+            print(f"{progress.point}  [{progress}]", file=self._stream, flush=True)
+
+
+def report_of(progress: Literal["auto", "silent"] | Report) -> Report:
+    """The function that is called with every point; OptionError for another word."""
+    if callable(progress) and not isinstance(progress, type):
+        return progress
+    if progress == "auto":
+        return Lines()
+    if progress == "silent":
+        return lambda _: None
+    raise OptionError(f"progress is {shown(progress)}: use 'auto', 'silent' or a function")
+
+
+def duration_in_words(seconds: float) -> str:
+    """12 s, 4 min, 2 h 5 min: as exact as an estimate is."""
+    if seconds < 90.0:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60.0)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,96 @@
+"""`solve_many`: a list of problems solved side by side, in processes, on an executor or on a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from trajopt.arguments import check_flag, check_positive, shown
+from trajopt.errors import OptionError
+from trajopt.files.array_file import file_path
+from trajopt.problem.problem import Problem
+from trajopt.solvers.registry import check_solver
+from trajopt.solvers.solver import Solver
+from trajopt.studies.many.point import Task
+from trajopt.studies.many.portable import Source, packed, packed_settings
+from trajopt.studies.many.progress import Report, report_of
+from trajopt.studies.many.study import Settings, Study, run
+from trajopt.studies.workers.worker_versions import versions
+from trajopt.studies.workers.workers import Where
+
+
+def solve_many(
+    problems: Iterable[Source],
+    solver: Solver | None = None,
+    *,
+    executor: Where | None = None,
+    processes: int | None = None,
+    folder: str | Path | None = None,
+    anew: bool = False,
+    progress: Literal["auto", "silent"] | Report = "silent",
+    **options: Any,
+) -> Study:
+    """Solve every problem of a list; the points come in its order, `study.solutions[0]` is that of the first.
+
+    problems : problems, recipes (`problem.recipe`), or functions without arguments that build one, such as
+        `functools.partial(problems.two_link_rr.build, intervals=40)`. What holds compiled CasADi functions,
+        locks or files cannot be sent to another process: its recipe, or the function that builds it, can
+    solver, **options : what `trajopt.solve` takes, `refine`, `starts`, `coarse_to_fine`, `time_limit`
+    executor, processes : where the solves are made. By default in a process per core of this machine; 1 is
+        this process. Or any executor of `concurrent.futures`, which stays open; or a Dask cluster, as
+        "tcp://host:8786" or a `distributed.Client`, whose workers must have the same versions
+    folder : every solution is written there when it is done, with a row of table.csv. Begun again in the same
+        folder, what was done is not solved again; `anew` begins from nothing
+    progress : "auto" for lines with the time left, or a function called with every `StudyProgress`, whose
+        `point` was just done: points come in the order of completion
+
+    A process or worker that dies costs the point that it worked on one of three tries; then, and where a
+    problem raises, the point is one of the study with `error` and without solution. Ctrl-C ends the study at
+    once: what was done is in it, all other points are "interrupted". In a thread of a ThreadPoolExecutor
+    every problem is a copy, but a solve that runs is waited for.
+
+    Raises OptionError for what cannot be sent, ClusterError for a cluster that does not answer or has other
+    versions, ResultFolderError for a folder of another study, all before anything is solved.
+    """
+    if isinstance(problems, str | bytes | Mapping | Problem) or not isinstance(problems, Iterable):
+        raise OptionError(f"problems is {shown(problems)}: give a list of problems")
+    given = list(problems)
+    if not given:
+        raise OptionError("there are no problems: give at least one")
+    pack = task_maker(solver, options, keep=folder is None, archive=folder is not None)
+    tasks = [pack(number, {}, source) for number, source in enumerate(given)]
+    at_hand = {number: source for number, source in enumerate(given) if isinstance(source, Problem)}
+    settings = Settings(executor, processes, checked_folder(folder), checked_anew(anew))
+    return run(tasks, settings, report_of(progress), at_hand)
+
+
+def task_maker(solver: Solver | None, options: Mapping[str, Any], keep: bool, archive: bool) -> Any:
+    """The function (number, parameters, source) -> task for a solver and options of `solve`, checked."""
+    check_options(solver, options)
+    sent, own = packed_settings(solver, options), versions()
+
+    def task(number: int, parameters: Mapping[str, Any], source: Source) -> Task:
+        return Task(number, parameters, packed(source), sent, keep, archive, own)
+
+    return task
+
+
+def check_options(solver: Any, options: Mapping[str, Any]) -> None:
+    """OptionError for options that `solve` does not take, or that make no sense for many problems."""
+    known = ("refine", "starts", "coarse_to_fine", "time_limit")
+    for name in options:
+        if name not in known:
+            raise OptionError(f"there is no option {shown(name)}: solve takes {', '.join(known)}")
+    check_positive("time_limit", options.get("time_limit"), optional=True)
+    if solver is not None:
+        check_solver(solver)
+
+
+def checked_folder(folder: Any) -> Path | None:
+    return None if folder is None else file_path(folder)
+
+
+def checked_anew(anew: Any) -> bool:
+    check_flag("anew", anew)
+    return bool(anew)

@@ -1,0 +1,222 @@
+"""A study: tasks in chains on workers, their files and rows, and what came out of it, in the order given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trajopt.errors import ClusterError
+from trajopt.files.run_folder import locked
+from trajopt.problem.problem import Problem
+from trajopt.solution.solution import Solution
+from trajopt.studies.many.point import (
+    INTERRUPTED,
+    Answer,
+    Before,
+    Point,
+    Task,
+    answered,
+    failed,
+    read_solution,
+    with_problem,
+)
+from trajopt.studies.many.point_folder import PointFolder
+from trajopt.studies.many.point_table import row_of, save_table, written
+from trajopt.studies.many.portable import unpacked
+from trajopt.studies.many.progress import Meter, Report
+from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, completed
+from trajopt.studies.workers.interrupts import interrupts_deferred
+from trajopt.studies.workers.workers import Workers, opened
+
+PIECES = 8  # of the way through a grid, on an executor that does not tell how many workers it has
+LISTED = 10  # failures in the text of a study
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The points of a list or a sweep, in the order given, those that failed with their error.
+
+    folder : where their files are, None where nothing was written
+    interrupted : whether Ctrl-C ended it; points that were not done then have the status "interrupted"
+    """
+
+    points: tuple[Point, ...]
+    folder: Path | None = None
+    interrupted: bool = False
+
+    @property
+    def solutions(self) -> tuple[Solution | None, ...]:
+        """The solution of every point, None where there is none."""
+        return tuple(point.solution for point in self.points)
+
+    @property
+    def converged_count(self) -> int:
+        """How many converged."""
+        return sum(point.converged for point in self.points)
+
+    def to_csv(self) -> str:
+        """The table as comma-separated values."""
+        return written([row_of(point) for point in self.points])
+
+    def save_table(self, path: str | Path) -> None:
+        """Write the table as .csv or, where pyarrow is installed, as .parquet."""
+        save_table([row_of(point) for point in self.points], Path(path))
+
+    def __str__(self) -> str:
+        failures = [str(point) for point in self.points if not point.converged]
+        listed = failures[:LISTED] + [f"... and {len(failures) - LISTED} more"] * (len(failures) > LISTED)
+        where = "" if self.folder is None else f"; written to {self.folder}"
+        return "\n".join([f"{self.converged_count} of {len(self.points)} converged{where}", *listed])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a study is run; see `solve_many`."""
+
+    executor: Any = None
+    processes: int | None = None
+    folder: Path | None = None
+    anew: bool = False
+    warm: bool = False  # whether a point starts from the last one before it that converged
+
+
+def run(
+    tasks: Sequence[Task],
+    settings: Settings,
+    report: Report,
+    problems: Mapping[int, Problem] | None = None,
+) -> Study:
+    """Solve all tasks; at Ctrl-C what is done is kept, and the study says so.
+
+    problems : those that are at hand, by number; others are built where a solution is asked for
+    Raises ResultFolderError, OptionError or ClusterError before anything is solved, and ClusterError where
+    the connection to a cluster is lost; what was done is in the folder then.
+    """
+    with ExitStack() as stack:
+        if settings.folder is not None:
+            stack.enter_context(locked(settings.folder))
+        workers = stack.enter_context(opened(settings.executor, settings.processes))
+        record = _Record(tasks, settings, problems or {})
+        stack.callback(record.finish)
+        meter = Meter(len(tasks), len(record.points))
+        pieces = (workers.count or PIECES) if settings.warm else len(tasks)
+        chains = (_chain(chain, settings.warm, record) for chain in _cut(tasks, pieces))
+        interrupted = _recorded(chains, workers, record, lambda point: report(meter.counted(point)))
+    return Study(record.in_order(), settings.folder, interrupted)
+
+
+def _recorded(
+    chains: Iterable[Chain], workers: Workers, record: _Record, done: Callable[[Point], None]
+) -> bool:
+    """Keep and report points as they are done; whether Ctrl-C ended the study."""
+    outcomes = completed(chains, workers)
+    try:
+        for outcome in outcomes:
+            with interrupts_deferred():
+                point = record.add(outcome)
+            done(point)
+            if point.interrupted:
+                return True
+    except KeyboardInterrupt:
+        for outcome in _done_before(outcomes):
+            record.add(outcome)
+        return True
+    finally:
+        outcomes.close()
+    return False
+
+
+def _done_before(outcomes: Outcomes) -> Iterator[Outcome]:
+    """What was done when Ctrl-C came, wherever it came."""
+    with suppress(KeyboardInterrupt, StopIteration):
+        outcome = outcomes.throw(KeyboardInterrupt())
+        while True:
+            yield outcome
+            outcome = next(outcomes)
+
+
+def _chain(tasks: Sequence[Task], warm: bool, record: _Record) -> Chain:
+    """The tasks that are not done yet, each with the last one that converged to start from."""
+    before: Task | None = None
+    for task in tasks:
+        if task.number not in record.points:
+            start = record.before(before) if before is not None else None
+            yield Call(task.number, answered, (replace(task, before=start),))
+        if warm and record.points[task.number].converged:
+            before = task
+
+
+def _cut(tasks: Sequence[Task], count: int) -> list[Sequence[Task]]:
+    """So many pieces, as even as can be."""
+    count = min(count, len(tasks))
+    edges = [round(i * len(tasks) / count) for i in range(count + 1)]
+    return [tasks[edges[i] : edges[i + 1]] for i in range(count)]
+
+
+class _Record:
+    """The points that are done, in memory and in the folder."""
+
+    def __init__(self, tasks: Sequence[Task], settings: Settings, problems: Mapping[int, Problem]) -> None:
+        self._tasks = {task.number: task for task in tasks}
+        self._problems, self._settings = problems, settings
+        self._folder = None
+        self._last: dict[int, Solution] = {}  # those that others of a chain start from
+        self.points: dict[int, Point] = {}
+        if settings.folder is not None:
+            self._folder = PointFolder(settings.folder, tasks, settings.anew)
+            self.points = {number: self._of_file(point) for number, point in self._folder.known.items()}
+
+    def add(self, outcome: Outcome) -> Point:
+        """Keep what became of a task."""
+        task, error = self._tasks[outcome.call.key], outcome.error
+        if isinstance(error, ClusterError):
+            raise error
+        answer = outcome.value
+        if not isinstance(answer, Answer):
+            cause = error or TypeError(f"a worker answered {answer!r}")
+            answer = Answer(failed(task.number, task.parameters, cause))
+        answer = replace(answer, point=replace(answer.point, tries=outcome.tries))
+        point = answer.point if self._folder is None else self._folder.add(answer)
+        if self._folder is not None:
+            point = self._of_file(point)
+        if answer.solution is not None:
+            sent = answer.solution
+            if self._folder is None:
+                point = point.with_solution(lambda: with_problem(sent, self._problem(task.number)))
+            if self._settings.warm:
+                self._last[task.number] = sent
+        self.points[task.number] = point
+        return point
+
+    def before(self, task: Task) -> Before | None:
+        """What a task that converged gives to the next one."""
+        solution = self._last.pop(task.number, None) or self.points[task.number].solution
+        return None if solution is None else Before(task.number, task.source, solution)
+
+    def finish(self) -> None:
+        if self._folder is not None:
+            self._folder.finish()
+
+    def in_order(self) -> tuple[Point, ...]:
+        """All points; those that Ctrl-C left out say so."""
+        return tuple(
+            self.points.get(number) or Point(number, task.parameters, INTERRUPTED)
+            for number, task in self._tasks.items()
+        )
+
+    def _of_file(self, point: Point) -> Point:
+        if self._folder is None or not point.file:
+            return point
+        path, number = self._folder.folder / point.file, point.number
+
+        def loaded() -> Solution | None:
+            found = read_solution(path)
+            return None if found is None else with_problem(found, self._problem(number))
+
+        return point.with_solution(loaded)
+
+    def _problem(self, number: int) -> Problem:
+        return self._problems.get(number) or unpacked(self._tasks[number].source)

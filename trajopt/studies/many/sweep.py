@@ -1,0 +1,90 @@
+"""Parameter sweeps: a problem solved at every point of a grid, neighbours from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from trajopt.arguments import check_flag, shown
+from trajopt.errors import OptionError, UnknownNameError
+from trajopt.phases.phases import Phases
+from trajopt.problem.problem import Problem
+from trajopt.solvers.solver import Solver
+from trajopt.studies.many.progress import Report, report_of
+from trajopt.studies.many.solve_many import checked_anew, checked_folder, task_maker
+from trajopt.studies.many.study import Settings, Study, run
+from trajopt.studies.workers.workers import Where
+
+MOST_POINTS = 1_000_000
+
+
+def sweep(
+    build: Callable[..., Problem],
+    axes: Mapping[str, Sequence[Any]],
+    solver: Solver | None = None,
+    *,
+    warm: bool = True,
+    executor: Where | None = None,
+    processes: int | None = None,
+    folder: str | Path | None = None,
+    anew: bool = False,
+    progress: Literal["auto", "silent"] | Report = "silent",
+    **options: Any,
+) -> Study:
+    """Solve build(**parameters) for all combinations of parameters.
+
+        study = trajopt.sweep(problems.two_link_pr.build, {"u": [0.01, 0.02], "intervals": [20, 40]})
+        trajopt.plot.study(study)
+
+    build : `build` of a problem of the library, or your own function of keyword arguments
+    axes : parameter -> its values; points are numbered with the last parameter fastest, back and forth, so
+        that neighbours are one step of one parameter apart
+    warm : the way through the grid is cut into as many pieces as there are workers; within each a point
+        starts from the last one that converged, and from its own guess where that fails. False: every point
+        from its own guess
+    The other arguments are those of `solve_many`. Raises UnknownNameError for a parameter that `build` does
+    not have, before anything is solved; what another value raises stands in the row of its point.
+    """
+    if not callable(build) or isinstance(build, Problem):
+        raise OptionError(
+            f"build is {shown(build)}: give a function of parameters, problems.two_link_pr.build"
+        )
+    check_flag("warm", warm)
+    points, where = grid(axes), checked_folder(folder)
+    _check_first(partial(build, **points[0]))
+    pack = task_maker(solver, options, keep=where is None or warm, archive=where is not None)
+    tasks = [pack(number, point, partial(build, **point)) for number, point in enumerate(points)]
+    settings = Settings(executor, processes, where, checked_anew(anew), warm)
+    return run(tasks, settings, report_of(progress))
+
+
+def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All combinations, the last parameter fastest, back and forth so that neighbours are one step apart."""
+    if not isinstance(axes, Mapping) or not axes:
+        raise OptionError(f"axes is {shown(axes)}: give the values of each parameter, {{'mass': [1, 2]}}")
+    points: list[dict[str, Any]] = [{}]
+    for name, given in axes.items():
+        if not isinstance(name, str) or isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+            raise OptionError(f"the values of {shown(name)} are {shown(given)}: give a list")
+        values = list(given)
+        if not values:
+            raise OptionError(f"'{name}' has no values: give at least one")
+        if len(points) * len(values) > MOST_POINTS:
+            raise OptionError(f"the grid has more than {MOST_POINTS} points: give fewer values")
+        turns = (values if number % 2 == 0 else values[::-1] for number in range(len(points)))
+        points = [point | {name: value} for point, turn in zip(points, turns, strict=True) for value in turn]
+    return points
+
+
+def _check_first(build: Callable[[], Any]) -> None:
+    """Raise for a parameter that does not exist and for phases; what one value raises, others may not."""
+    try:
+        first = build()
+    except UnknownNameError:
+        raise
+    except Exception:
+        return
+    if isinstance(first, Phases):
+        raise OptionError(f"{first.name} has phases, but points of a sweep are single problems")

@@ -1,0 +1,156 @@
+"""Makes calls on workers, in order of completion: what a worker takes with it when it dies is made again.
+
+A chain is a generator that yields calls one after the other and is sent the outcome of each, so that one call
+may build on the last; chains run side by side. Ctrl-C ends the calls that run at once and keeps the outcomes
+of those that were done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from trajopt.errors import ClusterError, WorkerDiedError
+from trajopt.studies.workers.workers import Workers
+
+TRIES = 3  # of a call whose worker dies
+PATIENCE = 0.5  # seconds of one wait: Windows hears Ctrl-C between waits only
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and its arguments, which can be pickled; `key` tells calls apart."""
+
+    key: Any
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call: its value, or the error that it, or its way to a worker, raised.
+
+    tries : how often it was given to a worker
+    """
+
+    call: Call
+    value: Any = None
+    error: BaseException | None = None
+    tries: int = 1
+
+
+Chain = Generator[Call, Outcome, None]
+
+
+def single(call: Call) -> Chain:
+    """The chain of one call."""
+    yield call
+
+
+@dataclass
+class _Attempt:
+    chain: Chain
+    call: Call
+    number: int
+
+
+class _Running:
+    """The calls that workers have at a time."""
+
+    def __init__(self, workers: Workers, tries: int) -> None:
+        self._workers, self._tries = workers, tries
+        self._attempts: dict[Future, _Attempt] = {}
+        self._done: SimpleQueue[Future] = SimpleQueue()
+
+    def __len__(self) -> int:
+        return len(self._attempts)
+
+    def begin(self, chain: Chain, outcome: Outcome | None = None) -> bool:
+        """Give the next call of a chain to a worker; False behind the last."""
+        try:
+            call = chain.send(outcome)  # type: ignore[arg-type]  # None starts a generator
+        except StopIteration:
+            return False
+        self._submit(_Attempt(chain, call, 1))
+        return True
+
+    def next_done(self) -> tuple[_Attempt, Outcome]:
+        """Wait for a call to be done; those that a dead worker took along are made again meanwhile."""
+        while True:
+            try:
+                future = self._done.get(timeout=PATIENCE)
+            except Empty:
+                continue
+            attempt = self._attempts.pop(future)
+            outcome = self._outcome(future, attempt)
+            if outcome is not None:
+                return attempt, outcome
+            self._submit(_Attempt(attempt.chain, attempt.call, attempt.number + 1))
+
+    def stop(self) -> Iterator[Outcome]:
+        """End what runs; the outcomes of calls that were done already."""
+        self._workers.stop()
+        for future, attempt in list(self._attempts.items()):
+            if not future.cancel() and future.done() and future.exception() is None:
+                yield Outcome(attempt.call, future.result(), tries=attempt.number)
+        self._attempts.clear()
+
+    def _submit(self, attempt: _Attempt) -> None:
+        future = self._workers.submit(attempt.call.function, *attempt.call.arguments)
+        self._attempts[future] = attempt
+        future.add_done_callback(self._done.put)
+
+    def _outcome(self, future: Future, attempt: _Attempt) -> Outcome | None:
+        """None where the worker died and the call is to be made once more."""
+        try:
+            return Outcome(attempt.call, future.result(), tries=attempt.number)
+        except CancelledError as error:
+            raise ClusterError(
+                "the connection to the workers was lost: start them anew and run the same again; what was "
+                "done is kept"
+            ) from error
+        except Exception as error:
+            deaths = self._workers.deaths(error) * attempt.number
+            if deaths and attempt.number < self._tries and self._workers.tries_again:
+                return None
+            told = error if not deaths else WorkerDiedError(_died(deaths))
+            return Outcome(attempt.call, error=told, tries=attempt.number)
+
+
+def _died(deaths: int) -> str:
+    times = "once" if deaths == 1 else f"{deaths} times"
+    return f"the worker that solved it died {times}: killed, or out of memory"
+
+
+Outcomes = Generator[Outcome, None, None]
+
+
+def completed(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -> Outcomes:
+    """The outcomes of all calls of all chains as they are done.
+
+    tries : how often a call is made whose worker dies, before its outcome is a WorkerDiedError
+    Raises ClusterError where the connection to the workers is lost. At Ctrl-C the outcomes of calls that were
+    done still come, then KeyboardInterrupt.
+    """
+    waiting, running = iter(chains), _Running(workers, tries)
+    try:
+        while True:
+            while len(running) < workers.in_flight:
+                chain = next(waiting, None)
+                if chain is None:
+                    break
+                running.begin(chain)
+            if not len(running):
+                return
+            attempt, outcome = running.next_done()
+            yield outcome
+            running.begin(attempt.chain, outcome)
+    except KeyboardInterrupt:
+        yield from running.stop()
+        raise
+    finally:
+        for _ in running.stop():
+            pass

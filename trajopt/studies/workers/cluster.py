@@ -1,0 +1,106 @@
+"""A Dask cluster as an executor, whose workers are asked for their versions before any point is sent.
+
+The library `distributed` is imported only where a cluster is used: `pip install 'trajopt[cluster]'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Any
+
+from trajopt.arguments import few, shown
+from trajopt.errors import ClusterError, OptionError
+from trajopt.studies.workers.worker_versions import differences, versions
+from trajopt.studies.workers.worker_versions import versions as own_versions
+
+TIMEOUT = 10.0  # seconds within which a scheduler and its workers must answer
+# An expression, as a worker without the package could not import a function of it.
+IS_THERE = "__import__('importlib.util', fromlist=['util']).find_spec('trajopt') is not None"
+
+
+def is_dask(executor: Any) -> bool:
+    """Whether something is a client of Dask or the executor of one, without importing Dask."""
+    return type(executor).__module__.partition(".")[0] == "distributed"
+
+
+def deaths(error: BaseException) -> int:
+    """Workers that died with a task before Dask's scheduler gave it up; 0 for any other error."""
+    if type(error).__name__ != "KilledWorker":
+        return 0
+    return 1 + int(getattr(error, "allowed_failures", 0))
+
+
+@contextmanager
+def connected(where: Any) -> Iterator[tuple[Executor, int]]:
+    """The executor of a cluster and its number of threads; a client that was given stays open.
+
+    where : the address of a scheduler, a `distributed.Client`, or its executor
+    Raises ClusterError for a scheduler that does not answer, one without workers, and workers on which
+    trajopt is missing or of another version, or runs on another NumPy, Numba or CasADi.
+    """
+    client, own = (_client_at(where), True) if isinstance(where, str) else (_client_of(where), False)
+    try:
+        count = _checked_threads(client)
+        yield client.get_executor(pure=False), count
+    finally:
+        if own:
+            client.close(timeout=TIMEOUT)
+
+
+def _client_at(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise OptionError(
+            f"the cluster {shown(address)} needs the package distributed: pip install 'trajopt[cluster]'"
+        ) from error
+    try:
+        return Client(address, timeout=TIMEOUT, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at {shown(address)} ({' '.join(str(error).split())}): start one with "
+            "`dask scheduler` and workers with `dask worker tcp://HOST:8786`, and give the address it prints"
+        ) from error
+
+
+def _client_of(given: Any) -> Any:
+    client = getattr(given, "_client", given)  # an executor keeps its client
+    if not hasattr(client, "get_executor"):
+        raise OptionError(f"executor is {shown(given)}: give a distributed.Client, or its address")
+    if client.status != "running":
+        raise ClusterError(f"the client of the cluster is {client.status}: connect anew, Client(address)")
+    return client
+
+
+def _checked_threads(client: Any) -> int:
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    if not workers:
+        raise ClusterError(
+            f"the cluster at {client.scheduler.address} has no workers: start some with "
+            f"`dask worker {client.scheduler.address}`"
+        )
+    answers = client.run(eval, IS_THERE, on_error="return")
+    lacking = [name for name, found in answers.items() if found is not True]
+    if lacking:
+        raise ClusterError(
+            f"trajopt cannot be imported on {len(lacking)} of {len(answers)} workers ({few(lacking)}): "
+            "install the same version there, pip install trajopt"
+        )
+    _refuse_other_versions(client.run(versions, on_error="return"), own_versions())
+    return sum(worker["nthreads"] for worker in workers.values())
+
+
+def _refuse_other_versions(found: Mapping[str, Any], own: Mapping[str, str]) -> None:
+    for worker, theirs in found.items():
+        unlike = (
+            f"cannot tell its version: {theirs}"
+            if not isinstance(theirs, dict)
+            else ", ".join(differences(own, theirs))
+        )
+        if unlike:
+            raise ClusterError(
+                f"the worker {worker} has other software than this process ({unlike}): install the same "
+                "versions on all of them"
+            )

@@ -1,0 +1,115 @@
+"""The workers of a study: processes of its own, an executor of the user's, or those of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from typing import Any
+
+from trajopt.arguments import check_count, shown
+from trajopt.errors import OptionError
+from trajopt.studies.workers import cluster
+from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesses
+
+MOST_PROCESSES = 1024
+PER_WORKER = 3  # calls that are on their way to a worker, so that none waits for the next one
+UNKNOWN_COUNT = 64  # calls at a time on an executor that does not tell how many workers it has
+
+Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or a distributed.Client
+
+
+class Workers:
+    """Calls are given to them and may be stopped; whether an error is a worker's death.
+
+    count : how many calls are made at a time, None where an executor does not tell
+    own : whether they were started for this study, so that stopping ends them at once
+    """
+
+    def __init__(self, executor: Executor, count: int | None, own: bool = False) -> None:
+        self._executor, self.count, self._own = executor, count, own
+        self._replaced = False
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls are handed over at a time."""
+        if isinstance(self._executor, ThisProcess):
+            return 1
+        return UNKNOWN_COUNT if self.count is None else PER_WORKER * self.count
+
+    @property
+    def tries_again(self) -> bool:
+        """Whether calls of dead workers are made again by us; Dask's scheduler has done so itself."""
+        return not cluster.is_dask(self._executor)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
+        """Hand a call over; processes of our own take the place of a user's pool that is broken."""
+        try:
+            return self._executor.submit(function, *arguments)
+        except BrokenExecutor:
+            if self._own:
+                raise
+            self._replace()
+            return self._executor.submit(function, *arguments)
+        except RuntimeError as error:
+            raise OptionError(f"the executor takes no calls ({error}): give one that is open") from error
+
+    def deaths(self, error: BaseException) -> int:
+        """How many workers died by one attempt that ended in this error; 0 for an error of the call's own."""
+        return 1 if isinstance(error, BrokenExecutor) else cluster.deaths(error)
+
+    def stop(self) -> None:
+        """End calls that run at once where the workers are our own; others end those they have begun."""
+        if self._own and isinstance(self._executor, WorkerProcesses):
+            self._executor.stop()
+
+    def shutdown(self) -> None:
+        if self._own:
+            self._executor.shutdown()
+
+    def _replace(self) -> None:
+        count = self.count or os.cpu_count() or 1
+        warnings.warn(
+            f"a process of the executor died, which breaks it as a whole: {count} processes of trajopt's own "
+            "solve what is left; leave `executor` out, and one that dies costs its own point only",
+            stacklevel=2,
+        )
+        self._executor, self._own = WorkerProcesses(count), True
+
+
+@contextmanager
+def opened(executor: Where | None, processes: int | None) -> Iterator[Workers]:
+    """Workers that are ended when the study is; an executor of the user's stays open.
+
+    executor : None for `processes` processes, or this one alone where that is 1 (None: one per core);
+        "tcp://HOST:PORT", a `distributed.Client` or its executor for a Dask cluster, whose workers are asked
+        for their versions first; or any other executor of `concurrent.futures`
+    Raises OptionError for anything else, ClusterError for a cluster that cannot be used.
+    """
+    if processes is not None:
+        check_count("processes", processes, 1, MOST_PROCESSES)
+        if executor is not None:
+            raise OptionError("processes and executor are both given: an executor has its own workers")
+    if executor is None:
+        count = processes or os.cpu_count() or 1
+        workers = Workers(ThisProcess() if count == 1 else WorkerProcesses(count), count, own=True)
+        try:
+            yield workers
+        finally:
+            workers.shutdown()
+    elif isinstance(executor, str) or cluster.is_dask(executor):
+        with cluster.connected(executor) as (found, count):
+            yield Workers(found, count)
+    elif isinstance(executor, Executor):
+        workers = Workers(executor, getattr(executor, "_max_workers", None))
+        try:
+            yield workers
+        finally:
+            workers.shutdown()
+    else:
+        raise OptionError(
+            f"executor is {shown(executor)}: give an executor of concurrent.futures, a distributed.Client, "
+            "or the address of a Dask scheduler, 'tcp://host:8786'"
+        )
