@@ -15,8 +15,9 @@ from interrupts import hears_ctrl_c
 import trajopt
 from problems.cli.command_line import main
 from problems.cli.literal import assignment, literal
-from problems.cli.summary import finite, words, write_json
+from problems.cli.summary import write_json
 from trajopt.errors import OptionError
+from trajopt.files.plain_values import finite, words
 
 KEYS = [
     "problem",
