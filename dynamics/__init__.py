@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
     from dynamics.formats.urdf import load_urdf as load_urdf
+    from dynamics.kernel_warmup import warmup as warmup
     from dynamics.model.body import Body as Body
     from dynamics.model.body import Frame as Frame
     from dynamics.model.joint import Joint as Joint
@@ -104,6 +105,7 @@ export_lazily(
         "joint_springs": "dynamics.quantities.generalized_forces",
         "point_spring": "dynamics.quantities.generalized_forces",
         "in_threads": "dynamics.threads",
+        "warmup": "dynamics.kernel_warmup",
         "ArmatureError": "dynamics.quantities.armature_error",
         "armature_error": "dynamics.quantities.armature_error",
         "aba": "dynamics.algorithms.aba",

@@ -52,6 +52,7 @@ MAY_IMPORT: dict[str, str] = {
     "dynamics.algorithms": "kernels",
     "dynamics.quantities": "algorithms",
     "dynamics.blocks": "quantities",
+    "dynamics.kernel_warmup": "blocks",
     "problems.gallery": "recipe",
     "problems.human": "recipe",
     "problems.recipe": "",

@@ -15,6 +15,7 @@ from problems.cli.saved_commands import plot, verify
 from problems.cli.solve_commands import solve
 from problems.cli.sweep_command import sweep
 from problems.cli.versions import print_versions
+from problems.cli.warmup_command import warmup
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,7 +34,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-for command in (list_problems, solve, sweep, verify, plot):
+for command in (list_problems, solve, sweep, verify, plot, warmup):
     main.add_command(command)
 
 

@@ -15,7 +15,7 @@ from benchmarks.dynamics.page import verdict
 from benchmarks.dynamics.pinocchio_peer import PEERS, peer_of
 from benchmarks.papers.models import binary, biped, serial
 
-# Not functions of nodes alone: constructors, a wrapper, a study of a motion, forces with constants of their
+# Not functions of nodes alone: constructors, wrappers, a study of a motion, forces with constants of their
 # own; and the serial Christoffel recursion, which is NumPy for comparison.
 UNTIMED = {
     "load_urdf",
@@ -26,6 +26,7 @@ UNTIMED = {
     "joint_springs",
     "point_spring",
     "christoffel_symbols_serial",
+    "warmup",
 }
 
 

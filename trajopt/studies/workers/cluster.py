@@ -5,8 +5,8 @@ The library `distributed` is imported only where a cluster is used: `pip install
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,6 +47,20 @@ def connected(where: Any) -> Iterator[tuple[Executor, int]]:
     finally:
         if own:
             client.close(timeout=TIMEOUT)
+
+
+def on_every_worker(where: Any, function: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
+    """A call made once by every worker of a cluster: its address and what the call returned, as they are done.
+
+    where, errors : as in `connected`; what a call raises is raised here
+    """
+    with connected(where) as (executor, _):
+        client = _client_of(executor)
+        addresses = list(client.scheduler_info(n_workers=-1)["workers"])
+        options = {"allow_other_workers": False, "pure": False}
+        calls = {executor.submit(function, workers=[address], **options): address for address in addresses}
+        for call in as_completed(calls):
+            yield calls[call], call.result()
 
 
 def _client_at(address: str) -> Any:

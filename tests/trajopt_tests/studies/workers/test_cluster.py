@@ -169,3 +169,8 @@ def test_a_cluster_needs_distributed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(OptionError, match=r"pip install 'trajopt\[cluster\]'"):
         trajopt.solve_many([partial(build, 1.0)], executor="tcp://127.0.0.1:8786")
+
+
+def test_every_worker_is_asked_once(address):
+    answers = dict(cluster.on_every_worker(address, os.getpid))
+    assert len(answers) == len(set(answers.values())) == 2

@@ -1,0 +1,125 @@
+"""Compiles all kernels of rigid-body dynamics, or loads them from the cache on disk, before they are needed.
+
+Kernels know no robot: what is compiled here serves all of them, in this process and, by way of the cache, in
+every later one of the same sources, processor and user.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynamics.algorithms.aba import aba
+from dynamics.algorithms.aba_derivatives import aba_derivatives
+from dynamics.algorithms.christoffel import christoffel_symbols
+from dynamics.algorithms.coriolis import coriolis_matrix
+from dynamics.algorithms.coriolis_product import coriolis_product
+from dynamics.algorithms.crba import crba
+from dynamics.algorithms.external_derivatives import external_derivatives
+from dynamics.algorithms.rnea import rnea
+from dynamics.kernels.compile import cache_folder
+from dynamics.model.body import Body
+from dynamics.model.joint import Joint, Rotor
+from dynamics.model.model import RigidBodyModel
+
+NODES = 3
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """What a warmup did.
+
+    folder : where compiled kernels are kept; None where no folder could be used, so that each process compiles
+    compiled : how many kernels were not there and were compiled;  seconds : wall clock of all
+    """
+
+    folder: Path | None
+    compiled: int
+    seconds: float
+
+    def __str__(self) -> str:
+        made = f"{self.compiled} kernels compiled" if self.compiled else "all kernels loaded"
+        kept = f"kept in {self.folder}" if self.folder else "not kept: no folder of this user can be written"
+        return f"{made} in {self.seconds:.1f} s, {kept}"
+
+
+def warmup(progress: Callable[[str, int, int], None] | None = None) -> Warmup:
+    """Compile or load every kernel, so that no solve of this process, and none of later ones, waits for it.
+
+    progress : called before every step with what is compiled, its number from 0, and how many steps there are
+    Where all are in the cache they are loaded, and nothing changes.
+    """
+    began, before, steps = time.perf_counter(), _kept(), _steps()
+    for number, (name, step) in enumerate(steps.items()):
+        if progress is not None:
+            progress(name, number, len(steps))
+        step()
+    return Warmup(cache_folder(), len(_kept() - before), time.perf_counter() - began)
+
+
+def _kept() -> set[str]:
+    """Names of the files that hold machine code."""
+    folder = cache_folder()
+    return set() if folder is None else {path.name for path in folder.rglob("*.nbc")}
+
+
+def _steps() -> dict[str, Callable[[], Any]]:
+    """What is compiled -> a call that needs it."""
+    robot = _robot()
+    q, v, a = np.full((3, NODES, robot.n), 0.1)
+    link, joint = robot.link_names[-1], robot.joint_names[-1]
+    torques = robot.block(("tau", "base_wrench", f"wrench:{joint}"), loads=(link,))
+    places = robot.block((f"position:{link}", f"orientation:{link}", f"velocity:{link}"))
+    masses = robot.block(("momentum", "kinetic_energy"))
+    return {
+        "inverse dynamics": lambda: rnea(robot, q, v, a),
+        "forward dynamics": lambda: aba(robot, q, v, a),
+        "mass matrix": lambda: crba(robot, q),
+        "derivatives of torques, wrenches and loads": lambda: _first_derivatives(torques),
+        "second derivatives of them": lambda: _second_derivatives(torques),
+        "poses and velocities of links": lambda: _first_derivatives(places),
+        "second derivatives of poses": lambda: _second_derivatives(places),
+        "momentum and energy": lambda: _first_derivatives(masses),
+        "second derivatives of momentum": lambda: _second_derivatives(masses),
+        "derivatives of forward dynamics": lambda: aba_derivatives(robot, q, v, a),
+        "derivatives under loads": lambda: external_derivatives(robot, q),
+        "Coriolis matrix": lambda: coriolis_matrix(robot, q, v),
+        "Coriolis products": lambda: coriolis_product(robot, q, v, a),
+        "Christoffel symbols": lambda: christoffel_symbols(robot, q),
+    }
+
+
+def _inputs(block: Any) -> dict[str, np.ndarray]:
+    return {name: np.full((NODES, width), 0.1) for name, width in block.inputs.items()}
+
+
+def _first_derivatives(block: Any) -> None:
+    block.value(_inputs(block))
+    block.partials(_inputs(block))
+
+
+def _second_derivatives(block: Any) -> None:
+    block.curvature(_inputs(block), {name: np.ones((NODES, width)) for name, width in block.outputs.items()})
+
+
+def _robot() -> RigidBodyModel:
+    """A slide, and two links that turn on it, one by a geared motor."""
+    inertia, centre = 0.1 * np.eye(3), np.array([0.1, 0.0, 0.0])
+    bodies = (
+        Body("slide", Joint("slide", "prismatic", np.array([1.0, 0.0, 0.0])), None, 1.0, centre, inertia),
+        Body("upper", Joint("shoulder", axis=np.array([0.0, 1.0, 0.0])), "slide", 1.0, centre, inertia),
+        Body(
+            "lower",
+            Joint("elbow", rotor=Rotor(5.0, 0.1, 1e-3 * np.eye(3))),
+            "upper",
+            1.0,
+            centre,
+            inertia,
+        ),
+    )
+    return RigidBodyModel(bodies, name="slide and two links").with_rotors("exact")

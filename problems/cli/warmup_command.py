@@ -1,0 +1,37 @@
+"""The command `trajopt warmup`."""
+
+from __future__ import annotations
+
+import click
+
+from problems.cli.misuse import explained
+
+
+@click.command()
+@click.option("--cluster", metavar="ADDRESS", help="Warm the workers of a Dask cluster up, tcp://host:8786.")
+@explained
+def warmup(cluster: str | None) -> None:
+    """Compile the kernels of rigid-body dynamics, so that the first solve need not.
+
+    They are kept on disk for all later processes; done again, they are only loaded.
+    """
+    if cluster is None:
+        from dynamics import warmup as of_this_machine
+
+        click.echo(str(of_this_machine(_tell)))
+        return
+    from trajopt.studies.workers.cluster import on_every_worker
+
+    for worker, done in on_every_worker(cluster, _on_worker):
+        click.echo(f"{worker}: {done}")
+
+
+def _tell(name: str, number: int, count: int) -> None:
+    click.echo(f"{number + 1:>3} of {count}  {name}", err=True)
+
+
+def _on_worker() -> str:
+    """What a worker of a cluster does; it answers with the words of the command."""
+    from dynamics import warmup as of_this_worker
+
+    return str(of_this_worker())

@@ -1,0 +1,47 @@
+"""A warmup leaves no kernel to be compiled, and does nothing where all are there."""
+
+import pkgutil
+from importlib import import_module
+
+import pytest
+from click.testing import CliRunner
+
+import dynamics
+from dynamics.kernel_warmup import Warmup
+from dynamics.kernels import compile as compiling
+from dynamics.kernels.code_cache import KernelCache
+from problems.cli.command_line import main
+
+
+def kernels():
+    """Name -> every compiled function of the package that is kept on disk."""
+    modules = (import_module(found.name) for found in pkgutil.walk_packages(dynamics.__path__, "dynamics."))
+    return {
+        f"{module.__name__}.{name}": value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(getattr(value, "_cache", None), KernelCache)
+    }
+
+
+@pytest.mark.long
+def test_every_kernel_is_ready_after_a_warmup_and_a_second_one_compiles_nothing():
+    seen = []
+    dynamics.warmup(lambda name, number, count: seen.append((number, count)))
+    assert seen == [(number, len(seen)) for number in range(len(seen))]
+    assert len(kernels()) >= 14
+    assert [name for name, kernel in kernels().items() if not kernel.signatures] == []
+    again = dynamics.warmup()
+    assert again.compiled == 0 and str(again).startswith("all kernels loaded in")
+    assert again.folder == compiling.cache_folder() and again.folder.is_dir()
+
+
+@pytest.mark.long
+def test_the_command_tells_its_steps_and_where_kernels_are_kept():
+    told = CliRunner().invoke(main, ["warmup"])
+    assert told.exit_code == 0 and f"kept in {compiling.cache_folder()}" in told.output
+    assert "of 14  inverse dynamics" in told.stderr
+
+
+def test_without_a_folder_it_says_so():
+    assert "not kept: no folder of this user can be written" in str(Warmup(None, 0, 1.0))
