@@ -1,6 +1,6 @@
 """A Dask cluster as an executor, whose workers are asked for their versions before any point is sent.
 
-The library `distributed` is imported only where a cluster is used: `pip install 'trajopt[cluster]'`.
+The library `distributed` is imported only where a cluster is used: `pip install 'trajopt-splines[cluster]'`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def connected(where: Any) -> Iterator[tuple[Executor, int]]:
 
 
 def on_every_worker(where: Any, function: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
-    """A call made once by every worker of a cluster: its address and what the call returned, as they are done.
+    """Make a call once on every worker of a cluster: its address and what was returned, as they are done.
 
     where, errors : as in `connected`; what a call raises is raised here
     """
@@ -68,7 +68,7 @@ def _client_at(address: str) -> Any:
         from distributed import Client
     except ImportError as error:
         raise OptionError(
-            f"the cluster {shown(address)} needs the package distributed: pip install 'trajopt[cluster]'"
+            f"the cluster {shown(address)} needs distributed: pip install 'trajopt-splines[cluster]'"
         ) from error
     try:
         return Client(address, timeout=TIMEOUT, set_as_default=False)

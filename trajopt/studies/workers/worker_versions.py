@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from trajopt.errors import ClusterError
+from trajopt.version import __version__
 
-LIBRARIES = ("trajopt", "numpy", "numba", "casadi")
+LIBRARIES = ("numpy", "numba", "casadi")
 OURS = ("trajopt", "dynamics", "problems")
 
 
@@ -22,6 +23,7 @@ def versions() -> dict[str, str]:
     major, minor, _ = platform.python_version_tuple()
     return {
         "Python": f"{major}.{minor}",
+        "trajopt": __version__,
         **{name: _version(name) for name in LIBRARIES},
         "sources": _sources(),
     }

@@ -167,7 +167,7 @@ def test_a_worker_that_joined_later_is_asked_too():
 
 def test_a_cluster_needs_distributed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(OptionError, match=r"pip install 'trajopt\[cluster\]'"):
+    with pytest.raises(OptionError, match=r"pip install 'trajopt-splines\[cluster\]'"):
         trajopt.solve_many([partial(build, 1.0)], executor="tcp://127.0.0.1:8786")
 
 
