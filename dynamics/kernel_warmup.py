@@ -34,8 +34,9 @@ NODES = 3
 class Warmup:
     """What a warmup did.
 
-    folder : where compiled kernels are kept; None where no folder could be used, so that each process compiles
-    compiled : how many kernels were not there and were compiled;  seconds : wall clock of all
+    folder : where compiled kernels are kept; None where no folder can be used: each process compiles its own
+    compiled : how many kernels were not there and were compiled
+    seconds : wall clock of all steps
     """
 
     folder: Path | None
