@@ -1,4 +1,4 @@
-"""Copies of a problem that share its terms and curves, but no list, table or cache."""
+"""Copies and pickles of a problem: copies share its terms and curves, but no list, table or cache."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def independent_copy(problem: T) -> T:
         if isinstance(value, (list, dict, set)):
             setattr(other, name, value.copy())
     return other
+
+
+def state_without_caches(problem: Any) -> dict[str, Any]:
+    """What pickle keeps of a problem: traced blocks hold compiled functions and are traced again."""
+    return vars(problem) | {"_blocks": {}, "_tested_blocks": set()}

@@ -29,7 +29,7 @@ from trajopt.problem.costs_and_constraints import (
     with_curve,
 )
 from trajopt.problem.dynamics_check import check_dynamics, check_link
-from trajopt.problem.independent_copy import independent_copy
+from trajopt.problem.independent_copy import independent_copy, state_without_caches
 from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.problem.statements.boundary_values import boundary_values
@@ -87,6 +87,7 @@ class Problem:
     refinement: Refinement | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
+    __getstate__ = state_without_caches
 
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
@@ -94,10 +95,6 @@ class Problem:
         self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
         self.extras |= default_curves(self.dynamics, self.trajectory)
         self.constraints += equations_of(self.dynamics)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What pickle keeps: traced blocks hold compiled functions and are traced again."""
-        return vars(self) | {"_blocks": {}, "_tested_blocks": set()}
 
     # -- what to minimize ---------------------------------------------------------------------------------
 
@@ -295,8 +292,7 @@ class Problem:
         """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
 
         x : the same for the states of a system
-
-        duration is that of the whole motion, or one number per arc. A curve may give the values of all
+        duration : of the whole motion, or one number per arc. A curve may give the values of all
         additional curves behind the joints'. Of a solution the curve, the parameters of the same name and,
         where none are given, the durations are taken.
         """
