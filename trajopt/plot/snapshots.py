@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trajopt.errors import OptionError
 from trajopt.graph.block import GravityField, SkeletonDynamics
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, settings, title
+from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, NotebookFigure, settings, title
 from trajopt.solution.skeleton_view import checked_segments, drawing_axes
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def motion(solution: Solution, *, snapshots: int = 9) -> Figure:
     path = np.asarray(dynamics.skeleton(solution.q(along)))[:, -1, 1]
     across, up = drawing_axes(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
     with settings():
-        figure = Figure(figsize=figure_size(lines[..., (across, up)]), layout="constrained")
+        figure = NotebookFigure(figsize=figure_size(lines[..., (across, up)]), layout="constrained")
         axis = figure.subplots()
         draw_base(axis, lines[:, 0, 0][:, (across, up)])
         draw_path(axis, path[:, (across, up)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
 LIMIT_COLOUR = "#555555"
 WIDTH = 6.3  # inches; the text of an A4 page
+NOTEBOOK_DOTS = 110  # per inch: the width of a notebook's cell
 SAMPLES = 600  # a figure of this width shows no more
 
 _SETTINGS: dict[Any, Any] = {
@@ -41,6 +43,15 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
+class NotebookFigure(Figure):
+    """A figure that a notebook shows where it is the value of a cell, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        self.savefig(picture, format="png", dpi=NOTEBOOK_DOTS)
+        return picture.getvalue()
+
+
 @contextmanager
 def settings() -> Iterator[None]:
     """The style, for as long as a figure is drawn; the user's own settings stay as they are."""
@@ -56,7 +67,8 @@ def line_of(index: int) -> dict[str, Any]:
 def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels over a common time axis, each `height` inches tall."""
     rows = ceil(count / columns)
-    figure = Figure(figsize=(WIDTH * max(1.0, columns / 4), rows * height + 0.5), layout="constrained")
+    size = (WIDTH * max(1.0, columns / 4), rows * height + 0.5)
+    figure = NotebookFigure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
     axes = list(grid.flat)
     for unused in axes[count:]:

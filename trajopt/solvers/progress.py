@@ -1,4 +1,4 @@
-"""Progress display of a running solve: one live line on a terminal, a few plain lines anywhere else."""
+"""Progress display of a solve: one line that changes, on a terminal or in a notebook, or a few in a log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ __all__ = ["Progress", "iteration_callback"]
 
 _REFRESH = 0.1  # seconds between changes of the live line; a reader cannot follow more
 _LONGEST_GAP = 10.0  # seconds after which a plain line is due whatever its number
+_DISPLAYS = ("live", "notebook", "plain", "silent")
 
 
 class Progress:
     """A callback for `Solver.solve`, used as `with Progress() as progress: solver.solve(nlp, progress)`.
 
-    display   "auto": "live" on a terminal, "plain" elsewhere;  "silent": nothing at all
+    display   "auto": "live" on a terminal, "notebook" in one, "plain" elsewhere;  "silent": nothing at all
     stream    where to write, by default standard error, so that piped results stay clean
 
     Plain lines come at iterations 0, 1, 2, 5, 10, 20, 50, 100, ..., whenever ten seconds passed without one,
@@ -31,14 +32,18 @@ class Progress:
     """
 
     def __init__(
-        self, display: Literal["auto", "live", "plain", "silent"] = "auto", stream: IO[str] | None = None
+        self,
+        display: Literal["auto", "live", "notebook", "plain", "silent"] = "auto",
+        stream: IO[str] | None = None,
     ) -> None:
-        if not isinstance(display, str) or display not in ("auto", "live", "plain", "silent"):
-            raise OptionError(f"display = {shown(display)}: expected 'auto', 'live', 'plain' or 'silent'")
+        if not isinstance(display, str) or display not in ("auto", *_DISPLAYS):
+            raise OptionError(f"display = {shown(display)}: expected one of auto, {', '.join(_DISPLAYS)}")
         self._stream = sys.stderr if stream is None else stream
         if display == "auto":
-            display = "live" if self._stream.isatty() else "plain"
+            terminal = self._stream.isatty()
+            display = "live" if terminal else "notebook" if stream is None and in_notebook() else "plain"
         self._display = display
+        self._output: Any = None  # the output of a notebook's cell, once there is one
         self._live: Any = None
         self._last: Iteration | None = None
         self._shown: Iteration | None = None
@@ -72,7 +77,7 @@ class Progress:
     def __call__(self, iteration: Iteration) -> None:
         self._last = iteration
         waited = time.perf_counter() - self._shown_at
-        due = waited >= _REFRESH if self._live is not None else _is_round(iteration.iteration)
+        due = waited >= _REFRESH if self._display in ("live", "notebook") else _is_round(iteration.iteration)
         if due or waited >= _LONGEST_GAP:
             self._show(iteration)
 
@@ -82,8 +87,27 @@ class Progress:
             from rich.text import Text
 
             self._live.update(Text(line(iteration), no_wrap=True, overflow="ellipsis"), refresh=True)
+        elif self._display == "notebook":
+            self._output = changed_output(self._output, line(iteration))
         elif self._display != "silent":
             print(line(iteration), file=self._stream, flush=True)
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook; asks IPython where it is loaded, never imports it."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
+
+
+def changed_output(output: Any, text: str) -> Any:
+    """The output of the running cell, with this text in place of the former one."""
+    from IPython.display import display  # type: ignore[import-not-found]  # there where a notebook runs
+
+    content = {"text/plain": text}
+    if output is None:
+        return display(content, raw=True, display_id=True)
+    output.update(content, raw=True)
+    return output
 
 
 @contextmanager

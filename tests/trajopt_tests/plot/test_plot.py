@@ -179,3 +179,12 @@ def test_slow_passages_and_open_limits_are_no_switches():
     assert switching_times(t, sudden, -np.inf, 1.0) == []
     lopsided = np.where(t < 0.305, 3.0, 1.0)
     assert np.allclose(switching_times(t, lopsided, 1.0, 3.0), [0.305])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_notebook_is_given_a_picture_of_the_whole_figure(rr, name):
+    figure = getattr(trajopt.plot, name)(rr)
+    picture = figure._repr_png_()
+    assert picture.startswith(b"\x89PNG")
+    width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))  # of the header
+    assert np.allclose([width, height], 110.0 * figure.get_size_inches(), atol=1.0)

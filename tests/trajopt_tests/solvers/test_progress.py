@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from hand_written import two_link_minimum_time
@@ -11,7 +14,7 @@ from small_nlps import hs071, rosenbrock
 import trajopt
 from trajopt.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.progress import Progress
+from trajopt.solvers.progress import Progress, in_notebook
 from trajopt.solvers.solver import Iteration
 
 
@@ -78,7 +81,9 @@ def test_nothing_is_written_where_nothing_happened():
 
 
 def test_an_unknown_display_is_refused():
-    with pytest.raises(OptionError, match="display = 'loud': expected 'auto', 'live', 'plain' or 'silent'"):
+    with pytest.raises(
+        OptionError, match="display = 'loud': expected one of auto, live, notebook, plain, silent"
+    ):
         Progress("loud")
 
 
@@ -93,3 +98,39 @@ def test_the_objective_that_is_shown_is_that_of_the_problem(solver):
     solution = trajopt.solve(problem, solver, progress=seen.append)
     assert solution.converged and abs(solution.history[-1, 1] / solution.objective - 1.0) > 0.1
     assert seen[-1].objective == pytest.approx(solution.objective, rel=1e-9)
+
+
+class Shell:
+    """A kernel of a notebook, as far as it is asked."""
+
+    config: ClassVar = {"IPKernelApp": {}}
+
+
+def test_a_notebook_gets_one_output_that_changes(monkeypatch):
+    shown = []
+
+    class Output:
+        def update(self, content, raw):
+            assert raw
+            shown[-1] = content["text/plain"]
+
+    def display(content, raw, display_id):
+        assert raw and display_id
+        shown.append(content["text/plain"])
+        return Output()
+
+    ipython = SimpleNamespace(get_ipython=Shell, display=SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
+    with Progress() as progress:
+        for number in range(50):
+            progress(iteration(number))
+    assert len(shown) == 1 and shown[0].startswith("iteration    49")
+
+
+def test_a_terminal_of_ipython_is_no_notebook(monkeypatch):
+    terminal = SimpleNamespace(config={"TerminalIPythonApp": {}})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: terminal))
+    assert not in_notebook()
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert not in_notebook()
