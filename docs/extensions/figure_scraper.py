@@ -1,0 +1,30 @@
+"""Pictures of the gallery: the matplotlib figures that a script holds in variables, or pyplot has open."""
+
+import logging
+
+import cyipopt
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from sphinx_gallery.scrapers import figure_rst
+
+DOTS_PER_INCH = 150
+
+
+def silence(settings, script):
+    """Before a script: Sphinx lowers the level of all logs, and cyipopt would log every evaluation."""
+    cyipopt.set_logging_level(logging.WARNING)
+
+
+def scrape(block, variables, settings):
+    """Save the new figures of a script's block, and return the text that shows them."""
+    held = variables["example_globals"]
+    seen = held.setdefault("__shown__", set())
+    figures = [value for value in held.values() if isinstance(value, Figure)]
+    figures += [plt.figure(number) for number in plt.get_fignums()]
+    paths = []
+    for figure in figures:
+        if id(figure) not in seen:
+            seen.add(id(figure))
+            paths.append(next(variables["image_path_iterator"]))
+            figure.savefig(paths[-1], dpi=DOTS_PER_INCH)
+    return figure_rst(paths, settings["src_dir"])

@@ -1,0 +1,87 @@
+"""Pages of the reference: every public name of every package, written anew when the site is built."""
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import docstrings
+
+PACKAGES = ("trajopt", "trajopt.library", "trajopt.plot", "trajopt.report", "dynamics")
+PROBLEMS = "problems"
+#: Rooms in the order in which a reader meets them; others follow by name.
+FIRST = ("problem", "splines", "terms", "solve", "solvers", "solution", "refinement", "phases", "model")
+FOLDER = Path(__file__).parents[1] / "built" / "reference"
+
+
+def write_pages(app):
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    pages = {name: package_page(import_module(name)) for name in PACKAGES}
+    pages[PROBLEMS] = problems_page()
+    for name, text in pages.items():
+        path = FOLDER / f"{name}.rst"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def package_page(package):
+    """Its docstring, then its names by the room that defines them."""
+    parts = [heading(package.__name__, "="), described(package)]
+    rooms = {}
+    for name in package.__all__:
+        value = getattr(package, name)
+        if not inspect.ismodule(value):
+            rooms.setdefault(room_of(package, value), []).append(name)
+    for room in sorted(rooms, key=lambda room: (FIRST.index(room) if room in FIRST else len(FIRST), room)):
+        if room:
+            parts += [heading(room, "-"), described_room(package, room)]
+        parts += [entry(package, name) for name in rooms[room]]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def room_of(package, value):
+    """The folder or file below the package in which a name is defined; "" for all names of a room."""
+    if "." in package.__name__:
+        return ""
+    module = getattr(value, "__module__", None) or type(value).__module__
+    inside = module.removeprefix(f"{package.__name__}.")
+    return inside.partition(".")[0].replace("_", " ")
+
+
+def described_room(package, room):
+    module = import_module(f"{package.__name__}.{room.replace(' ', '_')}")
+    return docstrings.inline((inspect.getdoc(module) or "").partition("\n\n")[0].replace("\n", " "))
+
+
+def entry(package, name):
+    """The directive by which autodoc writes a name, or its own text where it is an instance."""
+    value, path = getattr(package, name), f"{package.__name__}.{name}"
+    if inspect.isclass(value):
+        return f".. autoclass:: {path}\n   :members:\n   :exclude-members: __init__"
+    if inspect.isroutine(value):
+        return f".. autofunction:: {path}"
+    text = docstrings.converted(inspect.getdoc(value)).replace("\n", "\n   ")
+    return f".. py:data:: {path}\n\n   {text}"
+
+
+def problems_page():
+    """Every problem: what its module says, and the parameters of its build function."""
+    package = import_module(PROBLEMS)
+    parts = [heading(PROBLEMS, "="), described(package)]
+    for name in package.__all__:
+        module = getattr(package, name)
+        parts += [heading(name, "-"), described(module)]
+        parts += [f".. autofunction:: {module.__name__}.build"]
+    return "\n\n".join(parts) + "\n"
+
+
+def heading(text, underline):
+    return f"{text}\n{underline * len(text)}"
+
+
+def described(value):
+    return docstrings.converted(inspect.getdoc(value) or "")
+
+
+def setup(app):
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

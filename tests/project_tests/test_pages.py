@@ -1,0 +1,128 @@
+"""Pages of the site: their Python runs, their commands exist, their links lead somewhere."""
+
+import inspect
+import re
+import runpy
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.figure import Figure
+
+import problems
+from problems.cli.command_line import main
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "built" not in path.parts)
+SHORT = ("extend/cost.md", "extend/joint.md", "howto/save_and_export.md", "start.md")
+IN_OTHER_TESTS = ("first_term.md", "many.md", "own_dynamics.md", "systems.md")
+
+
+def name_of(page):
+    return page.relative_to(DOCS).as_posix()
+
+
+def blocks(page, language):
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def with_python():
+    chosen = [page for page in PAGES if blocks(page, "python") and name_of(page) not in IN_OTHER_TESTS]
+    marks = {page: () if name_of(page) in SHORT else (pytest.mark.long,) for page in chosen}
+    return [pytest.param(page, id=name_of(page), marks=marks[page]) for page in chosen]
+
+
+@pytest.mark.parametrize("page", with_python())
+def test_the_python_of_a_page_runs_in_order_as_a_reader_would_run_it(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code in blocks(page, "python"):
+        exec(compile(code, name_of(page), "exec"), names)
+    printed = capsys.readouterr().out
+    assert printed and "FAIL" not in printed
+    for name, value in names.items():
+        assert getattr(value, "converged", True) or name in ("solution", "short"), f"{name}: {value}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("script", sorted((DOCS / "gallery").glob("*.py")), ids=lambda path: path.stem)
+def test_a_script_of_the_gallery_draws_a_converged_solution(script):
+    plt.switch_backend("agg")
+    names = runpy.run_path(str(script))
+    open_figures = plt.get_fignums()
+    plt.close("all")
+    assert open_figures or any(isinstance(value, Figure) for value in names.values())
+    assert names["solution"].converged if "solution" in names else names["front"][-1].solution.converged
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files_that_exist(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        written_by_the_build = target.startswith(("built/", "../built/"))
+        assert target.startswith("https://") or written_by_the_build or (page.parent / target).exists(), (
+            target
+        )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_of_a_page_exist_with_their_options(page):
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    for line in lines:
+        if line.startswith("trajopt "):
+            words = line.partition("#")[0].split()
+            command = main.commands[words[1]]
+            options = {option for parameter in command.params for option in parameter.opts}
+            assert {word for word in words if word.startswith("--")} <= options, line
+
+
+@pytest.fixture
+def extensions(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "extensions"))
+    return SimpleNamespace(docstrings=import_module("docstrings"), pages=import_module("reference_pages"))
+
+
+def test_docstrings_become_lists_links_and_blocks(extensions):
+    text = """Solve it, a*b and x_1, by `trajopt.solve` and `f(x)`.
+
+        minimize |x|
+
+    tol : largest error,
+        scaled
+    a, b (m) : lengths
+    speed      m/s
+    """
+    assert extensions.docstrings.converted(inspect.cleandoc(text)).split("\n\n") == [
+        r"Solve it, a\*b and x\_1, by \ :py:obj:`trajopt.solve <trajopt.solve>`\  and \ ``f(x)``\ .",
+        "::",
+        "    minimize |x|",
+        "- **tol**: largest error, scaled",
+        "- **a, b (m)**: lengths",
+        "speed      m/s",
+    ]
+
+
+def test_the_reference_has_every_public_name(extensions):
+    for name in extensions.pages.PACKAGES:
+        package = import_module(name)
+        page = extensions.pages.package_page(package)
+        for public in package.__all__:
+            if not inspect.ismodule(getattr(package, public)):
+                assert re.search(rf"^\.\. (autoclass|autofunction|py:data):: {name}\.{public}$", page, re.M)
+    page = extensions.pages.problems_page()
+    assert all(f"\n{name}\n---" in page for name in problems.__all__)
+
+
+def test_every_page_is_in_the_table_of_contents():
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = {entry for block in blocks_of_toctree(index) for entry in block.split()}
+    assert {name_of(page).removesuffix(".md") for page in PAGES} - {"index"} <= listed
+
+
+def blocks_of_toctree(text):
+    for block in re.findall(r"^```\{toctree\}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        yield block.partition("\n\n")[2]
