@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from trajopt.studies.many.sweep import sweep as sweep
     from trajopt.studies.multistart import multistart as multistart
     from trajopt.terms.block_term import block_term as block_term
+    from trajopt.terms.nonsmooth import absolute as absolute
+    from trajopt.terms.nonsmooth import maximum as maximum
+    from trajopt.terms.nonsmooth import minimum as minimum
     from trajopt.terms.state import state as state
     from trajopt.terms.term import ExpressionTerm as ExpressionTerm
     from trajopt.terms.term import Quantity as Quantity
@@ -73,6 +76,9 @@ export_lazily(
         "system": "trajopt.problem.systems.definition",
         "integral": "trajopt.problem.statements.integrals",
         "state": "trajopt.terms.state",
+        "absolute": "trajopt.terms.nonsmooth",
+        "maximum": "trajopt.terms.nonsmooth",
+        "minimum": "trajopt.terms.nonsmooth",
         "Arc": "trajopt.splines.trajectory",
         "ArcNodes": "trajopt.splines.node_sets",
         "SplineBasis": "trajopt.splines.basis",

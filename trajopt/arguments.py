@@ -19,6 +19,7 @@ SHOWN = 80  # characters of a value in a message
 LISTED = 6  # names of a list in a message
 MOST = 2**31 - 1  # the largest whole number that the solvers' C code holds
 LONGEST_NAME = 200  # characters; names are repeated in messages and files
+LONGEST_UNIT = 40
 
 # kinds of NumPy arrays that are no real numbers, in words; NumPy would convert most of them silently
 _NO_NUMBERS = {
@@ -78,6 +79,16 @@ def number(value: Any, what: str) -> float:
     if not np.isfinite(found):
         raise OptionError(f"{what} is {found}: give a finite number")
     return float(found)
+
+
+def unit(value: Any, whose: str) -> str:
+    """`value` itself, a unit as text, "" for none; OptionError, naming `whose`, for anything else."""
+    if not isinstance(value, str) or len(value) > LONGEST_UNIT or any(sign in value for sign in "<>\n"):
+        raise OptionError(
+            f"the unit of {whose} is {shown(value)}: give a text such as 'm/s', {LONGEST_UNIT} characters at "
+            "most"
+        )
+    return value
 
 
 def name(value: Any, what: str) -> str:

@@ -2,45 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trajopt.phases.phases_solution import PhasesSolution
+    from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.solution import Solution
 
 
-FIGURES = ("torques", "joint_forces", "joints", "motion")
+FIGURES = ("torques", "joint_forces", "joints", "motion", "states")
 NEEDED = {"torques": "tau", "joint_forces": "wrench"}  # figure -> the quantity that it draws
+STATES = "states"  # one figure of all phases
 
 
 def draw(solution: Solution | PhasesSolution, folder: Path, ending: str) -> list[str]:
-    """Write every figure that the dynamics allows, and give the names of the files; of phases, each one's."""
+    """Write every figure that the dynamics allows, and give the names of the files.
+
+    Of phases these are one figure of the states and controls of all, and the others of each one.
+    """
+    from trajopt.plot.state_curves import has_states
     from trajopt.solution.solution import Solution
 
     if isinstance(solution, Solution):
         return draw_one(solution, folder, ending) + draw_more(solution, folder, ending)
-    names = []
+    names = [_saved(solution, STATES, solution.run, folder, ending)] if has_states(solution) else []
     for number, phase in enumerate(solution.phases):
         own = replace(phase, run=solution.run)
-        names += draw_one(own, folder, ending, f"phase_{number}_")
+        names += draw_one(own, folder, ending, f"phase_{number}_", without=(STATES,))
     return names
 
 
-def draw_one(solution: Solution, folder: Path, ending: str, prefix: str = "") -> list[str]:
+def draw_one(
+    solution: Solution, folder: Path, ending: str, prefix: str = "", without: Collection[str] = ()
+) -> list[str]:
     """The figures of one motion, in files whose names begin with `prefix`."""
-    from trajopt import plot as figures
     from trajopt.graph.block import SkeletonDynamics
+    from trajopt.plot.state_curves import has_states
+    from trajopt.problem.systems.system import System
 
-    known = solution.problem.quantities.knows
-    wanted = [name for name in FIGURES if known(NEEDED.get(name, "q"))]
-    if not isinstance(solution.problem.dynamics, SkeletonDynamics):
-        wanted.remove("motion")
-    run = {} if solution.run is None else {"Keywords": f"trajopt run {solution.run.id}"}
-    for name in wanted:
-        getattr(figures, name)(solution).savefig(folder / f"{prefix}{name}.{ending}", metadata=run)
-    return [f"{prefix}{name}.{ending}" for name in wanted]
+    known, dynamics = solution.problem.quantities.knows, solution.problem.dynamics
+    left_out = {*without}
+    if not isinstance(dynamics, SkeletonDynamics):
+        left_out.add("motion")
+    if isinstance(dynamics, System):
+        left_out.add("joints")
+    if not has_states(solution):
+        left_out.add(STATES)
+    wanted = [name for name in FIGURES if known(NEEDED.get(name, "q")) and name not in left_out]
+    return [_saved(solution, name, solution.run, folder, ending, prefix) for name in wanted]
+
+
+def _saved(
+    solution: Any, name: str, run: RunRecord | None, folder: Path, ending: str, prefix: str = ""
+) -> str:
+    """Draw a figure, write its file, which carries the identity of the run, and give the file's name."""
+    from trajopt import plot as figures
+
+    told = {} if run is None else {"Keywords": f"trajopt run {run.id}"}
+    file = f"{prefix}{name}.{ending}"
+    getattr(figures, name)(solution).savefig(folder / file, metadata=told)
+    return file
 
 
 def draw_more(solution: Solution, folder: Path, ending: str) -> list[str]:

@@ -24,6 +24,7 @@ class Data:
     times: NDArray[np.float64]
     values: NDArray[np.float64]
     clock: Literal["seconds", "progress"]
+    unit: str = ""
 
     @property
     def width(self) -> int:
@@ -40,7 +41,7 @@ class Data:
         return CubicSpline(self.times, self.values)
 
 
-def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str) -> Data:
+def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str, unit: str = "") -> Data:
     """Check and copy; see `Problem.data`."""
     at = np.array(numbers(times, f"the times of data '{name}'"))
     samples = np.array(numbers(values, f"the values of data '{name}'"))
@@ -56,7 +57,7 @@ def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str) -> Data:
         raise NotFiniteError(f"data '{name}' contains NaN or infinity: leave such samples out")
     if np.any(np.diff(at) <= 0.0):
         raise OptionError(f"the times of data '{name}' do not rise: sort them, one sample each")
-    return Data(name, at, samples, clock)  # type: ignore[arg-type]
+    return Data(name, at, samples, clock, unit)  # type: ignore[arg-type]
 
 
 class DataBlock:

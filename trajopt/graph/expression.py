@@ -191,6 +191,28 @@ def expression_of(value: Any) -> Any:
     return casadi.SX(casadi.vertcat(*value) if isinstance(value, (list, tuple)) else value)
 
 
+def function_block(function: str, source: str, width: int, target: str) -> ExpressionBlock:
+    """y_i = f(u_i) of a quantity `source`, (width,); function : CasADi's name of f."""
+    import casadi
+
+    u = symbol(source, width)
+    return ExpressionBlock({source: u}, {target: getattr(casadi, function)(u)})
+
+
+def maximum_block(widths: Mapping[str, int], floor: Any, target: str) -> ExpressionBlock:
+    """y_i = max(u_i, w_i, ..., floor_i) of quantities; widths : quantity -> number of components.
+
+    floor : a number, one for each component, or None
+    """
+    import casadi
+
+    symbols = {name: symbol(name, width) for name, width in widths.items()}
+    largest, *others = symbols.values()
+    for column in others if floor is None else [*others, casadi.DM(floor)]:
+        largest = casadi.fmax(largest, column)
+    return ExpressionBlock(symbols, {target: largest})
+
+
 def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:
     """One block for several in their order of evaluation, with the `wanted` among their outputs."""
     computed = [name for block in blocks for name in block.outputs]

@@ -1,12 +1,14 @@
 """Figures of a solution, each returned as a matplotlib Figure: `figure.savefig("torques.pdf")` keeps it.
 
-`torques`, `joint_forces`, `joints` and `motion` correspond to figures 4.2 to 4.7 of Barman's thesis. Colours
+`torques`, `joint_forces`, `joints` and `motion` correspond to figures 4.2 to 4.7 of Barman's thesis; `states`
+draws states and controls of systems, also phase by phase. Colours
 are those of Okabe and Ito, told apart by colour-blind readers, and every curve has its own line style.
 `study` draws the points of a sweep.
 """
 
 from trajopt.plot.joint_curves import joint_forces, joints, torques
 from trajopt.plot.snapshots import motion
+from trajopt.plot.state_curves import states
 from trajopt.plot.study import study
 
-__all__ = ["joint_forces", "joints", "motion", "study", "torques"]
+__all__ = ["joint_forces", "joints", "motion", "states", "study", "torques"]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trajopt.errors import SolutionFileError, UnknownNameError, near_matches
 from trajopt.graph.block import DescribedJoints, JointDescription
 from trajopt.plot.style import LIMIT_COLOUR, line_of, panels, settings, times, title
+from trajopt.problem.units import units_of_quantity
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -89,11 +90,11 @@ def joints(solution: Solution, *, joints: Sequence[str] | None = None, knots: bo
     chosen = joint_indices(solution, joints)
     t = times(solution)
     limits = known_limits(solution)
-    kinds = joint_kinds(solution)
+    kinds, known_units = joint_kinds(solution), joint_units(solution)
     with settings():
         figure, axes = panels(2 * len(chosen), 2 * pairs_for(len(chosen)), height=1.6)
         for row, i in enumerate(chosen):
-            unit = {"revolute": "rad", "prismatic": "m"}.get(kinds[i], "rad or m")
+            unit = known_units[i] or {"revolute": "rad", "prismatic": "m"}.get(kinds[i], "rad or m")
             for axis, values in zip(axes[2 * row : 2 * row + 2], (solution.q(t), solution.v(t)), strict=True):
                 axis.plot(t, values[:, i], **line_of(0))
                 finish(axis, solution, knots)
@@ -127,6 +128,14 @@ def joint_kinds(solution: Solution) -> list[str]:
     described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
     kinds = {joint.name: str(joint.kind) for joint in described if isinstance(joint, JointDescription)}
     return [kinds.get(name, "unknown") for name in solution.joint_names]
+
+
+def joint_units(solution: Solution) -> list[str]:
+    """The units of positions, "" where none is known; of states those that were told."""
+    try:
+        return units_of_quantity(solution.problem, "q", len(solution.joint_names))
+    except SolutionFileError:
+        return [""] * len(solution.joint_names)
 
 
 def known_limits(solution: Solution) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import NodeSet
-from trajopt.splines.trajectory import Trajectory
+from trajopt.splines.trajectory import Arc, Trajectory
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class Parameter:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     guess: NDArray[np.float64]
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,27 @@ class PiecewisePolynomial:
     continuous: bool
     by_default: bool = False
 
-    def on(self, basis: SplineBasis) -> SplineBasis:
-        """The basis on the breakpoints of an arc's."""
-        return SplineBasis.with_continuity(basis.breakpoints, self.degree, 0 if self.continuous else -1)
+    def on(self, arc: Arc) -> SplineBasis:
+        """The basis on the breakpoints of an arc."""
+        return SplineBasis.with_continuity(arc.basis.breakpoints, self.degree, 0 if self.continuous else -1)
 
     def __str__(self) -> str:
         return f"degree {self.degree}, {'continuous' if self.continuous else 'with jumps'}"
+
+
+@dataclass(frozen=True)
+class NodeValues:
+    """The basis of slacks: as many coefficients as weighted nodes, so that their values there are free."""
+
+    def on(self, arc: Arc) -> SplineBasis:
+        """The basis on the breakpoints of an arc: continuous where two spans share a weighted node."""
+        weighted = arc.unit_rule[1] > 0.0
+        degree = int(np.sum(weighted)) - 1
+        common = arc.shared_ends & bool(weighted[0] and weighted[-1])
+        return SplineBasis.of_any_degree(arc.basis.breakpoints, degree, degree + 1 - common.astype(int))
+
+    def __str__(self) -> str:
+        return "one value per node"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +128,9 @@ class AdditionalCurve:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     guess: NDArray[np.float64]
-    pieces: PiecewisePolynomial | None = None
+    pieces: PiecewisePolynomial | NodeValues | None = None
     is_state: bool = False
+    unit: str = ""
 
 
 def with_curve(curves: Mapping[str, AdditionalCurve], curve: AdditionalCurve) -> dict[str, AdditionalCurve]:

@@ -44,6 +44,19 @@ def one_of(q: Any, x: Any) -> Any:
     return q if x is None else x
 
 
+def start_from(problem: Any, q: Any, duration: ArrayLike | None) -> None:
+    """Give a problem the guess q, a motion, a curve or samples, and seconds; see `Problem.guess`."""
+    arcs = len(problem.trajectory.arcs)
+    if isinstance(q, Motion) and not isinstance(q, type):
+        problem.guessed_curve = curve_of_motion(q, problem.dynamics.joint_names, problem.extra_widths)
+        problem.guessed_durations = durations_of_motion(q, arcs, duration)
+        problem.parameters |= parameters_of_motion(q, problem.parameters)
+        return
+    durations = None if duration is None else durations_of(duration, arcs)
+    curve = problem.guessed_curve if q is None else curve_of(q, problem.dynamics.n)
+    problem.guessed_curve, problem.guessed_durations = curve, durations
+
+
 def curve_of_motion(
     motion: Motion, joint_names: Sequence[str], extra_widths: Mapping[str, int]
 ) -> GuessedCurve:

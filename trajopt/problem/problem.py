@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, DataBlock, data_of
 from trajopt.graph.full_patterns import completed
-from trajopt.graph.leaves import SplineLeaf, extra_leaf, is_rate, parameter_leaf, spline_leaves
+from trajopt.graph.leaves import extra_leaf
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
@@ -28,15 +28,18 @@ from trajopt.problem.costs_and_constraints import (
     Recipe,
     with_curve,
 )
+from trajopt.problem.derived_parts import DerivedParts
 from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.independent_copy import independent_copy, state_without_caches
 from trajopt.problem.instant import Instant, instant_of
+from trajopt.problem.own_quantities import quantities_of
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.problem.statements.boundary_values import boundary_values
-from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
+from trajopt.problem.statements.integrals import Integral, IntegralConstraint
 from trajopt.problem.statements.joint_limits import joint_limits
 from trajopt.problem.statements.passive_joints import passive_torques
 from trajopt.problem.statements.periodicities import periodicity_of
+from trajopt.problem.statements.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.systems.controls import (
     control_of,
     controls_of,
@@ -50,6 +53,7 @@ from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.component_names import names_of_components
+from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
@@ -58,24 +62,26 @@ Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordi
 
 
 @dataclass(eq=False)
-class Problem:
+class Problem(DerivedParts):
     """An optimal control problem over all splines of a trajectory.
 
         minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at one node)
         subject to  lower <= term <= upper                            at nodes, or for all t
 
+    trajectory : left out, 20 intervals of free duration, of collocation for states of first order
     Its methods add costs, constraints and unknowns, and raise errors for what can be seen to be wrong
     without evaluating a term.
     """
 
     dynamics: Dynamics
-    trajectory: Trajectory = field(default_factory=Trajectory.uniform)
+    trajectory: Trajectory = None  # type: ignore[assignment]  # the default: one that fits the dynamics
     name: str = "problem"
     costs: list[Cost] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
     periodicities: list[Periodicity] = field(default_factory=list, init=False)
     integrals: list[IntegralConstraint] = field(default_factory=list, init=False)
     extras: dict[str, AdditionalCurve] = field(default_factory=dict, init=False)
+    slacks: dict[str, Slack] = field(default_factory=dict, init=False)
     loads: dict[str, Any] = field(default_factory=dict, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
     datasets: dict[str, Data] = field(default_factory=dict, init=False)
@@ -113,7 +119,8 @@ class Problem:
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
         where = term_checks.part_of_cost(term, over)
-        self.costs.append(Cost(term, factor, where, term_checks.label_of(name, term)))
+        smooth = smooth_cost(self, term, factor, where)
+        self.costs.append(Cost(smooth, factor, where, term_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -139,11 +146,14 @@ class Problem:
         if isinstance(term, Integral):
             term.check_over(over, PATH)
             term_checks.check_hold(hold, term.name, has_hull=False)
-            given = (lower, upper, equals)
-            self.integrals.append(bounded_integral(term, given, name, self.width_of_term))
+            self.integrals.append(integral_constraint(self, term, (lower, upper, equals), name))
             return
         width = self.width_of_term(term)
         label = term_checks.label_of(name, term)
+        if has_kinks(term):
+            for piece, low, high, called in smooth_bounds(term, lower, upper, equals, label):
+                self.subject_to(piece, low, high, over=over, name=called, hold=hold)
+            return
         names = self.component_names(term.quantity, width)
         low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
@@ -209,6 +219,7 @@ class Problem:
         q, v and additional curves are eliminated, other terms become rows and keep their order.
         """
         width = self.width_of_term(term)
+        refuse_kinks(term, "a periodicity")
         label = term_checks.label_of(name, term, " periodic")
         self.periodicities.append(periodicity_of(term, width, signs, order, offset, label))
 
@@ -219,17 +230,23 @@ class Problem:
         reaction, say); torques and joint wrenches then contain it, with exact derivatives through both.
         """
         check_link(self.dynamics, link, self.width_of_term(term))
+        refuse_kinks(term, "a load")
         if link in self.loads:
             raise OptionError(f"'{link}' carries a load already: add the two inside one term")
         self.loads[link] = term
 
     def parameter(
-        self, name: str, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, guess: ArrayLike | None = None
+        self,
+        name: str,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        guess: ArrayLike | None = None,
+        unit: str = "",
     ) -> terms.Quantity:
-        """Add a constant unknown and return it as a term."""
+        """Add a constant unknown and return it as a term; reports print its unit, here and below."""
         input_checks.refuse_again(name, "parameter", self.parameters)
         given = input_checks.unknown("parameter", name, lower, upper, guess, 1)
-        self.parameters[name] = Parameter(name, *given)
+        self.parameters[name] = Parameter(name, *given, arguments.unit(unit, f"'{name}'"))
         return terms.parameter(name)
 
     def extra(
@@ -239,6 +256,7 @@ class Problem:
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         guess: ArrayLike | None = None,
+        unit: str = "",
     ) -> terms.Quantity:
         """Add `width` unknown curves beside the joints', contact forces say, and return them as a term.
 
@@ -246,7 +264,8 @@ class Problem:
         points are bounded.
         """
         input_checks.refuse_again(name, "extra", self.extras)
-        curve = AdditionalCurve(name, *input_checks.unknown("extra", name, lower, upper, guess, width))
+        given = input_checks.unknown("extra", name, lower, upper, guess, width)
+        curve = AdditionalCurve(name, *given, unit=arguments.unit(unit, f"'{name}'"))
         self.extras = with_curve(self.extras, curve)
         return terms.extra(name)
 
@@ -258,6 +277,7 @@ class Problem:
         degree: int | None = None,
         continuous: bool = False,
         guess: ArrayLike | None = None,
+        unit: str = "",
     ) -> terms.Quantity:
         """Bound a control of the system, or add one to a robot, and return it as a term.
 
@@ -270,6 +290,7 @@ class Problem:
         if controls_of(self.dynamics) is None:
             input_checks.refuse_again(name, "extra", self.extras)
         curve = control_of(self.dynamics, self.trajectory, name, (lower, upper), guess, (degree, continuous))
+        curve = replace(curve, unit=arguments.unit(unit, f"'{name}'"))
         self.extras = with_curve(self.extras, curve)
         return terms.extra(name)
 
@@ -279,13 +300,14 @@ class Problem:
         times: ArrayLike,
         values: ArrayLike,
         clock: Literal["seconds", "progress"] = "seconds",
+        unit: str = "",
     ) -> terms.Quantity:
         """Add samples (k, width) at times (k,), joined by a cubic spline, and return them as a term.
 
         clock "seconds" reads them at t, "progress" at t / T in [0, 1]; beyond its ends it is constant.
         """
         input_checks.refuse_again(name, "data", self.datasets)
-        self.datasets[name] = data_of(name, times, values, clock)
+        self.datasets[name] = data_of(name, times, values, clock, arguments.unit(unit, f"'{name}'"))
         return terms.Quantity(f"data:{name}")
 
     def guess(self, q: Any = None, duration: ArrayLike | None = None, *, x: Any = None) -> None:
@@ -296,15 +318,7 @@ class Problem:
         additional curves behind the joints'. Of a solution the curve, the parameters of the same name and,
         where none are given, the durations are taken.
         """
-        q, arcs = guesses.one_of(q, x), len(self.trajectory.arcs)
-        if isinstance(q, guesses.Motion) and not isinstance(q, type):
-            self.guessed_curve = guesses.curve_of_motion(q, self.dynamics.joint_names, self.extra_widths)
-            self.guessed_durations = guesses.durations_of_motion(q, arcs, duration)
-            self.parameters |= guesses.parameters_of_motion(q, self.parameters)
-            return
-        durations = None if duration is None else guesses.durations_of(duration, arcs)
-        curve = self.guessed_curve if q is None else guesses.curve_of(q, self.dynamics.n)
-        self.guessed_curve, self.guessed_durations = curve, durations
+        guesses.start_from(self, guesses.one_of(q, x), duration)
 
     def recommend(self, solver: Solver, refine: Refinement | None = None) -> None:
         """Let `solve` use these unless others are given: `RowsInRounds(Ipopt())` and `LimitNodes()`, say."""
@@ -323,45 +337,16 @@ class Problem:
         other.guessed_curve = other.guessed_durations = None
         return other
 
-    @property
-    def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
-        """All that must hold and has a name: constraints, bounded integrals, periodicities."""
-        return (*self.constraints, *self.integrals, *self.periodicities)
-
     def at(self, over: Over) -> Instant:
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""
         return instant_of(self, over)
-
-    def path_limits(self) -> list[Constraint]:
-        """The inequality constraints over the whole path."""
-        return [c for c in self.constraints if c.over == PATH and not np.all(c.lower == c.upper)]
-
-    @property
-    def spline_leaves(self) -> dict[str, SplineLeaf]:
-        """The leaves that are derivatives of curves, with their order and their curves."""
-        apart = [name for name, extra in self.extras.items() if extra.pieces is not None]
-        return spline_leaves(self.dynamics.n, self.extra_widths, apart, self.state_curves)
-
-    @property
-    def state_curves(self) -> tuple[str, ...]:
-        """The additional curves that are further states of a robot."""
-        return tuple(name for name, extra in self.extras.items() if extra.is_state)
-
-    @property
-    def extra_widths(self) -> dict[str, int]:
-        """Number of components of every additional curve."""
-        return {name: extra.lower.size for name, extra in self.extras.items()}
 
     # -- names and widths ---------------------------------------------------------------------------------
 
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        defined = {parameter_leaf(name): p.lower.size for name, p in self.parameters.items()}
-        defined |= {extra_leaf(name): width for name, width in self.extra_widths.items()}
-        defined |= {leaf: spline.width for leaf, spline in self.spline_leaves.items() if is_rate(leaf)}
-        defined |= {data.quantity: data.width for data in self.datasets.values()}
-        return QuantityTable(self.dynamics, defined)
+        return quantities_of(self)
 
     def width_of(self, quantity: str) -> int:
         """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""

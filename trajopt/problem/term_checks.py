@@ -60,7 +60,13 @@ def check_named_parts(dynamics: Dynamics, quantities: Iterable[str], table: Quan
 
 
 def check_components(term: Term, width: int) -> None:
-    """Raise ShapeError where a term names its components, but not each of them once."""
+    """Raise ShapeError where a term names its components, or their units, but not each of them once."""
+    units = getattr(term, "unit", "")
+    if isinstance(units, tuple) and len(units) != width:
+        raise ShapeError(
+            f"{term_of(term.quantity)} has {width} components but {len(units)} units "
+            f"({', '.join(units)}): give one for each, or one for all"
+        )
     if isinstance(term, NamedTerm) and term.components and len(term.components) != width:
         raise ShapeError(
             f"{term_of(term.quantity)} has {width} components but {len(term.components)} names "

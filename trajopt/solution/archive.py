@@ -280,7 +280,7 @@ def _sized(widths: Mapping[str, int]) -> str:
 def _other_constraints(solution: Solution, problem: Problem) -> Iterator[str]:
     """A saved solution names the constraints that have multipliers; a problem may have others besides."""
     stated = [condition.name for condition in problem.stated]
-    known = {*stated, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
+    known = {*stated, *problem.slacks, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
     lost = [name for name in solution.multipliers if name not in known]
     if lost:
         added = [name for name in stated if name not in solution.multipliers]

@@ -61,6 +61,11 @@ class Arc:
         return SPAN_RULES[self.rule](self.nodes_per_span)
 
     @property
+    def shared_ends(self) -> NDArray[np.bool_]:
+        """Which interior breakpoints are one node of both spans: where the acceleration is continuous."""
+        return self.basis.degree - self.basis.multiplicities >= 2
+
+    @property
     def mesh(self) -> str:
         """Degree, knots, spans and nodes in words, for messages."""
         repeats = sorted(set(self.basis.multiplicities.tolist()))
@@ -226,16 +231,16 @@ def _span_nodes(arc: Arc, extra: NDArray, limits: NDArray):
 
     Added nodes have no weight, and those for limits nothing else.
     """
-    basis = arc.basis
+    basis, shared = arc.basis, arc.shared_ends
     unit_points, unit_weights = arc.unit_rule
     for span in range(basis.span_count):
         left, right = basis.breakpoints[span], basis.breakpoints[span + 1]
         s = left + (right - left) * unit_points
         weight = (right - left) * unit_weights
         s[-1] = right
-        if span > 0 and _shares_end(basis, span - 1):
+        if span > 0 and shared[span - 1]:
             s, weight = s[1:], weight[1:]
-        if span + 1 < basis.span_count and _shares_end(basis, span):
+        if span + 1 < basis.span_count and shared[span]:
             weight[-1] += (basis.breakpoints[span + 2] - right) * unit_weights[0]
         inside = extra[(extra > left) & (extra < right)]
         s = np.append(s, inside[~np.isin(inside, s)])
@@ -245,8 +250,3 @@ def _span_nodes(arc: Arc, extra: NDArray, limits: NDArray):
         order = np.argsort(s, kind="stable")
         weight = np.append(weight, np.zeros(s.size - weight.size))
         yield span, s[order], weight[order], order >= carrying
-
-
-def _shares_end(basis: SplineBasis, breakpoint_index: int) -> bool:
-    """Whether the acceleration is continuous across the end of a span."""
-    return basis.degree - int(basis.multiplicities[breakpoint_index]) >= 2

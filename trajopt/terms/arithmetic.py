@@ -1,10 +1,10 @@
-"""Arithmetic of terms: sums, differences, multiples and squares of terms are terms again."""
+"""Arithmetic of terms: sums, multiples, squares and NumPy's functions of terms are terms again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -14,11 +14,40 @@ from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Term
 from trajopt.graph.elementary import Square, WeightedSum
 
+#: NumPy's functions that terms have -> CasADi's name of them.
+FUNCTIONS = {
+    **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{name: name for name in ("exp", "expm1", "log", "log10", "log1p", "sqrt")},
+}
+
 
 class Arithmetic:
-    """Base class that gives a term the operators + - * / and ** 2."""
+    """Base class that gives a term the operators + - * /, ** 2 and NumPy's functions, np.sin say."""
 
-    __array_ufunc__ = None  # so that NumPy arrays and numbers call the term's own operators
+    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        name = function.__name__
+        if method == "__call__" and not options:
+            if name in FUNCTIONS:
+                return FunctionOf(name, self)
+            if name in _OPERATORS:
+                return _OPERATORS[name](*inputs)
+        raise _inside(f"np.{name} was called with a term")
+
+    def __abs__(self) -> NoReturn:
+        raise _inside("abs was called with a term")
+
+    def __float__(self) -> NoReturn:
+        raise OptionError(
+            "a term was taken for a number: NumPy's functions take terms, np.sin(term), those of math do not"
+        )
+
+    def _compared(self, bound: Any) -> NoReturn:
+        raise OptionError(
+            f"a term was compared with {shown(bound)}: write problem.subject_to(term, lower=..., upper=...)"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
 
     def __pow__(self, exponent: int) -> Squared:
         return squared(self, exponent)
@@ -34,14 +63,31 @@ class Arithmetic:
             raise OptionError(f"a term was divided by {divisor}: give numbers other than zero")
         return self * (1.0 / values)
 
+    def __rtruediv__(self, other: Any) -> NoReturn:
+        raise _inside(f"{shown(other)} was divided by a term")
+
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise _inside(f"{shown(base)} was raised to the power of a term")
+
     def __neg__(self) -> Combination:
         return self * -1.0
 
+    def __pos__(self) -> Any:
+        return self
+
     def __add__(self, other: Any) -> Combination:
-        return Combination((*_parts(self), *_parts(other)))
+        return _added(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return (
+            self if isinstance(other, int) and other == 0 else _added(other, self)
+        )  # sum(terms) starts at 0
 
     def __sub__(self, other: Any) -> Combination:
-        return self + other * -1.0
+        return _added(self, other, -1.0)
+
+    def __rsub__(self, other: Any) -> Combination:
+        return _added(other, self, -1.0)
 
 
 Documented = TypeVar("Documented", bound=Arithmetic)
@@ -71,10 +117,9 @@ class Combination(Arithmetic):
         inner: dict[str, Block] = {}
         sources: dict[str, Array] = {}
         for factor, term in self.parts:
-            for block in term.blocks(width_of):
+            blocks, width = inner_blocks(term, width_of)
+            for block in blocks:
                 inner.setdefault(next(iter(block.outputs)), block)
-            offered = {name: size for block in inner.values() for name, size in block.outputs.items()}
-            width = offered[term.quantity] if term.quantity in offered else width_of(term.quantity)
             values = np.asarray(factor, dtype=float)
             if values.ndim and values.size != width:
                 raise ShapeError(
@@ -88,10 +133,28 @@ class Combination(Arithmetic):
         return (*inner.values(), WeightedSum(sources, self.quantity))
 
 
-def _parts(term: Any) -> tuple:
+def _added(one: Any, other: Any, factor: float = 1.0) -> Combination:
+    """The sum of a term and a multiple of another."""
+    parts = _parts(other) if factor == 1.0 else ((factor, _checked(other)),)
+    return Combination((*_parts(one), *parts))
+
+
+def _inside(what: str) -> OptionError:
+    """The error for an operation that terms do not have."""
+    return OptionError(
+        f"{what}: write it inside one @trajopt.term, with quantities of the node in place of terms; absolute "
+        "values and maxima are trajopt.absolute(term), trajopt.maximum(term, ...)"
+    )
+
+
+def _checked(term: Any) -> Any:
     if not isinstance(term, Term):
         raise OptionError(f"a term was added to {shown(term)}: write the sum inside one @trajopt.term")
-    return term.parts if isinstance(term, Combination) else ((1.0, term),)
+    return term
+
+
+def _parts(term: Any) -> tuple:
+    return term.parts if isinstance(term, Combination) else ((1.0, _checked(term)),)
 
 
 def _factor(factor: Any) -> float | tuple[float, ...]:
@@ -131,13 +194,8 @@ class Squared(Arithmetic):
         return f"({self.base.quantity})^2"
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        inner = self.base.blocks(width_of)
-        offered: dict[str, int] = {}
-        for block in inner:
-            offered.update(block.outputs)
-        source = self.base.quantity
-        width = offered[source] if source in offered else width_of(source)
-        return (*inner, Square(source, width, self.quantity))
+        inner, width = inner_blocks(self.base, width_of)
+        return (*inner, Square(self.base.quantity, width, self.quantity))
 
 
 def squared(base: Any, exponent: int) -> Squared:
@@ -147,3 +205,58 @@ def squared(base: Any, exponent: int) -> Squared:
             f"a term was raised to the power {shown(exponent)}: only 2 is built in, write others inside @term"
         )
     return Squared(base)
+
+
+@dataclass(frozen=True)
+class FunctionOf(Arithmetic):
+    """y_i = f(u_i), a function of NumPy of the components of a term `base`, (m,)."""
+
+    function: str
+    base: Any
+
+    @property
+    def name(self) -> str:
+        return f"{self.function}({self.base.name})"
+
+    @property
+    def quantity(self) -> str:
+        return f"{self.function}({self.base.quantity})"
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.graph.expression import function_block
+
+        inner, width = inner_blocks(self.base, width_of)
+        function = FUNCTIONS[self.function]
+        return (*inner, function_block(function, self.base.quantity, width, self.quantity))
+
+
+def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:
+    """The blocks of a term, and how many components it has."""
+    blocks = term.blocks(width_of)
+    offered = {name: size for block in blocks for name, size in block.outputs.items()}
+    return blocks, offered[term.quantity] if term.quantity in offered else width_of(term.quantity)
+
+
+def _product(one: Any, other: Any) -> Any:
+    return one * other if isinstance(one, Arithmetic) else other * one
+
+
+def _quotient(one: Any, other: Any) -> Any:
+    return one / other if isinstance(one, Arithmetic) else other.__rtruediv__(one)
+
+
+def _power(one: Any, exponent: Any) -> Any:
+    return squared(one, exponent) if isinstance(one, Arithmetic) else exponent.__rpow__(one)
+
+
+#: NumPy's operators, which arrays call with a term on either side.
+_OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "add": _added,
+    "subtract": lambda one, other: _added(one, other, -1.0),
+    "multiply": _product,
+    "divide": _quotient,
+    "power": _power,
+    "square": lambda term: squared(term, 2),
+    "negative": lambda term: -term,
+    "positive": lambda term: term,
+}

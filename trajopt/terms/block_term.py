@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt import arguments
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
@@ -23,6 +24,7 @@ class BlockTerm(Arithmetic):
     block: Block
     output: str
     name: str
+    unit: str = ""
 
     @property
     def quantity(self) -> str:
@@ -40,7 +42,7 @@ class BlockTerm(Arithmetic):
         return (Output(self.block, self.output, self.quantity),)
 
 
-def block_term(block: Any, output: str | None = None, name: str | None = None) -> BlockTerm:
+def block_term(block: Any, output: str | None = None, name: str | None = None, unit: str = "") -> BlockTerm:
     """Make a term of a block y = f(u): an object with inputs, outputs, value, partials, and optionally more.
 
         inputs, outputs    quantity -> width; inputs are quantities of the problem
@@ -52,7 +54,7 @@ def block_term(block: Any, output: str | None = None, name: str | None = None) -
         pattern(), curvature_pattern()    where derivatives may differ from zero; full when left out
 
     All of it is checked by differences before the first solve. Raises OptionError for a block that lacks a
-    part, or has several outputs of which none is chosen.
+    part, or has several outputs of which none is chosen. `unit` is printed beside its values.
     """
     for part in ("inputs", "outputs", "value", "partials"):
         if not hasattr(block, part):
@@ -67,7 +69,7 @@ def block_term(block: Any, output: str | None = None, name: str | None = None) -
     chosen = names[0] if output is None else output
     if chosen not in names:
         raise OptionError(f"{type(block).__name__} has no output '{chosen}': it has {', '.join(names)}")
-    return BlockTerm(completed(block), chosen, name or chosen)
+    return BlockTerm(completed(block), chosen, name or chosen, arguments.unit(unit, "a block's term"))
 
 
 class Output:

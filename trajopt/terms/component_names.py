@@ -8,8 +8,9 @@ import numpy as np
 
 from trajopt.graph.block import Block, NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
-from trajopt.terms.arithmetic import Combination, Squared
+from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
 from trajopt.terms.block_term import BlockTerm
+from trajopt.terms.nonsmooth import Maximum, Slacked
 
 
 def names_of_components(
@@ -37,8 +38,12 @@ def names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> 
         return tuple(term.components)
     if table.is_per_joint(term.quantity):
         return table.joint_names
-    if isinstance(term, Squared):
+    if isinstance(term, Squared | FunctionOf):
         return names_of_term(term.base, blocks, table)
+    if isinstance(term, Slacked):
+        return names_of_term(term.exact, blocks, table)
+    if isinstance(term, Maximum):
+        return names_of_term(term.pieces[0], blocks, table)
     if isinstance(term, Combination):
         return names_of_term(term.parts[0][1], blocks, table)
     block = next((block for block in blocks if term.quantity in block.outputs), None)

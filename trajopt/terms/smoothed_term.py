@@ -1,10 +1,12 @@
-"""A smooth term that stands for one with kinks, and the one it stands for."""
+"""Smooth terms that stand for terms with kinks, and the terms that they stand for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from trajopt.terms.arithmetic import Combination, Squared
+from trajopt.terms.nonsmooth import Slacked
 from trajopt.terms.term import ExpressionTerm
 
 __all__ = ["SmoothedTerm", "exact_of"]
@@ -21,5 +23,16 @@ class SmoothedTerm(ExpressionTerm):
 
 
 def exact_of(term: Any) -> Any:
-    """The term that a smoothed one stands for; any other term itself."""
-    return (term.exact or term) if isinstance(term, SmoothedTerm) else term
+    """The term that a smoothed one, or one with slacks, stands for; any other term itself."""
+    if isinstance(term, SmoothedTerm):
+        return term.exact or term
+    if isinstance(term, Slacked):
+        return term.exact
+    if isinstance(term, Squared):
+        base = exact_of(term.base)
+        return term if base is term.base else Squared(base)
+    if isinstance(term, Combination):
+        exact = tuple((factor, exact_of(part)) for factor, part in term.parts)
+        changed = any(new is not old for (_, new), (_, old) in zip(exact, term.parts, strict=True))
+        return Combination(exact) if changed else term
+    return term

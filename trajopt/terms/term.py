@@ -29,7 +29,7 @@ class Quantity(Arithmetic):
             raise UnknownNameError(f"no quantity is called {shown(self.quantity)}: give a name")
         documented(self, self.description)
 
-    def __getitem__(self, component: int) -> ExpressionTerm:
+    def __getitem__(self, component: int) -> ComponentTerm:
         """One component as a term, (1,): `trajopt.q[1]` is the second joint's position."""
         if not isinstance(component, int | np.integer) or isinstance(component, bool):
             raise OptionError(f"{self.quantity}[{shown(component)}]: give the number of a component, from 0")
@@ -39,7 +39,8 @@ class Quantity(Arithmetic):
 
             return column_of(node, self.quantity)[int(component)]
 
-        return ExpressionTerm(chosen, f"{self.quantity}[{int(component)}]")
+        name = f"{self.quantity}[{int(component)}]"
+        return ComponentTerm(chosen, name, base=self.quantity, component=int(component))
 
     __iter__ = None  # else Python would loop over components without end
 
@@ -61,13 +62,13 @@ class ExpressionTerm(Arithmetic):
     """A term y = f(quantities of a node), f a user's function that is traced once; see `trajopt.term`.
 
     components : names of the components; empty: the joints' names if there is one for each, or numbers
-    unit : SI unit for reports; empty where none is told
+    unit : for reports, of all components or one each; empty where none is told
     """
 
     function: Callable[[Any], Any]
     name: str
     components: tuple[str, ...] = ()
-    unit: str = ""
+    unit: str | tuple[str, ...] = ""
 
     def __post_init__(self) -> None:
         if not callable(self.function) or isinstance(self.function, type):
@@ -85,14 +86,25 @@ class ExpressionTerm(Arithmetic):
         return (trace(self.function, self.quantity, width_of),)
 
 
+@dataclass(frozen=True)
+class ComponentTerm(ExpressionTerm):
+    """One component of a quantity `base`, (1,), whose unit it has."""
+
+    base: str = ""
+    component: int = 0
+
+
 @overload
 def term(function: Callable[[Any], Any]) -> ExpressionTerm: ...
 @overload
 def term(
-    *, components: Sequence[str] = (), unit: str = ""
+    *, components: Sequence[str] = (), unit: str | Sequence[str] = ""
 ) -> Callable[[Callable[[Any], Any]], ExpressionTerm]: ...
 def term(
-    function: Callable[[Any], Any] | None = None, *, components: Sequence[str] = (), unit: str = ""
+    function: Callable[[Any], Any] | None = None,
+    *,
+    components: Sequence[str] = (),
+    unit: str | Sequence[str] = "",
 ) -> Any:
     """Make a term y = f(node), (m,), of a function of the quantities of one node.
 
@@ -103,12 +115,20 @@ def term(
     The function is called once with columns of CasADi symbols and returns an expression or a list of them.
     Exact sparse first and second derivatives follow by automatic differentiation. Use arithmetic, NumPy and
     casadi functions, and no Python `if` on values. Reports call the term by the function's name and its
-    components by `components`, else by the joints' names if there is one for each, or by numbers; `unit` is
-    printed beside its violations.
+    components by `components`, else by the joints' names if there is one for each, or by numbers; `unit`, one
+    for all components or one each, is printed beside its values.
     """
+    told = _unit(unit)
     if function is None:
-        return lambda decorated: ExpressionTerm(decorated, _name_of(decorated), tuple(components), unit)
-    return ExpressionTerm(function, _name_of(function), tuple(components), unit)
+        return lambda decorated: ExpressionTerm(decorated, _name_of(decorated), tuple(components), told)
+    return ExpressionTerm(function, _name_of(function), tuple(components), told)
+
+
+def _unit(given: Any) -> str | tuple[str, ...]:
+    """A unit, or one for each component, checked."""
+    if isinstance(given, list | tuple):
+        return tuple(arguments.unit(each, "a term's component") for each in given)
+    return arguments.unit(given, "a term")
 
 
 def _name_of(function: Callable[[Any], Any]) -> str:

@@ -116,6 +116,7 @@ def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tupl
     """The rows of all conditions that are not linear equations, in the order in which they were stated."""
     groups = (
         *_constraint_groups(problem, conditions, widths),
+        *_slack_groups(problem, widths),
         *_integral_groups(problem),
         *_periodic_groups(problem, conditions, widths),
         *_continuity_groups(problem, conditions),
@@ -133,6 +134,19 @@ def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths)
         free = ~constraint.held_at(problem.trajectory)
         lower, upper = np.where(free, -np.inf, lower), np.where(free, np.inf, upper)
         yield RowGroup(constraint.name, constraint.term.quantity, weights, lower, upper)
+
+
+def _slack_groups(problem: Problem, widths: Widths) -> Iterator[RowGroup]:
+    """Slacks at the nodes with weight are at least every piece of what they stand for."""
+    nodes = problem.trajectory.nodes
+    for slack in problem.slacks.values():
+        chosen = np.flatnonzero(slack.over.cost_weights(problem.trajectory) > 0.0)
+        ones, rows = np.ones(chosen.size), np.arange(chosen.size)
+        weights = sparse.csr_array((ones, (rows, chosen)), shape=(chosen.size, nodes.count))
+        for term, least in slack.rows:
+            shape = (chosen.size, widths[term.quantity])
+            lower = np.broadcast_to(least, shape)
+            yield RowGroup(slack.name, term.quantity, weights, lower, np.full(shape, np.inf))
 
 
 def _integral_groups(problem: Problem) -> Iterator[RowGroup]:

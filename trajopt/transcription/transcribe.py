@@ -124,6 +124,7 @@ def _graph(problem: Problem, conditions: Conditions) -> Graph:
     integrated += [bounded.term for bounded in problem.integrals]
     direct = [cost.term for cost in problem.costs if not cost.over.integrates]
     bounded = [each.term for each in (*conditions.constraints, *conditions.periodicities)]
+    bounded += [term for slack in problem.slacks.values() for term, _ in slack.rows]
     return graph_of(problem, [*direct, *bounded], integrated)
 
 

@@ -158,12 +158,13 @@ class Unknowns:
 
 def layout_of(problem: Problem) -> Layout:
     """Lay out the control points, durations and parameters of a problem."""
-    bases = tuple(arc.basis for arc in problem.trajectory.arcs)
+    arcs = problem.trajectory.arcs
+    bases = tuple(arc.basis for arc in arcs)
     apart = [extra for extra in problem.extras.values() if extra.pieces is not None]
     shared = sum(extra.lower.size for extra in problem.extras.values() if extra.pieces is None)
     groups = [_places(bases, 0, problem.dynamics.n + shared, 0)]
     for extra in apart:
-        own = tuple(extra.pieces.on(basis) for basis in bases if extra.pieces)
+        own = tuple(extra.pieces.on(arc) for arc in arcs if extra.pieces)
         last = groups[-1]
         groups.append(_places(own, last.first_curve + last.curve_count, extra.lower.size, last.stop))
     control_points = groups[-1].stop

@@ -10,7 +10,7 @@ from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.check_times import Samples, samples, trajectory_of
 from trajopt.solution.solution import Solution
-from trajopt.terms.smoothed_term import SmoothedTerm, exact_of
+from trajopt.terms.smoothed_term import exact_of
 from trajopt.verification.equation_report import quadrature
 
 NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
@@ -83,7 +83,7 @@ def cost_checks(solution: Solution) -> list[CostCheck]:
             else:
                 by_nodes += float((cost.over.cost_weights(trajectory) * T * at_nodes).sum())
         value = float(solution.cost_terms.get(name, np.nan))
-        smoothed = any(isinstance(cost.term, SmoothedTerm) for cost in costs)
+        smoothed = any(exact_of(cost.term) is not cost.term for cost in costs)
         found.append(CostCheck(name, value, by_nodes, fine, size, size, bad, smoothed))
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
     return [replace(check, total=total) for check in found]

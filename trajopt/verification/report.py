@@ -148,9 +148,9 @@ class Report:
             )
         for cost in self.costs:
             if cost.relative > self.accuracy:
-                exact = " without its smoothing" if cost.smoothed else ""
+                exact = "exact " if cost.smoothed else ""
                 return (
-                    f"cost '{cost.name}': {cost.value:.8g} at the nodes, but its integral{exact} is "
+                    f"cost '{cost.name}': {cost.value:.8g} at the nodes, but its {exact}integral is "
                     f"{cost.integral:.8g}; {self.accuracy:.2g} is allowed"
                 )
         return ""

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from trajopt.graph.block import DescribedJoints
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import all_constraints
-from trajopt.problem.problem import Problem
+from trajopt.problem.units import units_of
 from trajopt.solution.check_times import Samples, samples, trajectory_of
 from trajopt.solution.equations.equation_scales import periodicity_scales
 from trajopt.solution.equations.residual_forces import UNIT, residual_forces
@@ -25,7 +23,6 @@ from trajopt.solution.statements.integral_lines import measured_integral
 from trajopt.solution.statements.violation_tracks import Track, narrowed, tracks
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
-from trajopt.terms.term import ExpressionTerm
 from trajopt.transcription.row_labels import continuity_name
 
 
@@ -79,20 +76,6 @@ def violations(solution: Solution) -> list[Violation]:
     found += _forces_together(solution, nodes, dense)
     found += _integrals(solution)
     return [*found, *_periodicities(solution, nodes), *_continuity(solution), *_durations(solution)]
-
-
-def units_of(problem: Problem, term: Any, width: int) -> list[str]:
-    """The units (width,) of the components of a term: its own, or those declared; "" where none is known."""
-    if isinstance(term, ExpressionTerm) and term.unit:
-        return [term.unit] * width
-    declared = problem.quantities.declared.get(term.quantity.partition(":")[0])
-    unit = "" if declared is None else declared.unit
-    turning, _, sliding = unit.partition(" or ")
-    dynamics, names = problem.dynamics, problem.component_names(term.quantity, width)
-    if not sliding or not isinstance(dynamics, DescribedJoints):
-        return [unit] * width
-    kinds = {joint.name: joint.kind for joint in dynamics.joints}
-    return [{"revolute": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit) for name in names]
 
 
 def _entries(

@@ -167,6 +167,12 @@ def test_rates_that_depend_on_rates_are_refused():
         trajopt.solve(least_heat(linear_motor(lambda node: node.voltage - node.rate("current"))))
 
 
+def test_a_further_state_whose_rate_enters_no_residual_has_no_equation():
+    static = linear_motor(None, residuals=lambda node: node.voltage - node.current)
+    with pytest.raises(ProblemError, match=r"the state 'current' has no equation"):
+        trajopt.solve(least_heat(static))
+
+
 def test_names_of_the_robots_quantities_are_refused():
     with pytest.raises(OptionError, match="'tau' is a quantity of the robot already"):
         trajopt.system(("tau",), (), len, dynamics=slide())

@@ -269,6 +269,22 @@ def test_a_system_on_a_mesh_that_does_not_match_is_refused():
         trajopt.Problem(double_integrator(), trajopt.Trajectory.uniform(10))
 
 
+def test_a_state_whose_rate_enters_no_residual_has_no_equation():
+    """w appears, but nothing says how it changes."""
+    algebraic = trajopt.system(
+        ("x", "w"), ("u",), residuals=lambda node: [node.rate("x") - node.w, node.w - node.u]
+    )
+    with pytest.raises(ProblemError, match=r"the state 'w' has no equation.*make it a control"):
+        trajopt.solve(least_effort_of(algebraic))
+
+
+def least_effort_of(system):
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, duration=1.0))
+    problem.start_at(x=[0.0, None])
+    problem.minimize(effort)
+    return problem
+
+
 def test_states_have_no_unit_that_nobody_told():
     assert "rad" not in str(trajopt.solve(least_effort()).verify())
 

@@ -276,7 +276,7 @@ def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
     work = np.abs(rough.tau(t) * rough.v(t)).mean()
     (cost,) = rough.verify().costs
     assert cost.integral == pytest.approx(work, rel=1e-4) and work > 1.3 * cost.value
-    assert "its integral without its smoothing is 1.2" in rough.verify().reason
+    assert "its exact integral is 1.2" in rough.verify().reason
     assert fine.verify().holds and fine.objective == pytest.approx(1.07, rel=3e-3)
     lines = {each.name: each for each in statement_lines(rough, 1e-6, 1e-6)}
     assert not lines["cost 'mechanical work'"].holds

@@ -12,7 +12,7 @@ Both hold at the collocation points, where q is of one degree more than x; the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,13 @@ from trajopt.graph.declared_quantities import LEAVES
 from trajopt.graph.leaves import extra_leaf, rate_leaf
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
-from trajopt.problem.systems.system import EQUATIONS, Function, refuse_rates
+from trajopt.problem.systems.system import (
+    EQUATIONS,
+    Function,
+    refuse_missing_rates,
+    refuse_rates,
+    unit_of_rate,
+)
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
@@ -39,6 +45,7 @@ class AugmentedDynamics:
 
     rates : f of x' = f, or None;  residuals : g of 0 = g(x', x, ...), where rates is None
     torques : what the motors give, or None where the torques are free
+    units : name of a state or control -> its unit, where it is known
     All that the robot offers, `forward_dynamics` or `skeleton` say, is offered here as well.
     """
 
@@ -48,6 +55,7 @@ class AugmentedDynamics:
     rates: Function | None
     residuals: Function | None
     torques: Function | None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         taken = {*LEAVES, *declared_by(self.robot)}
@@ -124,7 +132,9 @@ class AugmentedDynamics:
         the first interval knows the value, as all of them lie behind it.
         """
         count = sum(self.states.values())
-        states = ExpressionTerm(self._state_equations, EQUATIONS, self.state_names)
+        known = self.units if self.residuals is None else {}
+        units = [unit_of_rate(known.get(name, "")) for name, n in self.states.items() for _ in range(n)]
+        states = ExpressionTerm(self._state_equations, EQUATIONS, self.state_names, tuple(units))
         found = [Constraint(states, np.zeros(count), np.zeros(count), PATH, EQUATIONS)]
         if self.torques is not None:
             motors = ExpressionTerm(self._torque_equations, MOTOR_TORQUES, tuple(self.joint_names))
@@ -149,7 +159,10 @@ class AugmentedDynamics:
 
     def _state_equations(self, node: Any) -> Any:
         if self.residuals is not None:
-            return self._of_states(self.residuals(node), "residuals")
+            found = self._of_states(self.residuals(node), "residuals")
+            named = ((name, rate_leaf(name), i) for name, width in self.states.items() for i in range(width))
+            refuse_missing_rates(found, node, named)
+            return found
         from trajopt.graph.expression import expression_of
 
         given = self._stacked_rates(node)

@@ -79,9 +79,8 @@ def check_nodes(name: str, pieces: PiecewisePolynomial, trajectory: Trajectory) 
     a node of the quadrature rule, where equations and costs count.
     """
     for index, arc in enumerate(trajectory.arcs):
-        basis = pieces.on(arc.basis)
-        multiplicities = arc.basis.multiplicities
-        if not pieces.continuous and np.any(arc.basis.degree - multiplicities >= 2):
+        basis = pieces.on(arc)
+        if not pieces.continuous and np.any(arc.shared_ends):
             raise OptionError(
                 f"control '{name}' may jump between intervals, but the accelerations of the trajectory "
                 f"({arc.mesh}) are continuous there: use Trajectory.collocation(intervals, order), or "
@@ -105,7 +104,7 @@ def curves_on(extras: Mapping[str, AdditionalCurve], trajectory: Trajectory) -> 
     found = dict(extras)
     for name, extra in extras.items():
         own = extra.pieces
-        if own is None:
+        if not isinstance(own, PiecewisePolynomial):
             continue
         if own.by_default:
             degree = _default_degree(trajectory) + extra.is_state
@@ -131,8 +130,18 @@ def equations_of(dynamics: Any) -> tuple[Constraint, ...]:
     return dynamics.equations if isinstance(dynamics, System | AugmentedDynamics) else ()
 
 
-def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
-    """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them."""
+def default_trajectory(dynamics: Any) -> Trajectory:
+    """The mesh of a problem that is given none, of free duration: collocation for states of first order."""
+    first_order = isinstance(dynamics, System | AugmentedDynamics)
+    return Trajectory.collocation() if first_order else Trajectory.uniform()
+
+
+def fitting_trajectory(dynamics: Any, trajectory: Trajectory | None) -> Trajectory:
+    """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them.
+
+    None stands for `default_trajectory`.
+    """
+    trajectory = default_trajectory(dynamics) if trajectory is None else trajectory
     check_trajectory(trajectory)
     if not isinstance(dynamics, System | AugmentedDynamics):
         return trajectory.for_equations_of_order(2)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, overload
 
-from trajopt.arguments import LONGEST_NAME, check_count, shown
-from trajopt.errors import OptionError
+from trajopt.arguments import LONGEST_NAME, check_count, shown, unit
+from trajopt.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.block import Block, Dynamics
 from trajopt.graph.declared_quantities import DEFINED
 from trajopt.graph.leaves import TIME_LEAVES
@@ -29,6 +29,7 @@ def system(
     rates: Function | Block | None = None,
     *,
     residuals: Function | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> System: ...
 @overload
 def system(
@@ -39,6 +40,7 @@ def system(
     residuals: Function | None = None,
     dynamics: Dynamics,
     torques: Function | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> AugmentedDynamics: ...
 def system(
     states: Names,
@@ -48,6 +50,7 @@ def system(
     residuals: Function | None = None,
     dynamics: Dynamics | None = None,
     torques: Function | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> System | AugmentedDynamics:
     """A system x' = f(x, u, t, p) of named states and controls, to be given to `Problem` as its dynamics.
 
@@ -66,6 +69,7 @@ def system(
     dynamics : a robot whose further states these are, motor currents say; its joints, torques and limits
         stay as they are. `node.q`, `node.v`, `node.tau` and its other quantities may enter the equations.
     torques : what its motors give, a function of a node that returns one torque per joint
+    units : name of a state or control -> its unit in reports and figures, units={"altitude": "m"}
 
         def rates(node):
             return (node.voltage - R * node.current - K * node.v) / L
@@ -84,6 +88,7 @@ def system(
     repeated = [name for name in (*x, *u) if (*x, *u).count(name) > 1]
     if repeated:
         raise OptionError(f"'{repeated[0]}' is the name of two states or controls: give each its own")
+    told = _units(units, (*x, *u))
     if (rates is None) == (residuals is None):
         raise OptionError(f"a system needs one form of its equations, {FORMS}")
     if rates is not None and (dynamics is not None or not hasattr(rates, "outputs")):
@@ -93,13 +98,26 @@ def system(
             _check_function(what, function, "")
     if dynamics is not None:
         check_dynamics(dynamics)
-        return AugmentedDynamics(dynamics, x, u, rates, residuals, torques)  # type: ignore[arg-type]
+        return AugmentedDynamics(dynamics, x, u, rates, residuals, torques, told)  # type: ignore[arg-type]
     if torques is not None or isinstance(states, Mapping) or isinstance(controls, Mapping):
         what = "torques are" if torques is not None else "numbers of components are"
         raise OptionError(
             f"{what} given, which only systems of a robot have: use system(..., dynamics=robot)"
         )
-    return System(tuple(x), tuple(u), rates, residuals)
+    return System(tuple(x), tuple(u), rates, residuals, told)
+
+
+def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
+    """Name -> unit; UnknownNameError for a name that is no state or control."""
+    if units is not None and not isinstance(units, Mapping):
+        raise OptionError(f"units is {shown(units)}: give a dictionary, {{'{names[0]}': 'm'}} say")
+    for name in units or ():
+        if name not in names:
+            raise UnknownNameError(
+                f"units has {shown(name)}{near_matches(str(name), names)}: states and controls are "
+                f"{', '.join(names)}"
+            )
+    return {name: unit(given, f"'{name}'") for name, given in (units or {}).items()}
 
 
 def _check_function(what: str, given: Any, other: str) -> None:

@@ -6,8 +6,9 @@ Controls are curves of the problem (`Problem.control`). The equations are a cons
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,18 +30,28 @@ EQUATIONS = "state equations"  # what reports call them
 Function = Callable[[Any], Any]
 
 
+def unit_of_rate(unit: str, order: int = 1) -> str:
+    """The unit of a derivative by time, "m/s"; "" of a quantity whose unit is not known."""
+    if not unit:
+        return ""
+    whole = unit if re.fullmatch(r"[\w ^]+", unit) else f"({unit})"
+    return f"{whole}/s" if order == 1 else f"{whole}/s^{order}"
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """A dynamics of named states and controls, made by `trajopt.system`.
 
     rates : f of x' = f, a function of a node or a block; or None
     residuals : g of 0 = g, a function of a node, where rates is None
+    units : name of a state or control -> its unit, where it is known
     """
 
     states: tuple[str, ...]
     controls: tuple[str, ...]
     rates: Any = None
     residuals: Function | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -108,6 +119,21 @@ def refuse_rates(given: Any, node: Any, rates: Iterable[str]) -> None:
         )
 
 
+def refuse_missing_rates(given: Any, node: Any, rates: Iterable[tuple[str, str, int]]) -> None:
+    """ProblemError where the rate of a state enters no residual g of 0 = g: nothing says how it changes.
+
+    rates : name of a state, the quantity of its rate, and which component of it
+    """
+    from trajopt.graph.expression import depends_on
+
+    for name, rate, component in rates:
+        if rate not in node.used or not depends_on(given, node.used[rate][component]):
+            raise ProblemError(
+                f"the state '{name}' has no equation, as node.rate('{name}') enters no residual: use it in "
+                "one, or make it a control, which has no rate"
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class _Equations(Arithmetic):
     """The term x' - f, or g, of a system, (n,)."""
@@ -126,6 +152,12 @@ class _Equations(Arithmetic):
     def quantity(self) -> str:
         return own_term(EQUATIONS)
 
+    @property
+    def unit(self) -> tuple[str, ...]:
+        """Those of the rates; of residuals none is known."""
+        known = self.system.units if self.system.residuals is None else {}
+        return tuple(unit_of_rate(known.get(name, "")) for name in self.system.states)
+
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         from trajopt.graph.trace import trace
 
@@ -138,7 +170,10 @@ class _Equations(Arithmetic):
         from trajopt.graph.trace import column_of
 
         if self.system.residuals is not None:
-            return self._checked(expression_of(self.system.residuals(node)), "residuals")
+            found = self._checked(expression_of(self.system.residuals(node)), "residuals")
+            rates = ((name, "v", i) for i, name in enumerate(self.system.states))
+            refuse_missing_rates(found, node, rates)
+            return found
         given = self._checked(expression_of(self.system.rates(node)), "rates")
         refuse_rates(given, node, SPLINE_LEAVES[1:])
         return column_of(node, "v") - given

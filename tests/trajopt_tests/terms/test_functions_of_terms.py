@@ -1,0 +1,90 @@
+"""NumPy's functions and operators on terms: their values, or an error that says what to write."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+import pytest
+from hand_written import two_link_minimum_time
+
+import trajopt
+from trajopt import errors
+from trajopt.terms.arithmetic import FUNCTIONS
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return trajopt.solve(two_link_minimum_time(6))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_a_term_has_the_functions_values(solution, name):
+    """On a range where every one of them is defined: cosines of angles, moved above 1 for arccosh."""
+    function, t = getattr(np, name), np.linspace(0.0, solution.duration, 9)
+    argument = 1.0 * trajopt.q if name != "arccosh" else np.exp(np.square(trajopt.q))
+    if name in ("arcsin", "arccos", "arctanh"):
+        argument = 0.5 * np.sin(trajopt.q)
+    if name in ("log", "log10", "log1p", "sqrt"):
+        argument = np.exp(trajopt.q)
+    u = solution.value(argument, t)
+    assert np.allclose(solution.value(function(argument), t), function(u), rtol=1e-12, atol=1e-14)
+
+
+def test_derivatives_of_functions_are_exact():
+    """A slope test of the program: first derivatives against differences of the rows."""
+    problem = two_link_minimum_time(5)
+    problem.subject_to(np.sin(2.0 * trajopt.q) - np.tanh(trajopt.v), lower=-9.0, upper=9.0)
+    program = trajopt.transcribe(problem)
+    y = program.start + 0.01 * np.cos(np.arange(program.variable_count))
+    d, h = np.sin(1.0 + np.arange(program.variable_count)), 1e-6
+    slope = np.zeros(program.row_count)
+    np.add.at(slope, program.jacobian_rows, program.jacobian(y) * d[program.jacobian_columns])
+    difference = (program.rows(y + h * d) - program.rows(y - h * d)) / (2 * h)
+    assert np.allclose(slope, difference, rtol=1e-6, atol=1e-7)
+
+
+def test_operators_of_numpy_are_those_of_terms(solution):
+    t = np.linspace(0.0, solution.duration, 5)
+    q = solution.q(t)
+    for term, expected in (
+        (np.array([2.0, 3.0]) * trajopt.q, [2.0, 3.0] * q),
+        (np.float64(2.0) * trajopt.q, 2.0 * q),
+        (np.subtract(trajopt.v, trajopt.q), solution.v(t) - q),
+        (np.negative(trajopt.q), -q),
+        (np.divide(trajopt.q, 4.0), q / 4.0),
+        (np.power(trajopt.q, 2), q**2),
+        (sum([trajopt.q, trajopt.v]), q + solution.v(t)),
+        (+trajopt.q, q),
+    ):
+        assert np.allclose(solution.value(term, t), expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: math.sin(trajopt.state("u")), "NumPy's functions take terms, np.sin"),
+        (lambda: np.floor(trajopt.state("u")), "np.floor was called with a term: write it inside one"),
+        (lambda: np.add.reduce([trajopt.q, 1.0]), "a term was added to 1.0"),
+        (lambda: np.sin(trajopt.q, where=[True]), "np.sin was called with a term"),
+        (lambda: 1.0 / trajopt.state("u"), "1.0 was divided by a term: write it inside one @trajopt.term"),
+        (lambda: np.array([1.0, 2.0]) / trajopt.q, "was divided by a term"),
+        (lambda: 2.0**trajopt.q, "2.0 was raised to the power of a term"),
+        (lambda: np.power(2.0, trajopt.q), "2.0 was raised to the power of a term"),
+        (lambda: 3.0 + trajopt.q, "a term was added to 3.0"),
+        (lambda: 3.0 - trajopt.q, "a term was added to 3.0"),
+        (lambda: np.ones(2) + trajopt.q, "a term was added to"),
+        (lambda: trajopt.q - "x", "a term was added to 'x'"),
+    ],
+)
+def test_what_terms_do_not_have_says_what_to_write(call, message):
+    with pytest.raises(errors.OptionError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+@pytest.mark.parametrize("bound", [1.0, np.ones(2), trajopt.v])
+def test_a_comparison_is_pointed_to_bounds(compare, bound):
+    with pytest.raises(errors.OptionError, match=r"problem\.subject_to"):
+        compare(trajopt.q, bound)

@@ -1,0 +1,96 @@
+"""Units of terms, component by component: those that are declared or told, and what follows from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from trajopt.graph.block import DescribedJoints
+from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.problem.systems.system import System, unit_of_rate
+from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
+from trajopt.terms.nonsmooth import Maximum, Slacked
+from trajopt.terms.state import StateTerm
+from trajopt.terms.term import ComponentTerm
+
+PURE = "1"  # of a number without unit
+
+
+def units_of(problem: Any, term: Any, width: int) -> list[str]:
+    """The units (width,) of the components of a term; "" where none is known.
+
+    A term's own unit counts first. Of arithmetic, units follow where no factor other than 1 and -1 enters,
+    which may itself have a unit: those of sums and maxima whose terms agree, of squares and functions.
+    """
+    told = getattr(term, "unit", "")
+    if told:
+        return [told] * width if isinstance(told, str) else list(told)
+    if isinstance(term, StateTerm):
+        quantity, component = problem.quantities.aliases.get(term.name, (term.name, None))
+        units = units_of_quantity(problem, quantity, problem.width_of(quantity))
+        return units if component is None else [units[component]]
+    if isinstance(term, ComponentTerm):
+        return [units_of_quantity(problem, term.base, problem.width_of(term.base))[term.component]]
+    if isinstance(term, Squared):
+        return [power(unit, 2) for unit in units_of(problem, term.base, width)]
+    if isinstance(term, FunctionOf):
+        return ["" if term.function == "sqrt" else PURE] * width
+    if isinstance(term, Slacked):
+        return units_of(problem, term.exact, width)
+    if isinstance(term, Maximum):
+        return _common([units_of(problem, piece, width) for piece in term.pieces], width)
+    if isinstance(term, Combination):
+        if any(factor not in (1.0, -1.0) for factor, _ in term.parts):
+            return [""] * width
+        return _common([units_of(problem, part, width) for _, part in term.parts], width)
+    return units_of_quantity(problem, term.quantity, width)
+
+
+def units_of_quantity(problem: Any, quantity: str, width: int) -> list[str]:
+    """The units (width,) of a quantity by its key, "tau" or "parameter:load"; "" where none is known."""
+    dynamics, own = problem.dynamics, _own_units(problem, quantity, width)
+    if own is not None:
+        return own
+    if quantity in SPLINE_LEAVES and isinstance(dynamics, System):
+        order = SPLINE_LEAVES.index(quantity)
+        units = [dynamics.units.get(name, "") for name in dynamics.states]
+        return [unit_of_rate(unit, order) if order else unit for unit in units]
+    declared = problem.quantities.declared.get(quantity.partition(":")[0])
+    unit = "" if declared is None else declared.unit
+    if "; " in unit:  # of a wrench or a twist: three components of each
+        first, second = unit.split("; ")
+        return [first] * (width // 2) + [second] * (width - width // 2)
+    turning, _, sliding = unit.partition(" or ")
+    if not sliding or not isinstance(dynamics, DescribedJoints):
+        return [unit] * width
+    kinds = {joint.name: joint.kind for joint in dynamics.joints}
+    names: Sequence[str] = problem.component_names(quantity, width)
+    return [{"revolute": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit) for name in names]
+
+
+def _own_units(problem: Any, quantity: str, width: int) -> list[str] | None:
+    """The units of what a problem defines itself: a parameter, an additional curve, its rate, data."""
+    family, _, name = quantity.partition(":")
+    if family == "parameter" and name in problem.parameters:
+        return [problem.parameters[name].unit] * width
+    if family == "data" and name in problem.datasets:
+        return [problem.datasets[name].unit] * width
+    if family not in ("extra", "rate") or name not in problem.extras:
+        return None
+    if name in problem.slacks:
+        return units_of(problem, problem.slacks[name].maximum, width)
+    unit = problem.extras[name].unit or getattr(problem.dynamics, "units", {}).get(name, "")
+    return [unit if family == "extra" else unit_of_rate(unit)] * width
+
+
+def power(unit: str, exponent: int) -> str:
+    """A power of a unit: "m^2", "(N m)^2"; of none, none."""
+    if unit in ("", PURE):
+        return unit
+    return f"{unit}^{exponent}" if re.fullmatch(r"\w+", unit) else f"({unit})^{exponent}"
+
+
+def _common(each: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The units on which all agree, component by component."""
+    return [units[0] if len(set(units)) == 1 else "" for units in zip(*each, strict=True)] or [""] * width
