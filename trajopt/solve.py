@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -14,11 +15,13 @@ from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.phases.refined_phases import refined_phases
 from trajopt.phases.solve_phases import solve_phases
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
+from trajopt.refinement.refined import Refined
 from trajopt.refinement.start_rules import ONE, start_rule
 from trajopt.refinement.starts import best_of_starts, retried, worth_retrying
 from trajopt.solution.records.run_record import RunRecord
@@ -52,6 +55,8 @@ def solve(
     problem: Phases,
     solver: Solver | None = None,
     *,
+    refine: Refined | None = None,
+    starts: Starts = "auto",
     time_limit: float | None = None,
     progress: Progress = "silent",
 ) -> PhasesSolution: ...
@@ -88,8 +93,8 @@ def solve(
     progress : "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function called with
         every `Iteration`, those of the refinement included
 
-    `trajopt.Phases` are solved once, on their own meshes from their own guesses: refine, starts and
-    coarse_to_fine are for single problems.
+    `trajopt.Phases` are solved on their own meshes, from their own guesses or from several `starts` that
+    perturb them, and refined by `trajopt.Refined`; `Certified` and coarse_to_fine are for single problems.
 
     The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
 
@@ -108,9 +113,14 @@ def solve(
     )
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     if isinstance(problem, Phases):
-        _refuse_for_phases(refine, starts, coarse_to_fine)
+        refined = _refinement_of_phases(refine, coarse_to_fine)
         with iteration_callback(progress) as callback, np.errstate(all="ignore"):
-            return solve_phases(problem, solver, callback, run, time_limit)
+            count = 1 if starts == "auto" else starts
+            found = solve_phases(problem, solver, callback, run, deadline, count)
+            if refined is None or time.monotonic() >= deadline:
+                return found
+            better = partial(refined_phases, refined)
+            return replace(_refined(better, found, solver, deadline, callback), starts=found.starts)
     check_problem(problem)
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with iteration_callback(progress) as callback, np.errstate(all="ignore"):
@@ -119,8 +129,8 @@ def solve(
         solution = replace(solution, run=run)
         if refine is None or time.monotonic() >= deadline:
             return solution
-        refined = _refined(refine, solution, without_checkpoints(solver), deadline, callback)
-        return replace(refined, run=run)
+        refined = _refined(refine.refine, solution, without_checkpoints(solver), deadline, callback)
+        return replace(refined, run=run, levels=solution.levels, starts=solution.starts)
 
 
 def _from_starts(
@@ -149,12 +159,16 @@ def default_solver(problem: Problem | Phases) -> Solver:
 
 
 def _refined(
-    refine: Refinement, solution: Solution, solver: Solver, deadline: float, callback: Callback | None
-) -> Solution:
-    """The refined solution; the one there is where a deadline or an error ends the refinement."""
+    better: Callable[[Any, Solver, Callback | None], Any],
+    solution: Any,
+    solver: Solver,
+    deadline: float,
+    callback: Callback | None,
+) -> Any:
+    """The refined solution of a problem or of phases; the former one where a deadline or an error ends it."""
     limited = TimeBudget(solver, deadline, callback) if np.isfinite(deadline) else solver
     try:
-        return _with_tables(refine.refine(solution, limited, callback), solution)
+        return better(solution, limited, callback)
     except SolvesStopped:
         return solution
     except Exception as error:  # whatever it is, the finished solve must not be lost
@@ -164,10 +178,6 @@ def _refined(
             stacklevel=3,
         )
         return solution
-
-
-def _with_tables(refined: Solution, solution: Solution) -> Solution:
-    return replace(refined, levels=solution.levels, starts=solution.starts)
 
 
 def _own_deadline(solver: Solver) -> float:
@@ -190,19 +200,19 @@ def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
     check_positive("time_limit", time_limit, optional=True)
 
 
-def _refuse_for_phases(refine: Any, starts: Any, coarse_to_fine: Any) -> None:
-    """OptionError for what is there for single problems only."""
-    asked = {
-        "refine": refine is not None,
-        "starts": starts not in ("auto", 1),
-        "coarse_to_fine": coarse_to_fine is True,
-    }
-    for name, given in asked.items():
-        if given:
-            raise OptionError(
-                f"{name} is for single problems: phases are solved once, on their own meshes from their own "
-                "guesses; give each problem a finer trajectory or a guess, and leave it out"
-            )
+def _refinement_of_phases(refine: Any, coarse_to_fine: Any) -> Refined | None:
+    """The refinement of phases; OptionError for what is there for single problems only."""
+    if refine is not None and not isinstance(refine, Refined):
+        raise OptionError(
+            f"{type(refine).__name__} is for single problems: phases are refined by "
+            "refine=trajopt.Refined(tol=1e-6), and checked between their nodes by `verify`"
+        )
+    if coarse_to_fine is True:
+        raise OptionError(
+            "coarse_to_fine is for single problems: solve phases on coarse meshes by themselves and give "
+            "them as a guess, fine.guess(solution)"
+        )
+    return refine
 
 
 def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:

@@ -42,7 +42,7 @@ def write_results(
             write_text(stage / "certificate.txt", told)
         if plot:
             draw(solution, stage, "png")
-        if one_page and isinstance(solution, trajopt.Solution):
+        if one_page:
             trajopt.report.html(solution, stage / "report.html")
     finally:
         names = results.publish(run_of(solution))

@@ -12,7 +12,6 @@ import click
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.misuse import explained
 from problems.cli.result_folder import ResultFolder
-from trajopt.errors import OptionError
 from trajopt.solvers import registry
 
 if TYPE_CHECKING:
@@ -90,8 +89,6 @@ def solve(
 
     refine = "auto" if certify is None else trajopt.Certified(tol=certify)
     question = build_named(problem, dict(assignment(text) for text in assignments))
-    if one_page and isinstance(question, trajopt.Phases):
-        raise OptionError("--report is for single problems: --plot draws every phase")
     check_savable(question.recipe)
     method = chosen_solver(solver, dict(assignment(text) for text in options), question)
     if checkpoint is not None:

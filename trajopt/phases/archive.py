@@ -16,12 +16,14 @@ from trajopt.phases.linked_problems import LinkedProblems, held, linked_problems
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.archive import built, check_fits, check_kind, contents, savable, write_arrays
+from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solution_header import FORMAT as OF_ONE
 from trajopt.solution.records.solution_header import VERSION as VERSION_OF_ONE
 from trajopt.solution.records.solution_header import FileKind, SavedRecipe, SolutionHeader
 from trajopt.solution.records.solution_reader import scaling_of, solution_of, status_of, warm_start_of
 from trajopt.solution.solution import Solution
+from trajopt.solution.solve_table import StartTable
 from trajopt.solvers.kkt import KKT
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class PhasesHeader:
     detail: str
     has_point: bool
     run: RunRecord | None = None
+    starts: StartTable | None = None
+    refinement: RefinementRecord | None = None
 
 
 def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
@@ -76,6 +80,8 @@ def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
         "detail": solution.detail,
         "has_point": solution.point is not None,
         "run": None if solution.run is None else asdict(solution.run),
+        "starts": None if solution.starts is None else asdict(solution.starts),
+        "refinement": None if solution.refinement is None else solution.refinement.summary(),
     }
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "history": solution.history}
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
@@ -113,7 +119,7 @@ def _read(file: ArrayFile) -> PhasesSolution:
     if not 1 <= len(header.names) <= MOST:
         file.refuse(f"{len(header.names)} phases")
     same = ("names", "kkt", "iterations", "seconds", "n_variables", "n_constraints", "name", "timings")
-    same += ("detail", "run")
+    same += ("detail", "run", "starts", "refinement")
     return PhasesSolution(
         **{key: getattr(header, key) for key in same},
         phases=tuple(_phase(file.part(_prefix(k))) for k in range(len(header.names))),

@@ -8,7 +8,7 @@ it is used; that both phases have the same z is linear. Derivatives of links are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from trajopt.graph.quantity_table import QuantityTable
 from trajopt.graph.trace import trace_several
 from trajopt.problem.instant import Instant
 from trajopt.terms.arithmetic import Arithmetic
+
+Moved = Callable[[Instant], Instant]  # an instant of one problem -> that of another
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,10 @@ class Function:
     instants: tuple[Instant, ...]
     used: tuple[tuple[str, ...], ...]
     block: ExpressionBlock
+
+    def at(self, moved: Moved) -> Function:
+        """The same function of other instants."""
+        return replace(self, instants=tuple(map(moved, self.instants)))
 
     @property
     def width(self) -> int:
@@ -95,6 +101,10 @@ class Link:
     def name(self) -> str:
         return self.function.name
 
+    def at(self, moved: Moved) -> Link:
+        """The same link between other instants."""
+        return replace(self, function=self.function.at(moved))
+
 
 @dataclass(frozen=True, eq=False)
 class TermLink:
@@ -105,6 +115,10 @@ class TermLink:
     name: str
     width: int
 
+    def at(self, moved: Moved) -> TermLink:
+        """The same link between other instants."""
+        return replace(self, instants=(moved(self.instants[0]), moved(self.instants[1])))
+
 
 @dataclass(frozen=True, eq=False)
 class LinkedCost:
@@ -112,6 +126,10 @@ class LinkedCost:
 
     function: Function
     weight: float
+
+    def at(self, moved: Moved) -> LinkedCost:
+        """The same cost at other instants."""
+        return replace(self, function=self.function.at(moved))
 
 
 class _TableOfPhase(QuantityTable):

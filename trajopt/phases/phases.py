@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from trajopt.problem.costs_and_constraints import Recipe
     from trajopt.problem.problem import Problem
     from trajopt.solvers.solver import Solver
+    from trajopt.splines.trajectory import Trajectory
 
 TOTAL = "total duration"  # what reports call it
 
@@ -133,6 +135,43 @@ class Phases:
         """Let `solve` use this solver unless another one is given."""
         check_solver(solver, "the recommended solver")
         self.solver = solver
+
+    def on(self, *trajectories: Trajectory) -> Phases:
+        """The same phases on other trajectories, one for each, without guesses; nothing is shared.
+
+        Raises ShapeError for another number of trajectories, OptionError for one that fits no phase.
+        """
+        if len(trajectories) != len(self.problems):
+            raise ShapeError(
+                f"{len(trajectories)} trajectories are given for {len(self.problems)} phases "
+                f"({', '.join(self.phase_names)}): give one for each"
+            )
+        problems = tuple(
+            problem.on(trajectory) for problem, trajectory in zip(self.problems, trajectories, strict=True)
+        )
+        other = Phases(*problems, name=self.name)
+
+        def moved(instant: Instant) -> Instant:
+            return replace(instant, problem=problems[self.number_of(instant)])
+
+        other.links = [link.at(moved) for link in self.links]
+        other.costs = [cost.at(moved) for cost in self.costs]
+        other.duration_weight, other.recipe, other.solver = self.duration_weight, self.recipe, self.solver
+        return other
+
+    def guess(self, solution: Any) -> None:
+        """Start from a solution of such phases, which may be on other meshes or have other parameters.
+
+        Raises ShapeError for a solution of another number of phases, or whose states are others.
+        """
+        parts = getattr(solution, "phases", None)
+        if not isinstance(parts, tuple) or len(parts) != len(self.problems):
+            raise ShapeError(
+                f"{shown(solution)} is no solution of {len(self.problems)} phases: give a "
+                "trajopt.PhasesSolution, or guess in each problem, problem.guess(...)"
+            )
+        for problem, part in zip(self.problems, parts, strict=True):
+            problem.guess(part)
 
     def number_of(self, instant: Instant) -> int:
         """Which phase an instant belongs to."""

@@ -22,7 +22,9 @@ from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.transcription.scaling import Scaling
 
 if TYPE_CHECKING:
+    from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
+    from trajopt.solution.solve_table import StartTable
     from trajopt.verification.phases_report import PhasesReport
 
 
@@ -37,6 +39,7 @@ class PhasesSolution:
     cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
     kkt : of all phases together
     point, scaling : the solver's own unknowns and multipliers, and the factors of rows and objective
+    starts, refinement : what was tried, where there were several starts, or a refinement
     """
 
     phases: tuple[Solution, ...]
@@ -57,6 +60,8 @@ class PhasesSolution:
     point: WarmStart | None = None
     scaling: Scaling | None = None
     run: RunRecord | None = None
+    starts: StartTable | None = None
+    refinement: RefinementRecord | None = None
 
     @staticmethod
     def of(program: LinkedProgram, result: Result, run: RunRecord | None = None) -> PhasesSolution:
@@ -116,10 +121,6 @@ class PhasesSolution:
     @property
     def certificate(self) -> None:
         """None: phases are not certified."""
-
-    @property
-    def starts(self) -> None:
-        """None: phases are solved from one start."""
 
     @property
     def known(self) -> Phases:

@@ -1,24 +1,44 @@
-"""One solve of phases: derivative checks, the program of all phases, the solver, the solutions read back."""
+"""Solves of phases: derivative checks, the program of all phases, the solver, the solutions read back."""
 
 from __future__ import annotations
+
+import time
+
+import numpy as np
 
 from trajopt.phases.linked_program import linked_program
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.phases.starts_of_phases import best_start_of_phases
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solvers.capabilities import with_time_limit
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.transcription.derivative_check import check_problem
 
+LEAST_TIME = 1e-3  # seconds that a solve is given, also behind the deadline, so that it says why it ended
+
 
 def solve_phases(
-    phases: Phases, solver: Solver, callback: Callback | None, run: RunRecord | None, time_limit: float | None
+    phases: Phases,
+    solver: Solver,
+    callback: Callback | None,
+    run: RunRecord | None,
+    deadline: float = np.inf,
+    starts: int = 1,
 ) -> PhasesSolution:
-    """The solution of phases on their own meshes from their own guesses."""
+    """The best solution of phases on their own meshes from several starts, the first their own guesses.
+
+    deadline : seconds of `time.monotonic`
+    """
     for problem in phases.problems:
         check_problem(problem)
-    program = linked_program(phases)
-    for problem in program.linked.problems:
-        check_problem(problem)
-    limited = solver if time_limit is None else with_time_limit(solver, time_limit)
-    return PhasesSolution.of(program, limited.solve(program, callback), run)
+
+    def solved(each: Phases) -> PhasesSolution:
+        program = linked_program(each)
+        for problem in program.linked.problems:
+            check_problem(problem)
+        left = max(deadline - time.monotonic(), LEAST_TIME)
+        limited = with_time_limit(solver, left) if np.isfinite(deadline) else solver
+        return PhasesSolution.of(program, limited.solve(program, callback), run)
+
+    return solved(phases) if starts == 1 else best_start_of_phases(phases, solved, starts)

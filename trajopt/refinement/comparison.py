@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from trajopt.solution.solution import Solution
+from typing import Any
 
 EXPLAINED = 10.0  # an objective may rise by this many times the former answer's relative error
 ROUNDING = 1e-12  # of the objective
 
 
-def objection(former: Solution, error: float, later: Solution, later_error: float, tol: float) -> str:
-    """Why `later` does not replace `former`; empty where it does.
+def objection(former: Any, error: float, later: Any, later_error: float, tol: float) -> str:
+    """Why `later` does not replace `former`, two solutions or two of phases; empty where it does.
 
     error, later_error : the largest relative errors of the two; where both are below tol, the objective
         decides. Above it, the objective of an answer with errors is no measure, but a rise far beyond what

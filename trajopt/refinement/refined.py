@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from trajopt.arguments import check_count, check_positive
+from trajopt.arrays import Array
 from trajopt.errors import OptionError
-from trajopt.problem.problem import Problem
 from trajopt.refinement.comparison import objection
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
 from trajopt.refinement.knots import on_trajectory, split
@@ -22,6 +23,8 @@ from trajopt.solvers.time_budget import SolvesStopped
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
+
+Answer = TypeVar("Answer", bound=Any)  # a solution, or that of phases
 
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
@@ -60,17 +63,37 @@ class Refined:
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """The solution with the smallest error, with the record of its refinement."""
+
+        def finer(last: Solution, marks: list[Array], near: Solver) -> Solution:
+            return solve_once(on_trajectory(last, split(last.problem.trajectory, marks)), near, progress)
+
+        return self.improved(solution, solver, self.estimate, finer)
+
+    def estimate(self, solution: Solution) -> ErrorEstimate:
+        """The errors that are asked for, in every span of a solution."""
+        return estimated(solution) if self.errors == "both" else estimated_equations(solution)
+
+    def improved(
+        self,
+        solution: Answer,
+        solver: Solver,
+        estimate: Callable[[Answer], ErrorEstimate],
+        finer: Callable[[Answer, list[Array], Solver], Answer],
+    ) -> Answer:
+        """The answer, of one problem or of phases, with the smallest error, and the record of its refinement.
+
+        finer : solves with the marked spans halved, one boolean per span and arc, from the answer given
+        """
         best = last = solution
         near = with_start_preset(solver, StartPreset.NEAR_START)
         near = with_max_iterations(near, max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations))
-        estimate = estimated if self.errors == "both" else estimated_equations
         error = errors = estimate(solution)
         tried, without_gain = [_round(solution, error)], 0
         iterations, seconds = solution.iterations, solution.seconds
         reason = "" if solution.converged else f"the solve did not converge ({solution.status.value})"
-        while not reason and not (reason := self._ended(last, errors, len(tried) - 1)):
+        while not reason and not (reason := self._ended(errors, len(tried) - 1)):
             try:
-                last = solve_once(self._split(last, errors), near, progress)
+                last = finer(last, self._marks(errors), near)
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 reason = str(stop) or "interrupted"
                 break
@@ -84,27 +107,25 @@ class Refined:
             elif not last.converged or errors.largest < error.largest or without_gain == MOST_WITHOUT_GAIN:
                 reason = f"the finer answer was not better: {why_not}"
         record = RefinementRecord(self.tol, tuple(tried), reason)
-        total = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
+        total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
         return replace(best, **total, refinement=record)
 
-    def _ended(self, last: Solution, errors: ErrorEstimate, rounds: int) -> str:
+    def _ended(self, errors: ErrorEstimate, rounds: int) -> str:
         """Why no further round is needed or allowed; empty where one is."""
         if errors.largest <= self.tol:
             return "the errors are below the tolerance"
-        most = max(basis.span_count for basis in last.curve.bases)
+        most = max(values.size for values in errors.equations)
         if most >= self.most:
             return f"an arc has {most} spans, the most allowed are {self.most}"
         return f"{rounds} rounds are over" * (rounds == self.rounds)
 
-    def _split(self, solution: Solution, errors: ErrorEstimate) -> Problem:
-        trajectory = solution.problem.trajectory
+    def _marks(self, errors: ErrorEstimate) -> list[Array]:
+        """The spans to halve, one boolean per span and arc."""
         marks = errors.marks(self.tol, DEFAULT.marked_share)
-        if self.spans == "uniform":
-            marks = [np.ones_like(mark) for mark in marks]
-        return on_trajectory(solution, split(trajectory, marks))
+        return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
 
 
-def _round(solution: Solution, errors: ErrorEstimate, note: str = "") -> RefinementRound:
-    spans = sum(basis.span_count for basis in solution.curve.bases)
+def _round(solution: Any, errors: ErrorEstimate, note: str = "") -> RefinementRound:
+    spans = sum(values.size for values in errors.equations)
     figures = errors.of_equations, errors.of_optimality
     return RefinementRound(spans, solution.objective, *figures, kept=not note, note=note)

@@ -100,8 +100,13 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
 
 
 def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
-    """Whether relaxing a constraint by the size of its limit changes the objective by more than MATTERS."""
+    """Whether relaxing a constraint by the size of its limit changes the objective by more than MATTERS.
+
+    Not for slacks, which are no constraints of the user.
+    """
     problem = solution.problem
+    if name in problem.slacks:
+        return False
     stated = [each for each in (*problem.constraints, *problem.integrals) if each.name == name]
     bounds = [np.abs([each.lower, each.upper]) for each in stated]
     finite = [part[np.isfinite(part)] for part in bounds]

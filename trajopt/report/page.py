@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.graph.block import GravityField, SkeletonDynamics
+from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.problem.units import units_of_quantity
 from trajopt.report.active_constraints import (
     ActiveConstraint,
     active_constraints,
@@ -26,6 +28,8 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
+
+Answer: TypeAlias = "Solution | PhasesSolution"
 
 __all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]
 
@@ -52,7 +56,7 @@ polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .link { stroke
 """
 
 
-def time_split(solution: Solution) -> dict[str, float]:
+def time_split(solution: Answer) -> dict[str, float]:
     """Seconds spent in functions, derivatives, the caller's callback and the solver itself."""
     timings = solution.timings
     functions = sum(timings.get(kind, 0.0) for kind in ("objective", "rows"))
@@ -65,15 +69,19 @@ def time_split(solution: Solution) -> dict[str, float]:
     }
 
 
-def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
-    """The page as text, self-contained (no script, no outside file); written to `path` where one is given."""
+def html(solution: Answer, path: str | os.PathLike[str] | None = None) -> str:
+    """The page as text, self-contained (no script, no outside file); written to `path` where one is given.
+
+    Of phases it holds the motion and the active constraints of each, and the links between them.
+    """
+    middle = _of_phases(solution) if isinstance(solution, PhasesSolution) else _of_motion(solution)
+    title = escape(str(solution)).replace("\n", "<br>")
     parts = [
         f"<h1>{escape(solution.name)}</h1>",
-        f"<p{'' if solution.converged else ' class=bad'}>{escape(str(solution))}</p>",
+        f"<p{'' if solution.converged else ' class=bad'}>{title}</p>",
         _detail(solution),
         _section("Cost", _table(("term", "value", "share"), _cost_rows(solution))),
-        _section("Motion", _charts(_motion_charts(solution))),
-        _section("Active constraints", _active_table(solution) + _charts(_multiplier_charts(solution))),
+        *middle,
         _refinement(solution),
         _certificate(solution),
         _section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
@@ -91,7 +99,23 @@ def html(solution: Solution, path: str | os.PathLike[str] | None = None) -> str:
     return text
 
 
-def _detail(solution: Solution) -> str:
+def _of_motion(solution: Solution, whose: str = "") -> Iterable[str]:
+    """Motion and active constraints of a problem, or of a phase."""
+    yield _section(f"Motion{whose}", _charts(_motion_charts(solution)))
+    active = _active_table(solution) + _charts(_multiplier_charts(solution))
+    yield _section(f"Active constraints{whose}", active)
+
+
+def _of_phases(solution: PhasesSolution) -> Iterable[str]:
+    """Links, motions and active constraints of phases."""
+    rows = [(name, *(f"{price:.6g}" for price in prices)) for name, prices in solution.multipliers.items()]
+    if rows:
+        yield _section("Links", _table(("link", "objective per unit of each component"), rows))
+    for name, phase in zip(solution.names, solution.phases, strict=True):
+        yield from _of_motion(phase, f" of {name}")
+
+
+def _detail(solution: Answer) -> str:
     facts = f"{solution.n_variables} unknowns, {solution.n_constraints} rows"
     if solution.recipe is not None:
         facts += f"; {', '.join(f'{k}={_short(v)}' for k, v in solution.recipe.parameters.items())}"
@@ -106,40 +130,40 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _refinement(solution: Solution) -> str:
+def _refinement(solution: Answer) -> str:
     if solution.refinement is None:
         return ""
     return _section("Refinement", f"<pre>{escape(str(solution.refinement))}</pre>")
 
 
-def _solves(solution: Solution) -> str:
+def _solves(solution: Answer) -> str:
     """The tables of starts and meshes, where there were several solves."""
     tables = [] if solution.starts is None else [str(solution.starts)]
-    if len(solution.levels) > 1:
+    if not isinstance(solution, PhasesSolution) and len(solution.levels) > 1:
         tables.append("\n".join([HEADER, *map(str, solution.levels)]))
     return "".join(f"<pre>{escape(table)}</pre>" for table in tables)
 
 
-def _certificate(solution: Solution) -> str:
+def _certificate(solution: Answer) -> str:
     if solution.certificate is None:
         return ""
     return _section("Certificate", f"<pre>{escape(str(solution.certificate))}</pre>")
 
 
-def _without_title(solution: Solution) -> str:
+def _without_title(solution: Answer) -> str:
     """The report of the verification; what its title says stands above it on the page."""
     report = solution.verify()
     return str(report).replace(f"{report.title}\n", "", 1)
 
 
-def _cost_rows(solution: Solution) -> Iterable[tuple]:
+def _cost_rows(solution: Answer) -> Iterable[tuple]:
     total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
     for name, value in solution.cost_terms.items():
         yield name, f"{value:.8g}", f"{abs(value) / total:.1%}"
     yield "objective", f"{solution.objective:.8g}", ""
 
 
-def _time_rows(solution: Solution) -> Iterable[tuple]:
+def _time_rows(solution: Answer) -> Iterable[tuple]:
     total = solution.seconds or 1.0
     for name, seconds in time_split(solution).items():
         if name == "callback" and 1e3 * seconds < SHORTEST:
@@ -151,16 +175,30 @@ def _time_rows(solution: Solution) -> Iterable[tuple]:
 def _motion_charts(solution: Solution) -> Iterable[str]:
     t = np.linspace(0.0, solution.duration, SAMPLES)
     yield from _pictures(solution)
-    curves = {"positions": solution.q, "velocities": solution.v, "torques and forces": solution.tau}
-    if not solution.problem.quantities.knows("tau"):  # a system of first-order equations
-        curves = {"states": solution.q}
-    for label, curve in curves.items():
-        yield from _grouped(t, list(zip(solution.joint_names, curve(t).T, strict=True)), label)
-    for name, extra in solution.problem.extras.items():
+    problem, names = solution.problem, solution.joint_names
+    shown = {"positions": "q", "velocities": "v", "torques and forces": "tau"}
+    if not problem.quantities.knows("tau"):  # a system of first-order equations
+        shown = {"states": "q"}
+    for label, quantity in shown.items():
+        values = solution.value(terms.Quantity(quantity), t).T
+        units = units_of_quantity(problem, quantity, len(names))
+        for unit in dict.fromkeys(units):
+            each = zip(names, values, units, strict=True)
+            named = [(name, curve) for name, curve, own in each if own == unit]
+            yield from _grouped(t, named, _with_unit(label, unit))
+    for name, extra in problem.extras.items():
+        if name in problem.slacks:
+            continue
         curve = terms.extra(name)
         values = solution.value(curve, t).T
         labels = solution.problem.component_names(curve.quantity, extra.lower.size)
-        yield line_chart(t, dict(zip(labels, values, strict=True)), "t [s]", f"{name}, an unknown curve")
+        unit = units_of_quantity(problem, curve.quantity, extra.lower.size)[0]
+        curves = dict(zip(labels, values, strict=True))
+        yield line_chart(t, curves, "t [s]", _with_unit(f"{name}, an unknown curve", unit))
+
+
+def _with_unit(label: str, unit: str) -> str:
+    return f"{label} [{unit}]" if unit else label
 
 
 def _grouped(t: NDArray, named: list[tuple[str, NDArray]], label: str) -> Iterable[str]:
@@ -207,7 +245,7 @@ def _multiplier_charts(solution: Solution) -> Iterable[str]:
             yield from _grouped(times, list(held.items()), f"multipliers of {name}")
 
 
-def _history_charts(solution: Solution) -> Iterable[str]:
+def _history_charts(solution: Answer) -> Iterable[str]:
     if solution.history.shape[0] < 2:
         return
     iteration, objective, violation = solution.history.T

@@ -229,11 +229,8 @@ def test_what_cannot_be_meant_is_refused():
         both.link(lambda a, b: a.v - b.v, *ends, name="meet")
 
 
-def test_what_is_there_for_single_problems_only_is_refused():
+def test_phases_are_no_problem():
     both = two_masses()[2]
-    for given in ({"refine": trajopt.Refined()}, {"starts": 3}, {"coarse_to_fine": True}):
-        with pytest.raises(OptionError, match=f"{next(iter(given))} is for single problems"):
-            trajopt.solve(both, **given)
     with pytest.raises(ShapeError, match=r"give a trajopt\.Problem"):
         trajopt.transcribe(both)
 
