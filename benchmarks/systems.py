@@ -27,6 +27,7 @@ DURATION, START = 4.5, (-5.0, -5.0)
 REFERENCE = 44.804444914  # 160 intervals of five points, 640 of three; Maurer and Augustin: 44.8044
 INTERVALS, ORDERS, REPEATS, TOLERANCE = (20, 40, 80), (2, 3), 5, 1e-9
 GALLERY = (
+    "minimum_fuel",
     "energy_budget",
     "bryson_denham",
     "brachistochrone",
@@ -36,6 +37,9 @@ GALLERY = (
     "space_shuttle",
     "container_crane",
     "quadrotor_gates",
+    "acrobot",
+    "motor_arm",
+    "arm_energy_budget",
     "goddard_in_phases",
     "five_link_walker",
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from problems import two_link_pr as two_link_pr
     from problems import two_link_rr as two_link_rr
     from problems import urdf_arm as urdf_arm
+    from problems.gallery import acrobot as acrobot
     from problems.gallery import arm_energy_budget as arm_energy_budget
     from problems.gallery import brachistochrone as brachistochrone
     from problems.gallery import bryson_denham as bryson_denham
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from problems.gallery import goddard_in_phases as goddard_in_phases
     from problems.gallery import goddard_rocket as goddard_rocket
     from problems.gallery import hypersensitive as hypersensitive
+    from problems.gallery import minimum_fuel as minimum_fuel
     from problems.gallery import motor_arm as motor_arm
     from problems.gallery import quadrotor_gates as quadrotor_gates
     from problems.gallery import space_shuttle as space_shuttle

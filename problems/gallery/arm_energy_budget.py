@@ -15,6 +15,9 @@ import dynamics
 import trajopt
 from problems.recipe import recipe
 
+REFERENCE = 0.240714138
+REFERENCE_SOURCE = "finer meshes"
+
 
 @trajopt.term(unit="N^2 m^2")
 def squared_torque(node):
@@ -25,7 +28,7 @@ def squared_torque(node):
 @recipe
 def build(
     *,
-    intervals: int = 20,
+    intervals: int = 80,
     lengths: tuple[float, float] = (0.4, 0.35),
     masses: tuple[float, float] = (3.0, 1.5),
     budget: float = 400.0,

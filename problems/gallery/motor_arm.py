@@ -20,6 +20,9 @@ import dynamics
 import trajopt
 from problems.recipe import recipe
 
+REFERENCE = 20.014883
+REFERENCE_SOURCE = "finer meshes"
+
 
 @recipe
 def build(
@@ -59,6 +62,7 @@ def build(
         rates=rates,
         dynamics=arm,
         torques=lambda node: gear * constant * node.current,
+        units={"current": "A", "winding": "degC", "voltage": "V"},
     )
 
     @trajopt.term(unit="W")

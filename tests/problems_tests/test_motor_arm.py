@@ -76,7 +76,7 @@ def test_the_limit_of_the_winding_costs_heat_elsewhere(solution):
 
 def test_the_least_effort_in_the_least_time_is_the_budget():
     """Minimum time under a budget and minimum effort in that time have the same motion."""
-    quick = trajopt.solve(problems.arm_energy_budget.build(), starts=1)
+    quick = trajopt.solve(problems.arm_energy_budget.build(intervals=20), starts=1)
     assert quick.converged
     given = quick.problem
     slow = trajopt.Problem(given.dynamics, trajopt.Trajectory.uniform(20, duration=quick.duration))
