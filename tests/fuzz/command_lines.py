@@ -169,7 +169,7 @@ def told(outcome: Result, typed: int) -> None:
     error = outcome.exception
     if error is not None and not isinstance(error, SystemExit):
         if isinstance(error, OSError):
-            raise Told(f"{error.filename}: {error.strerror}")  # what the command prints
+            raise Told(f"{str(error.filename)[:200]}: {error.strerror}")  # what the command prints
         raise error
     if outcome.exit_code not in (1, 2):
         raise Mismatch(f"exit status {outcome.exit_code}")

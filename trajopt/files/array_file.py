@@ -111,7 +111,7 @@ class ArrayFile:
         """JSON values as a value of a dataclass; a key that it does not know is of a later version."""
         try:
             return msgspec.convert(value, kind)
-        except (msgspec.ValidationError, OverflowError) as error:
+        except (msgspec.ValidationError, OverflowError, UnicodeError) as error:
             self.refuse(f"{name}: {error}", error)
 
     def json(self, name: str) -> dict[str, Any]:
