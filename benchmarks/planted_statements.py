@@ -11,6 +11,7 @@ import numpy as np
 
 import dynamics
 import trajopt
+from benchmarks import planted_enclosures as enclosures
 from benchmarks import planted_motions as motions
 from benchmarks import planted_peaks as peaks
 from benchmarks.planted_peaks import OF_RANGE, TOLERANCE, Planted, Rng, middle_of
@@ -228,6 +229,11 @@ KINDS: tuple[Callable[[Rng], Planted], ...] = (
     repetition,
     whole_duration,
     sharp_cost,
+    enclosures.corner,
+    enclosures.curved,
+    enclosures.place,
+    enclosures.load,
+    enclosures.bounded_integral,
 )
 
 

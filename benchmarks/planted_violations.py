@@ -4,8 +4,10 @@ Random motions (`planted_motions`) are asked whether further statements hold on 
 `planted_statements`): peaks narrower than any step of samples, at knots, in windows shorter than a span, on
 parts of arcs, steps, holes, poles, waves, bounds of any scale, forces and curves that equations miss between
 nodes, bounds of derivatives near their largest value, of the jerk across jumps, differences of neighbours,
-repetitions, values at ends, durations and sharp costs. Truth is computed by NumPy on a grid fifty times finer
-than the certificate's and, around what was planted, at least a thousand times finer. Counted are
+repetitions, values at ends, durations and sharp costs; near their largest values functions with corners and
+steep ones, places of links, torques under loads and integrals (`planted_enclosures`). Truth is computed by
+NumPy and compiled kernels on a grid fifty times finer than the certificate's and, around what was planted, at
+least a thousand times finer. Counted are
 
 * false "proved": none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;

@@ -71,11 +71,10 @@ class InverseDynamicsBlock:
         return {name: found[name] for name in self.outputs}
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
-        """Outputs, each a list of numbers of any arithmetic; NotImplementedError where there are loads."""
-        if self.loads:
-            raise NotImplementedError("inverse dynamics in any arithmetic knows no loads on links")
-        packed = self.model.packed
-        tau, wrenches, ground = rnea_any_arithmetic(packed, u["q"], u["v"], u["a"], number)
+        """Outputs, each a list of numbers of any arithmetic."""
+        loads = {link: u[name] for link, name in zip(self.loads, self._load_names, strict=True)}
+        motion = u["q"], u["v"], u["a"]
+        tau, wrenches, ground = rnea_any_arithmetic(self.model.packed, *motion, number, loads)
         found = {"tau": tau, "base_wrench": [*ground[0], *ground[1]]}
         for link, name in zip(self.links, self._wrench_names, strict=True):
             found[name] = [*wrenches[link][0], *wrenches[link][1]]

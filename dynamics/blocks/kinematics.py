@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.algorithms.kinematics_any_arithmetic import mass_sums, moving_bodies
 from dynamics.blocks.declared_quantities import KINEMATICS, QUANTITIES, computed_by, family
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.node_batch import Batch, batch, batch_with, nodes_first
-from dynamics.quantities.frames import FrameRequests, frame_curvature, frame_requests, frame_values
+from dynamics.quantities.frames import BODY, FrameRequests, frame_curvature, frame_requests, frame_values
 from dynamics.quantities.momentum import (
     CENTRE_ROW,
     KINETIC_ROW,
@@ -76,6 +77,33 @@ class KinematicsBlock:
         if self._mass_rows:
             values, _ = mass_values(self.model, nodes)
             found |= {name: values[:, rows] for name, rows in self._mass_rows.items()}
+        return {name: found[name] for name in self.outputs}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        """Outputs, each a list of numbers of any arithmetic."""
+        packed, v = self.model.packed, u["v"] if self.moves else [0.0] * self.model.n
+        bodies, found = moving_bodies(packed, u["q"], v, number), {}
+        for request, local, (name, (_, quantity)) in zip(
+            self._requests.requests, self._requests.local, self.frames.items(), strict=True
+        ):
+            numbers = [number(value) for value in local.tolist()]
+            axes = numbers[:3], numbers[3:6], numbers[6:9]
+            frame = bodies[request[BODY]].at(axes, numbers[9:])
+            rows = [axis[i] for i in range(3) for axis in frame.axes]  # the rotation matrix, row by row
+            values = {
+                "position": list(frame.origin),
+                "orientation": rows,
+                "velocity": [*frame.omega, *frame.velocity],
+            }
+            found[name] = values[quantity]
+        if self._mass_rows:
+            sums = mass_sums(packed, bodies, v, number)
+            found |= {
+                "centre_of_mass": list(sums.centre_of_mass),
+                "momentum": sums.momentum,
+                "kinetic_energy": [sums.kinetic_energy],
+                "potential_energy": [sums.potential_energy],
+            }
         return {name: found[name] for name in self.outputs}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:

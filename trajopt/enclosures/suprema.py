@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.enclosures.leaf_pieces import LeafPieces, Model, from_powers
-from trajopt.enclosures.taylor_model import EPS, ORDER, UPWARDS, TaylorModel
+from trajopt.enclosures.leaf_pieces import LeafPieces, Model
+from trajopt.enclosures.taylor_model import EPS, ORDER, TaylorModel
 from trajopt.splines.polynomial_bounds import Pieces, upper_bound
 
 MOST_PARTS = 8  # of a piece in one round
@@ -119,7 +119,5 @@ def bernstein_form(model: TaylorModel | float, count: int) -> tuple[Array, Array
     """Bernstein coefficients (count, ORDER) of the polynomials of a model, and radii (count,)."""
     if not isinstance(model, TaylorModel):
         return np.full((count, ORDER), float(model)), np.zeros(count)
-    matrix = from_powers(ORDER)[:, : len(model.coefficients)]
-    coefficients = np.broadcast_to((matrix @ model.coefficients).T, (count, ORDER))
-    radius = (model.radius + (ORDER + 2) * EPS * model.size) * UPWARDS
-    return coefficients, np.broadcast_to(np.where(np.isfinite(radius), radius, np.inf), (count,))
+    coefficients, radius = model.bernstein
+    return np.broadcast_to(coefficients.T, (count, ORDER)), np.broadcast_to(radius, (count,))

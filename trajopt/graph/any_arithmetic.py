@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 #: Functions at zero, where a float stands for a structural zero.
-AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0}
+AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0, "tanh": 0.0, "atan": 0.0}
 
 Operation = Callable[..., Any]
 
@@ -16,8 +16,9 @@ Operation = Callable[..., Any]
 def evaluated(function: Any, arguments: Sequence[Sequence[Any]], number: Callable) -> list[list[Any]]:
     """The outputs of a function of SX expressions, each a list of numbers, of arguments that are lists.
 
-    number : makes a number of a constant. Numbers have + - * / ** and the methods sin, cos, exp, log, sqrt;
-    floats may be among them. Raises NotImplementedError for any other operation.
+    number : makes a number of a constant. Numbers have + - * / **, abs and the methods sin, cos, exp, log,
+    sqrt, tanh, atan, atan2(x), angle(y) = atan2(y, x), maximum, positive (1 where x > 0, else 0) and zero (1
+    where x = 0); floats may be among them. Raises NotImplementedError for any other operation.
     """
     import casadi
 
@@ -71,7 +72,78 @@ def _operations() -> Mapping[int, Operation]:
         casadi.OP_TAN: lambda x: _quotient(_method("sin")(x), _method("cos")(x)),
         casadi.OP_EXP: _method("exp"),
         casadi.OP_LOG: _method("log"),
+        **_curved(casadi),
+        **_broken(casadi),
     }
+
+
+def _curved(casadi: Any) -> Mapping[int, Operation]:
+    """Further smooth functions, from those that numbers have."""
+    exp, log, sqrt, atan = (_method(name) for name in ("exp", "log", "sqrt", "atan"))
+
+    def asin(x: Any) -> Any:
+        return atan(_quotient(x, sqrt((1.0 - x) * (1.0 + x))))
+
+    return {
+        casadi.OP_TANH: _method("tanh"),
+        casadi.OP_ATAN: atan,
+        casadi.OP_ATAN2: _atan2,
+        casadi.OP_ASIN: asin,
+        casadi.OP_ACOS: lambda x: _atan2(sqrt((1.0 - x) * (1.0 + x)), x),
+        casadi.OP_SINH: lambda x: (exp(x) - exp(-x)) * 0.5,
+        casadi.OP_COSH: lambda x: (exp(x) + exp(-x)) * 0.5,
+        casadi.OP_ASINH: lambda x: log(x + sqrt(x * x + 1.0)),
+        casadi.OP_ACOSH: lambda x: log(x + sqrt(x * x - 1.0)),
+        casadi.OP_ATANH: lambda x: log(_quotient(1.0 + x, 1.0 - x)) * 0.5,
+        casadi.OP_LOG1P: lambda x: log(1.0 + x),
+        casadi.OP_EXPM1: lambda x: exp(x) - 1.0,
+        casadi.OP_HYPOT: lambda x, y: sqrt(x * x + y * y),
+    }
+
+
+def _broken(casadi: Any) -> Mapping[int, Operation]:
+    """Functions with corners and jumps: what is true is 1.0, what is false 0.0."""
+    return {
+        casadi.OP_FABS: abs,
+        casadi.OP_FMAX: _maximum,
+        casadi.OP_FMIN: lambda x, y: -_maximum(-x, -y),
+        casadi.OP_SIGN: lambda x: _positive(x) - _positive(-x),
+        casadi.OP_LT: lambda x, y: _positive(y - x),
+        casadi.OP_LE: lambda x, y: _zero(_positive(x - y)),
+        casadi.OP_EQ: lambda x, y: _zero(x - y),
+        casadi.OP_NE: lambda x, y: _true(x - y),
+        casadi.OP_NOT: _zero,
+        casadi.OP_AND: lambda x, y: _positive(_true(x) + _true(y) - 1.5),
+        casadi.OP_OR: lambda x, y: _positive(_true(x) + _true(y) - 0.5),
+        casadi.OP_IF_ELSE_ZERO: lambda condition, x: _true(condition) * x,
+    }
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    if isinstance(x, float):
+        return max(x, y) if isinstance(y, float) else y.maximum(x)
+    return x.maximum(y)
+
+
+def _positive(x: Any) -> Any:
+    return float(x > 0.0) if isinstance(x, float) else x.positive()
+
+
+def _zero(x: Any) -> Any:
+    return float(x == 0.0) if isinstance(x, float) else x.zero()
+
+
+def _true(x: Any) -> Any:
+    """1 where x is not zero, else 0."""
+    return _zero(_zero(x))
+
+
+def _atan2(y: Any, x: Any) -> Any:
+    if not isinstance(y, float):
+        return y.atan2(x)
+    if isinstance(x, float):
+        raise NotImplementedError(f"the angle of the constants ({x}, {y}) is not folded")
+    return x.angle(y)
 
 
 def _method(name: str) -> Operation:

@@ -1,37 +1,13 @@
 """Inverse dynamics in any arithmetic is that of the kernel."""
 
-import cmath
-
 import numpy as np
 import pytest
+from complex_number import Number
 from random_trees import STEP, random_state, random_tree
 
 from dynamics.algorithms.rnea import inverse_dynamics, motion_batch
 from dynamics.algorithms.rnea_any_arithmetic import rnea_any_arithmetic
-
-
-class Number(complex):
-    """A complex number with its functions as methods."""
-
-    def __mul__(self, other):
-        return Number(complex(self) * complex(other))
-
-    def __add__(self, other):
-        return Number(complex(self) + complex(other))
-
-    def __sub__(self, other):
-        return Number(complex(self) - complex(other))
-
-    def __neg__(self):
-        return Number(-complex(self))
-
-    __rmul__, __radd__ = __mul__, __add__
-
-    def sin(self):
-        return Number(cmath.sin(self))
-
-    def cos(self):
-        return Number(cmath.cos(self))
+from dynamics.blocks.inverse_dynamics import InverseDynamicsBlock
 
 
 def both(model, q, v, a):
@@ -60,3 +36,19 @@ def test_a_complex_step_gives_the_kernels_derivative():
     q = q + 1j * STEP * np.arange(1.0, model.n + 1.0)
     of_kernel, here = both(model, q, v, a)
     assert np.allclose(here.imag / STEP, of_kernel.imag / STEP, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_torques_under_loads_are_those_of_the_kernel(seed):
+    model = random_tree(seed, rotors=seed % 2 == 0)
+    rng = np.random.default_rng(seed)
+    names = [str(name) for name in rng.choice(model.link_names, size=2, replace=False)]
+    block = InverseDynamicsBlock(
+        model, ("tau", "base_wrench", f"wrench:{model.joint_names[0]}"), tuple(names)
+    )
+    u = dict(zip("qva", random_state(model, seed=seed), strict=True))
+    u |= {f"load:{name}": rng.normal(size=6) for name in names}
+    of_kernel = block.value({name: value[None] for name, value in u.items()})
+    here = block.value_over({name: [Number(x) for x in value] for name, value in u.items()}, Number)
+    for name, values in of_kernel.items():
+        assert np.allclose(np.array(here[name], dtype=complex), values[0], rtol=0.0, atol=1e-12)

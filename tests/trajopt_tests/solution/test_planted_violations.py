@@ -10,7 +10,7 @@ def check(outcomes):
     assert not [each for each in outcomes if each.false_sampled]
     true = [each for each in outcomes if each.true]
     assert true and sum(each.refused_truth for each in true) <= 0.05 * len(true)
-    assert {each.verdict for each in outcomes} == {"proved", "holds, sampled", "DOES NOT HOLD"}
+    assert {"proved", "DOES NOT HOLD"} <= {each.verdict for each in outcomes}
 
 
 def test_planted_peaks_forces_and_bounds_are_told_as_they_are():
@@ -19,4 +19,6 @@ def test_planted_peaks_forces_and_bounds_are_told_as_they_are():
 
 @pytest.mark.long
 def test_three_hundred_planted_violations():
-    check([outcome(seed) for seed in range(300)])
+    outcomes = [outcome(seed) for seed in range(300)]
+    check(outcomes)
+    assert "holds, sampled" in {each.verdict for each in outcomes}

@@ -1,24 +1,22 @@
 """Bounds of sampled statements for all times, by Taylor models, where every block of a term offers them.
 
-Torques and joint wrenches of trees of revolute and prismatic joints are bounded, and traced terms of them, of
-curves, time and parameters that are made of + - * /, powers, roots, sin, cos, tan, exp and log. Everything
-else keeps its sampled line: torques under loads, positions of links, given data, blocks of NumPy.
+Torques and joint wrenches, under loads too, poses and velocities of links and frames, momentum and energies
+are bounded, and traced terms of them, of curves, time and parameters that are made of + - * /, powers, roots,
+trigonometric and hyperbolic functions and their inverses, exp, log, |x|, min, max and comparisons. Everything
+else keeps its sampled line: given data, blocks of NumPy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from trajopt.enclosures.graph_models import can_be_enclosed, graph_models
-from trajopt.enclosures.leaf_pieces import LeafPieces, Model, leaf_pieces
 from trajopt.enclosures.suprema import MOST_PIECES, Supremum, find_suprema
-from trajopt.graph.leaves import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.statements.statement_line import StatementLine
 from trajopt.solution.statements.statement_times import Interval
+from trajopt.solution.statements.term_models import term_models
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -55,22 +53,12 @@ def enclosed(solution: Solution, sampled: Sequence[SampledLine]) -> list[Stateme
 
 def _bounded(solution: Solution, some: Sequence[SampledLine], interval: Interval) -> list[StatementLine]:
     """The lines of one term over one interval."""
-    problem, term = solution.problem, some[0].constraint.term
-    graph = graph_of(problem, [term])
-    if not can_be_enclosed(graph):
+    models = term_models(solution, [some[0].constraint.term], interval)
+    if models is None:
         return [each.line for each in some]
-
-    def evaluate(pieces: LeafPieces) -> Mapping[str, Model]:
-        return graph_models(graph, pieces.models())
-
     asked = [_supremum(each) for each in some]
-    used = {name for block in graph.blocks for name in block.inputs} & graph.leaves.keys()
-    parameters = {parameter_leaf(name): value for name, value in solution.parameters.items()}
     try:
-        pieces = leaf_pieces(
-            solution.curve, problem.spline_leaves, parameters, used, interval.first, interval.last
-        )
-        find_suprema(pieces, evaluate, asked)
+        find_suprema(*models, asked)
     except NotImplementedError:
         return [each.line for each in some]
     return [_with_bound(each.line, supremum) for each, supremum in zip(some, asked, strict=True)]
