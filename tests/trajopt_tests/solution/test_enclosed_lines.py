@@ -87,34 +87,114 @@ def test_a_peak_between_all_samples_is_met():
     assert not line.holds and line.value > 1e-3 and abs(line.time - 0.31415926) < 3e-6
 
 
+def largest(solution, term):
+    """The largest value of every component, on a grid."""
+    return solution.value(term, np.linspace(0.0, 1.0, 100_001)).max(axis=0)
+
+
+@pytest.mark.parametrize("offset", [-1e-5, 1e-5])
+@pytest.mark.parametrize("name", ["corners", "curved", "place", "velocity", "obstacle", "energy"])
+def test_what_taylor_models_enclose_is_proved_or_refused(name, offset):
+    solution, link = arm(), "joint2_tip"
+
+    @trajopt.term
+    def corners(node):
+        return [casadi.fabs(node.tau[0]) + casadi.fmax(node.v[1], 0.0), casadi.fmin(node.v[0], node.q[0])]
+
+    @trajopt.term
+    def curved(node):
+        return [casadi.tanh(3.0 * node.tau[0]) + node.q[0], casadi.atan2(node.v[0], 2.0 + node.q[1])]
+
+    @trajopt.term
+    def obstacle(node):
+        return -sphere(node)
+
+    sphere = trajopt.library.sphere_clearance(link, [0.3, 0.8, 0.0], 0.1)
+    terms = {
+        "corners": corners,
+        "curved": curved,
+        "place": trajopt.position(link),
+        "velocity": trajopt.Quantity(f"velocity:{link}"),
+        "obstacle": sphere,
+        "energy": trajopt.Quantity("kinetic_energy"),
+    }
+    term = terms[name]
+    if name == "obstacle":
+        bound = solution.value(term, np.linspace(0.0, 1.0, 100_001)).min() - offset
+        solution.problem.subject_to(term, lower=bound, name=name)
+    else:
+        solution.problem.subject_to(term, upper=largest(solution, term) + offset, name=name)
+    lines = [line for line in statement_lines(solution, 1e-6, 1e-6) if line.name == name]
+    moving = [line for line in lines if line.tolerance > 1e-8]  # what is zero has another scale
+    assert {line.evidence for line in moving} == {"enclosure" if offset > 0.0 else "sampled"}
+    assert all(line.holds == (offset > 0.0) for line in moving)
+
+
 def test_operations_without_a_bound_stay_sampled():
     solution = arm()
 
     @trajopt.term
-    def kink(node):
-        return casadi.fabs(node.tau)
+    def steps(node):
+        return casadi.floor(node.tau)
 
-    solution.problem.subject_to(kink, upper=1e3, name="kink")
-    solution.problem.subject_to(trajopt.position("joint2"), upper=10.0, name="place")
-    for name in ("kink", "place"):
-        line = line_of(solution, name)
-        assert line.evidence == "sampled" and line.holds and line.resolution > 0.0
+    solution.problem.subject_to(steps, upper=1e3, name="steps")
+    line = line_of(solution, "steps")
+    assert line.evidence == "sampled" and line.holds and line.resolution > 0.0
     certificate = Certificate(1e-6, (), "none", None, 0, "", motion=solution)
     assert certificate.verdict == "holds, sampled"
 
 
-def test_torques_under_loads_stay_sampled():
+def test_torques_under_loads_are_bounded():
     solution = arm()
 
     @trajopt.term
     def push(node):
-        return [0.0, 0.0, 0.0, node.t, 0.0, 0.0]
+        return [0.0, 0.0, 0.3, 5.0 * node.t, node.v[0] * node.q[1], 0.0]
 
     problem = solution.problem
     problem.load("joint2", push)
-    problem.subject_to(trajopt.tau, -1e3, 1e3, name="torques")
     loaded = replace(solution, known_problem=problem)
-    assert line_of(loaded, "torques").evidence == "sampled"
+    bound = largest(loaded, trajopt.tau)
+    problem.subject_to(trajopt.tau, upper=bound + 1e-5, name="torques")
+    problem.subject_to(trajopt.tau, upper=bound - 1e-5, name="too strict")
+    assert line_of(loaded, "torques").evidence == "enclosure" and line_of(loaded, "torques").holds
+    assert not line_of(loaded, "too strict").holds
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_integrals_are_enclosed_or_refused(factor):
+    solution = arm()
+
+    @trajopt.term
+    def strain(node):
+        return [casadi.fabs(node.tau[0]), node.tau[1] * node.v[1]]
+
+    t = np.linspace(0.0, 1.0, 400_001)
+    values = solution.value(strain, t)
+    whole = 0.5 * (values[1:] + values[:-1]).sum(axis=0) / (t.size - 1)
+    bound = whole + (factor - 1.0) * np.abs(values).mean(axis=0)
+    solution.problem.subject_to(trajopt.integral(strain), upper=bound, name="strain")
+    lines = [line for line in statement_lines(solution, 1e-6, 1e-6) if line.name == "strain"]
+    assert {line.evidence for line in lines} == {"enclosure"}
+    assert all(line.holds == (factor > 1.0) for line in lines)
+    (cost,) = (line for line in statement_lines(solution, 1e-6, 1e-6) if line.name.startswith("cost"))
+    assert cost.evidence == "enclosure" and cost.holds and cost.value <= 1e-8 * cost.scale
+
+
+def test_a_spike_of_an_integral_between_all_samples_is_met():
+    """A hundred-millionth of the time wide, its inverse high: quadratures see nothing of it."""
+    solution = arm()
+
+    @trajopt.term
+    def spike(node):
+        return 1e8 / (1.0 + ((node.t - 0.25001) / 1e-8) ** 2)
+
+    solution.problem.subject_to(trajopt.integral(spike), upper=10.0, name="spike")
+    solution.problem.subject_to(trajopt.integral(spike), upper=3.0, name="too strict")
+    line = line_of(solution, "spike")  # pi
+    assert line.evidence == "enclosure" and line.holds
+    line = line_of(solution, "too strict")
+    assert line.evidence == "enclosure" and not line.holds and abs(line.value - (np.pi - 3.0)) < 1e-2
 
 
 def test_a_dynamics_of_numpy_stays_sampled():

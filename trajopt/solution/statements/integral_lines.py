@@ -1,4 +1,4 @@
-"""Bounded integrals by a quadrature finer than the program's, and their lines in a certificate."""
+"""Bounded integrals on a motion and their lines in a certificate: enclosed, or by a finer quadrature."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.problem.statements.integrals import IntegralConstraint
 from trajopt.solution.statements.cost_lines import QUADRATURE, fine_quadrature
+from trajopt.solution.statements.enclosed_integrals import decided, integral_enclosure
 from trajopt.solution.statements.statement_line import StatementLine
 from trajopt.terms.smoothed_term import exact_of
 
@@ -18,23 +19,39 @@ if TYPE_CHECKING:
 
 
 def integral_lines(solution: Solution) -> Iterator[StatementLine]:
-    """By how much every bounded integral oversteps its bounds, by Gauss points in every span."""
+    """By how much every bounded integral oversteps its bounds: enclosed, or by Gauss points in every span."""
     for bounded in solution.problem.integrals:
         value, scales = measured_integral(solution, bounded)
         resolution = float(np.diff(fine_quadrature(solution, bounded.over)[0]).max(initial=0.0))
-        for i, miss in enumerate(bounded.violation(value)):
-            scale = float(scales[i])
+        misses = bounded.violation(value)
+        least, most = _enclosed_violations(solution, bounded, value, QUADRATURE * scales)
+        for i, scale in enumerate(scales.tolist()):
+            miss, evidence = decided(float(misses[i]), (least[i], most[i]), QUADRATURE * scale)
             yield StatementLine(
                 bounded.name,
                 str(i) if value.size > 1 else "",
-                float(miss),
+                miss,
                 0.0,
                 QUADRATURE * scale,
-                "sampled",
-                resolution,
+                evidence,
+                resolution if evidence == "sampled" else 0.0,
                 scale,
                 equation=bool(bounded.lower[i] == bounded.upper[i]),
             )
+
+
+def _enclosed_violations(
+    solution: Solution, bounded: IntegralConstraint, value: Array, tolerance: Array
+) -> tuple[Array, Array]:
+    """The violations are at least and at most these, (width,) each; infinite where nothing is enclosed."""
+    found = None
+    if np.all(np.isfinite(value)):
+        found = integral_enclosure(solution, exact_of(bounded.term), bounded.over, tolerance)
+    if found is None:
+        return np.full(value.size, -np.inf), np.full(value.size, np.inf)
+    low, high = found[0] - found[1], found[0] + found[1]
+    least = np.maximum(bounded.lower - high, low - bounded.upper)
+    return least, np.maximum(bounded.violation(low), bounded.violation(high))
 
 
 def measured_integral(solution: Solution, bounded: IntegralConstraint) -> tuple[Array, Array]:
