@@ -225,17 +225,19 @@ def meaning() -> list[str]:
         "| hull | the control points of all polynomial pieces lie within the bounds: proved for all t, "
         "up to rounding |",
         "| enclosure | a bound for all t: control points after pieces were cut, or Taylor models, "
-        "polynomials of time with a bound of the error, of torques, joint wrenches and traced terms; "
-        "rounding is counted |",
+        "polynomials of time with a bound of the error, of quantities of robots, traced terms and "
+        "integrals; rounding is counted |",
         "| evaluated | stated for single times, computed there |",
         "| sampled | computed at two thousand times and more, both sides of knots included, and narrowed"
         " around peaks; a violation that lasts as long as the line's resolution is seen, a shorter one "
         "may be missed |",
         "",
         "*Proved* stands only where no line is sampled, else *holds, sampled*. Taylor models are known for "
-        "trees of revolute and prismatic joints, with rotors and any gravity, and for traced terms made of "
-        "+ - * /, powers, roots, sin, cos, tan, exp and log. Torques under loads, positions of links, |x|, "
-        "given data, blocks of NumPy and integrals are sampled, and so is what no bound is found for "
+        "torques and wrenches of trees of joints, with rotors, any gravity and loads, for places, "
+        "velocities, momentum and energies of links, for traced terms made of + - * /, powers, roots, "
+        "trigonometric and hyperbolic functions and their inverses, exp, log, |x|, min, max and comparisons, "
+        "and for their integrals. Given data and blocks of NumPy are sampled, and so is what no bound is "
+        "found for "
         f"within {MOST_PIECES} pieces, with a note. Limits hold to the "
         "tolerance in their unit, but at most a hundredth of their range; equations over time to the "
         "tolerance times their scale, or to `Certified(equation_tol=...)`; costs to a hundredth of their"
@@ -327,7 +329,7 @@ def main() -> None:
         "",
         "Every limit holds to 1e-6 in its own unit, between nodes too: limits of positions and velocities "
         "are bounded for all t by control points, those of torques by Taylor models; *sampled* lines of a "
-        "certificate (integrals of costs) were looked at on a grid whose resolution they tell, and a "
+        "certificate were looked at on a grid whose resolution they tell, and a "
         "violation that is shorter may be missed. "
         "*Oversteps gain* and *margins cost* are sums of |multiplier| times size over all arcs, "
         "relative to the objective: first-order bounds. With the method *switching arcs* the "

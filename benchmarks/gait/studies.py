@@ -54,10 +54,10 @@ def between_nodes() -> list[dict[str, Any]]:
         for length in LENGTHS:
             problem = gait.build(speed=speed, step_length=length)
             began = time.process_time()
-            plain = trajopt.solve(problem, recommended(problem), refine=None, progress="silent")
+            plain = trajopt.solve(problem, refine=None, progress="silent")
             solved_at = time.process_time()
-            assert problem.refinement is not None
-            refined = problem.refinement.refine(plain, recommended(problem))
+            assert problem.refinement is not None and problem.solver is not None
+            refined = problem.refinement.refine(plain, problem.solver)
             seconds = solved_at - began, time.process_time() - began
             rows = [verified(solution, cpu) for solution, cpu in zip((plain, refined), seconds, strict=True)]
             found.append(told({"speed": speed, "step_length": length, "plain": rows[0], "refined": rows[1]}))
