@@ -16,7 +16,7 @@ from trajopt.refinement.search_settings import SearchSettings
 from trajopt.refinement.switching.structure_detection import is_regular
 from trajopt.solvers.time_budget import TimeBudget
 
-SECONDS = 60.0  # of one local refinement, by the wall
+SECONDS = 300.0  # of one local refinement, by the wall: more than any needs
 RESOLVED = 1e-9  # of the objective: nearer to the optimum than this an objective says nothing
 
 

@@ -178,10 +178,11 @@ def unconfirmed() -> list[str]:
         "last refinement gained. It is an estimate for this local optimum, not a proof: gains of second "
         "order and other local optima are not in it.",
         "",
-        "Three links under gravity and one drawn arm have arcs on which a joint is at no limit although "
-        "its motion matters to the others (singular arcs); on the former, torque and velocity of one joint "
-        "are at their limits together. Six axes with an effort of a tenth: torques are continuous, and "
-        "velocities reach their limits within milliseconds at both ends.",
+        "Three links under gravity pass nineteen arcs, on four of which torque and velocity of one joint are "
+        "at their limits together; between arcs with the same limits a velocity touches its limit at single "
+        "instants, which no structure of arcs has yet. One drawn arm has arcs on which a joint is at no "
+        "limit although its motion matters to the others (singular arcs). Six axes with an effort of a "
+        "tenth: torques are continuous, and velocities reach their limits within milliseconds at both ends.",
         "",
         *covered(),
     ]

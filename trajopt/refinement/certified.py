@@ -112,28 +112,29 @@ class Certified:
         if path_equations(solution.problem) and finest.converged:  # nodes cannot mend them, finer knots do
             knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
             finest = knots.refine(finest, for_search)
-        certified = by_nodes.run(finest, budget, reason)
-        if unsuited or not finest.converged:
-            return certified
+        if unsuited or not finest.converged or not self.settings.bracket_rounds:
+            return by_nodes.run(finest, budget, reason)
+        few = replace(by_nodes, rounds=min(self.rounds, self.settings.nodes_before))
+        certified = few.run(finest, budget, reason)
         start = replace(search.moderate or solution, recipe=solution.recipe, iterations=certified.iterations)
         local = BracketSearch(start, for_bracket, is_regular(start, self.settings), self.settings)
-        return self._bracketed(certified, local, budget, reason)
+        return self._bracketed(certified, finest, local, budget, reason)
 
     def _bracketed(
-        self, certified: Solution, search: BracketSearch, budget: TimeBudget, reason: str
+        self, certified: Solution, finest: Solution, search: BracketSearch, budget: TimeBudget, reason: str
     ) -> Solution:
         """The certified solution with a bracket of its objective, as far as the time allows.
 
-        Of the motion given and that on the locally refined spline, the better one whose limits hold.
+        certified : the motion `finest` after a few nodes were added
+        Of that and the motion on the locally refined spline, the better one whose limits hold; without the
+        latter all nodes that are needed are added to the former.
         """
         best = certified
         try:
             search.run()
-            if search.narrowest is not None:
-                finer = NodeRefinement(self.tol, self.rounds, self.settings).run(
-                    search.refined, budget, reason
-                )
-                best = min(certified, finer, key=_missed_and_objective)
+            refined = finest if search.narrowest is None else search.refined
+            finer = NodeRefinement(self.tol, self.rounds, self.settings).run(refined, budget, reason)
+            best = min(certified, finer, key=_missed_and_objective)
         except (SolvesStopped, KeyboardInterrupt):
             pass  # what is certified stays
         except Exception as error:

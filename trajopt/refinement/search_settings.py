@@ -123,6 +123,8 @@ class SearchSettings:
             degree of the arcs is raised while it can be
         margin_factor : margins grow by this factor times the measured violation
     Brackets where no structure is confirmed (`bracketing`)
+        nodes_before : times that nodes are added before a bracket is sought, so that limits hold in any case;
+            where they do not yet, time is scaled
         bracket_end : part of the time limit at which local refinement ends; the rest is for adding nodes
         bracket_width : of the objective; local refinement ends once the estimated bracket is as narrow: half
             of 1e-7, as limits that hold between nodes cost some more
@@ -205,6 +207,7 @@ class SearchSettings:
     overstep_gain: float = 1e-9
     margin_factor: float = 1.2
 
+    nodes_before: int = 3
     bracket_end: float = 0.9
     bracket_width: float = 5e-8
     bracket_factor: float = 2.0

@@ -24,6 +24,7 @@ class StartPreset(enum.Enum):
     NEAR_START = "the start is near the solution, and rows may start near their bounds"
     NEAR_BOUNDS = "as NEAR_START, and unknowns too may start near their bounds"
     SAME_MOTION = "the start is the solution of an NLP that lacks a few of the rows"
+    NEAR_OPTIMUM = "the start meets the rows, and the unknowns that were added change it little"
 
 
 @dataclass(frozen=True)

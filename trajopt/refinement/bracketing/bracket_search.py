@@ -108,7 +108,7 @@ class BracketSearch:
 
     def _solved(self, trajectory: Trajectory) -> Solution | None:
         """The solution on a mesh; None where that does not converge from either start."""
-        for preset in (StartPreset.NEAR_START, StartPreset.SAME_MOTION):
+        for preset in (StartPreset.NEAR_OPTIMUM, StartPreset.NEAR_START):
             solver = self.solver.with_start_preset(preset).with_max_iterations(
                 self.settings.bracket_iterations
             )

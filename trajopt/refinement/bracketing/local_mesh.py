@@ -14,9 +14,9 @@ from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
 WIDEST = 0.6  # of a span: a gain that is spread further is no single switch, and the span is halved
-NARROWEST = 1.0 / 8.0  # of a span: how near two knots around a switch are at least
+NARROWEST = 1.0 / 16.0  # of a span: how near two knots around a switch are at least
 AT_END = 0.04  # of a span: no knot nearer to its ends
-SPREADS = 4.0  # between the knots around a switch, in standard deviations of where the gain is
+SPREADS = 1.0  # between the knots around a switch, in standard deviations of where the gain is
 
 
 def raised(trajectory: Trajectory, degree: int, regular: bool) -> Trajectory:
