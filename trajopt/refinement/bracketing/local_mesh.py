@@ -13,7 +13,6 @@ from trajopt.refinement.search_settings import SearchSettings
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
-WIDEST = 0.6  # of a span: a gain that is spread further is no single switch, and the span is halved
 NARROWEST = 1.0 / 16.0  # of a span: how near two knots around a switch are at least
 AT_END = 0.04  # of a span: no knot nearer to its ends
 SPREADS = 1.0  # between the knots around a switch, in standard deviations of where the gain is
@@ -52,7 +51,7 @@ def cut(trajectory: Trajectory, gain: RemainingGain, extra: Array, least: float,
 
 
 def _places(parts: Array, total: float) -> Array:
-    """Where to cut a span, from the gains of its parts (samples,): at both sides of one switch, or halved."""
+    """Where to cut a span, from the gains of its parts (samples,): around their centre; halved if unknown."""
     known = float(parts.sum())
     if known < 0.5 * total:
         return np.array([0.5])
@@ -60,8 +59,6 @@ def _places(parts: Array, total: float) -> Array:
     centre = float(parts @ fractions) / known
     spread = np.sqrt(max(float(parts @ (fractions - centre) ** 2) / known, 0.0))
     width = max(SPREADS * spread, NARROWEST)
-    if width > WIDEST:
-        return np.array([0.5])
     places = np.array([centre - 0.5 * width, centre + 0.5 * width])
     return places[(places > AT_END) & (places < 1.0 - AT_END)]
 
