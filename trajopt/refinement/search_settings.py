@@ -137,7 +137,7 @@ class SearchSettings:
         bracket_rounds : meshes that are solved; 0 for no bracket
         bracket_narrowing : a mesh is idle whose bracket is wider than this part of the narrowest before it
         bracket_idle : idle meshes in a row that end the search; one alone may show what the former one hid
-        bracket_iterations : of one solve, from each of two starts
+        bracket_iterations : of one solve, from each of three starts
     Added nodes (`added_nodes`)
         node_threshold : of the tolerance; local maxima of a violation above it become nodes
         tightening_factor : limits are tightened by this factor times their violation where nodes do not help

@@ -21,6 +21,8 @@ from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.splines.trajectory import Trajectory
 
+STARTS = (StartPreset.NEAR_OPTIMUM, StartPreset.NEAR_START, StartPreset.SAME_MOTION)  # tried in turn
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -107,8 +109,8 @@ class BracketSearch:
             self.refined = self.newest
 
     def _solved(self, trajectory: Trajectory) -> Solution | None:
-        """The solution on a mesh; None where that does not converge from either start."""
-        for preset in (StartPreset.NEAR_OPTIMUM, StartPreset.NEAR_START):
+        """The solution on a mesh; None where that does not converge from any start."""
+        for preset in STARTS:
             solver = self.solver.with_start_preset(preset).with_max_iterations(
                 self.settings.bracket_iterations
             )
