@@ -268,7 +268,7 @@ def robustness() -> list[str]:
         "",
         "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
         "it, nodes are added where limits are violated on the finest spline of the search; then local "
-        "refinement brackets the objective until 90 % of the time, and of the two motions whose limits hold "
+        "refinement brackets the objective until 80 % of the time, and of the two motions whose limits hold "
         "the better one is kept; where the time does not suffice, a motion between two states of rest is "
         "scaled in time until its limits hold, and the certificate says by how much.",
     ]

@@ -208,7 +208,7 @@ class SearchSettings:
     margin_factor: float = 1.2
 
     nodes_before: int = 3
-    bracket_end: float = 0.9
+    bracket_end: float = 0.8
     bracket_width: float = 5e-8
     bracket_factor: float = 2.0
     bracket_first: int = 48

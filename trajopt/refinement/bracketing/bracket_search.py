@@ -21,7 +21,7 @@ from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.splines.trajectory import Trajectory
 
-STARTS = (StartPreset.NEAR_OPTIMUM, StartPreset.NEAR_START, StartPreset.SAME_MOTION)  # tried in turn
+STARTS = (StartPreset.NEAR_OPTIMUM, StartPreset.SAME_MOTION, StartPreset.NEAR_START)  # tried in turn
 
 
 @dataclass(frozen=True)
