@@ -18,6 +18,7 @@ from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName
 
 MOST_NODES_PER_SPAN = 100
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
+SECONDS = 1e-20, 1e20  # what may be given: sixth powers of T and 1/T are still numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,10 @@ class Arc:
         if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
             raise ShapeError(
                 f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
+            )
+        if shortest < SECONDS[0] or shortest > SECONDS[1]:
+            raise ShapeError(
+                f"a duration of {shortest} s is given: give seconds from {SECONDS[0]:g} to {SECONDS[1]:g}"
             )
         count = self.nodes_per_span
         fewest = 1 if self.collocated else 2
