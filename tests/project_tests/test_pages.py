@@ -1,8 +1,11 @@
 """Pages of the site: their Python runs, their commands exist, their links lead somewhere."""
 
 import inspect
+import os
 import re
 import runpy
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "built" not in path.parts)
 SHORT = ("extend/cost.md", "extend/joint.md", "howto/save_and_export.md", "start.md")
-IN_OTHER_TESTS = ("first_term.md", "many.md", "own_dynamics.md", "systems.md")
+IN_OTHER_TESTS = ("first_term.md", "own_dynamics.md", "systems.md")  # test_tutorials.py
+STARTS_PROCESSES = "many.md"  # which import the file that they were started from
 
 
 def name_of(page):
@@ -31,7 +35,8 @@ def blocks(page, language):
 
 
 def with_python():
-    chosen = [page for page in PAGES if blocks(page, "python") and name_of(page) not in IN_OTHER_TESTS]
+    elsewhere = (*IN_OTHER_TESTS, STARTS_PROCESSES)
+    chosen = [page for page in PAGES if blocks(page, "python") and name_of(page) not in elsewhere]
     marks = {page: () if name_of(page) in SHORT else (pytest.mark.long,) for page in chosen}
     return [pytest.param(page, id=name_of(page), marks=marks[page]) for page in chosen]
 
@@ -46,6 +51,16 @@ def test_the_python_of_a_page_runs_in_order_as_a_reader_would_run_it(page, tmp_p
     assert printed and "FAIL" not in printed
     for name, value in names.items():
         assert getattr(value, "converged", True) or name in ("solution", "short"), f"{name}: {value}"
+
+
+@pytest.mark.long
+def test_the_page_on_many_problems_runs_as_a_file(tmp_path):
+    (code,) = blocks(DOCS / STARTS_PROCESSES, "python")
+    (tmp_path / "moves.py").write_text(code, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "moves.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "3 of 3 converged" in done.stdout, done.stderr
 
 
 @pytest.mark.long
