@@ -208,13 +208,16 @@ class Report:
         width = max([len(label) for label, _ in named] + [LABEL]) + 2
         head = (
             f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'10x grid':>11}{'t [s]':>9}{'of scale':>9}"
+            "  evidence"
         )
         lines = [self._headline(), self.title, "", head]
         for label, v in named:
             dense = f"{v.dense_violation:>11.3e}{v.dense_time:>9.4f}"
             where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense
             share = np.max([v.node_relative, v.dense_relative, 0.0])
-            figures = f"{v.node_violation:>10.3e}{v.node_time:>9.4f}{where}{share:>9.1e} {v.unit}"
+            figures = (
+                f"{v.node_violation:>10.3e}{v.node_time:>9.4f}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
+            )
             lines.append(f"{label:<{width}}{figures}".rstrip())
         told = [f"told otherwise: {difference}" for difference in self.differences]
         rest = [*self._equation_lines(width), "", *told, *self._cost_lines(), *self._last_lines()]
@@ -223,9 +226,13 @@ class Report:
     def _headline(self) -> str:
         if not self.holds:
             return fill(f"FAIL: {self.reason}", WIDTH)
+        over_time = [v for v in self.violations if v.evidence != "evaluated"]
+        proved = sum(v.evidence == "proved" for v in over_time)
+        known = f"; {proved} of {len(over_time)} are proved for all times" if proved else ""
         return fill(
             f"PASS: all statements hold to {min(AT_NODES, self.accuracy):.0e} of their scale at nodes and to "
-            f"{self.accuracy:.2g} between them, where samples are at most {self.resolution:.2g} s apart",
+            f"{self.accuracy:.2g} between them, where samples are at most {self.resolution:.2g} s apart"
+            + known,
             WIDTH,
         )
 

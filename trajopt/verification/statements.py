@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -20,10 +21,12 @@ from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
 from trajopt.solution.statements.integral_lines import measured_integral
+from trajopt.solution.statements.statement_line import StatementLine
 from trajopt.solution.statements.violation_tracks import Track, narrowed, tracks
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
 from trajopt.transcription.row_labels import continuity_name
+from trajopt.verification.proved_limits import Lines, proved_limits
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Violation:
     node_relative, dense_relative : the violation largest for its scale, divided by it; NaN where a value is
     equation : whether the statement is an equation
     nodes_only : it is stated for nodes, so that `dense_violation` is that at the nodes
+    evidence : how what is told of the times between nodes is known: "proved", by an enclosure no violation
+        exceeds the accuracy at any time, "sampled", or "evaluated" where it is stated for single times
     """
 
     name: str
@@ -49,6 +54,7 @@ class Violation:
     dense_relative: float = 0.0
     equation: bool = False
     nodes_only: bool = False
+    evidence: Literal["proved", "sampled", "evaluated"] = "sampled"
 
     @property
     def label(self) -> str:
@@ -64,14 +70,20 @@ class Violation:
         )
 
 
-def violations(solution: Solution) -> list[Violation]:
-    """One entry per bounded component of every statement, in the order in which they were made."""
+def violations(solution: Solution, accuracy: float | None = None) -> list[Violation]:
+    """One entry per bounded component of every statement, in the order in which they were made.
+
+    accuracy : relative, between nodes; what is within it by samples is tried to be proved, if it is given
+    """
     stated = all_constraints(solution.problem)
     nodes, dense = samples(solution)
     both = list(tracks(solution, stated, nodes, dense))
     narrowed(solution, [track for _, _, track in both if track is not None])
+    lines = {} if accuracy is None else proved_limits(solution, both, accuracy)
     found = [
-        entry for constraint, at, between in both for entry in _entries(solution, constraint, at, between)
+        entry
+        for constraint, at, between in both
+        for entry in _entries(solution, constraint, at, between, lines)
     ]
     found += _forces_together(solution, nodes, dense)
     found += _integrals(solution)
@@ -79,7 +91,7 @@ def violations(solution: Solution) -> list[Violation]:
 
 
 def _entries(
-    solution: Solution, constraint: Constraint, at: Track, between: Track | None
+    solution: Solution, constraint: Constraint, at: Track, between: Track | None, lines: Lines
 ) -> Iterator[Violation]:
     problem = solution.problem
     quantity, width = constraint.term.quantity, constraint.lower.size
@@ -87,6 +99,9 @@ def _entries(
     bounded = np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper))
     for component in map(int, bounded):
         node, dense = at.worst(component), (between or at).worst(component)
+        line = lines.get((constraint, component))
+        if line is not None and line.value > max(line.tolerance, dense.violation):  # met between samples
+            dense = replace(dense, violation=line.value, time=line.time, scale=line.scale)
         jumps = acceleration_jumps(solution, constraint, component)
         if jumps.size:  # whatever it is on both sides
             dense = replace(dense, violation=np.inf, time=float(jumps[0]))
@@ -104,7 +119,16 @@ def _entries(
             dense.relative,
             bool(constraint.lower[component] == constraint.upper[component]),
             between is None,
+            evidence=_evidence(constraint, line),
         )
+
+
+def _evidence(
+    constraint: Constraint, line: StatementLine | None
+) -> Literal["proved", "sampled", "evaluated"]:
+    if not constraint.over.integrates:
+        return "evaluated"
+    return "proved" if line is not None and line.evidence == "enclosure" and line.holds else "sampled"
 
 
 def _largest_bound(constraint: Constraint, component: int) -> float:
@@ -213,4 +237,4 @@ def _durations(solution: Solution) -> Iterator[Violation]:
 def _at_one_time(name: str, component: str, miss: float, time: float, scale: float, unit: str) -> Violation:
     ratio = miss / scale
     seen = (miss, time, miss, time, 0.0, scale, unit, ratio, ratio)
-    return Violation(name, component, *seen, equation=True, nodes_only=True)
+    return Violation(name, component, *seen, equation=True, nodes_only=True, evidence="evaluated")

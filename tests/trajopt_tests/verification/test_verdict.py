@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
 
+import dynamics
 import problems
 import trajopt
 from trajopt.errors import OptionError, ShapeError, SolutionFileError
@@ -359,3 +360,41 @@ def test_an_equation_at_an_added_node_alone_is_stated_there():
 @pytest.mark.parametrize("left_over", [0.0, 1e-318, 1e-17])
 def test_the_scale_of_a_motion_at_rest_is_one_unit_whatever_rounding_leaves(left_over):
     assert np.array_equal(scale_of(np.full((3, 2), left_over)), np.ones(2))
+
+
+def turned_arm():
+    """Two links under gravity, turned in one second with the least squared acceleration."""
+    rows = [{"a": 0.5, "mass": 2.0, "centre_of_mass": [-0.2, 0.0, 0.0]} for _ in range(2)]
+    robot = dynamics.from_dh(rows, gravity=(0.0, -9.81, 0.0))
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(6, 4, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=[1.0, -0.7], v=0.0)
+    problem.minimize(trajopt.a**2)
+    return trajopt.solve(problem)
+
+
+def test_what_samples_do_not_refute_is_proved_where_enclosures_are_known():
+    solution = turned_arm()
+    largest = solution.tau(np.linspace(0.0, 1.0, 20_001)).max(axis=0)
+    solution.problem.subject_to(trajopt.tau, upper=largest + 1e-3, name="torques")
+    solution.problem.subject_to(trajopt.position("joint2"), upper=3.0, over=(0.2, 0.7), name="place")
+    report = solution.verify()
+    evidence = {v.name: v.evidence for v in report.violations}
+    assert evidence["torques"] == evidence["place"] == "proved"
+    assert evidence["q at the start"] == "evaluated"
+    text = " ".join(str(report).split())
+    assert report.verdict == "PASS" and "are proved for all times" in text and " proved N m" in text
+
+
+def test_a_spike_between_all_samples_fails_where_an_enclosure_meets_it():
+    solution = turned_arm()
+
+    @trajopt.term
+    def spike(node):
+        return 1.0 / (1.0 + ((node.t - 0.31415926) / 1e-6) ** 2)
+
+    solution.problem.subject_to(spike, upper=0.5, name="spike")
+    report = solution.verify()
+    assert report.verdict == "FAIL" and "spike" in report.reason
+    (found,) = (v for v in report.violations if v.name == "spike")
+    assert abs(found.dense_time - 0.31415926) < 3e-6 and found.dense_relative > 1e-2
