@@ -8,6 +8,8 @@ import pytest
 import problems
 import trajopt
 from benchmarks.certified import arm_under_gravity, drawn_arm
+from benchmarks.page_rows import with_row, with_section
+from trajopt.errors import OptionError
 
 
 def certified(problem):
@@ -94,3 +96,36 @@ def test_without_a_structure_finer_knots_are_certified_in_the_time_that_is_given
     certificate = solution.certificate
     assert certificate.holds and certificate.structure is None and certificate.reason
     assert 0.788 < solution.duration < longest  # 20 intervals: 0.7959, which oversteps limits
+
+
+PAGE = """# Title
+
+| problem | meshes |
+| --- | --- |
+| arm | 3 |
+| cart | 4 |
+
+| problem | meshes | width |
+| --- | --- | --- |
+| arm | 3 | 1e-6 |
+
+### arm
+
+old
+
+### cart
+
+kept
+"""
+
+
+def test_one_row_and_one_section_of_a_page_are_replaced_by_name_and_width():
+    page = with_section(with_row(PAGE, "| arm | 5 | 1e-8 |"), "arm", "new")
+    assert page == PAGE.replace("| arm | 3 | 1e-6 |", "| arm | 5 | 1e-8 |").replace("old", "new")
+
+
+def test_a_row_or_a_section_that_a_page_does_not_have_is_refused():
+    with pytest.raises(OptionError, match="0 rows are called crane"):
+        with_row(PAGE, "| crane | 1 |")
+    with pytest.raises(OptionError, match="no section, or several, called 'crane'"):
+        with_section(PAGE, "crane", "new")

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from hand_written import PointMasses
 
 import problems
 import trajopt
 from benchmarks.bracket_coverage import coverage
 from benchmarks.certified import cases, drawn_arm
 from trajopt.refinement.bracketing.bracket_search import BracketSearch
+from trajopt.refinement.bracketing.control_point_gain import gain_of_control_points
 from trajopt.refinement.bracketing.local_mesh import cut, raised
 from trajopt.refinement.bracketing.remaining_gain import RemainingGain
 from trajopt.refinement.search_settings import SearchSettings
@@ -86,6 +88,31 @@ def test_estimates_cover_the_known_optimum_on_every_mesh(name):
     if found is None:
         pytest.skip("no confirmed optimum to compare with")
     assert found.contained, f"{found.optimum}: {found.meshes}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [2, 3, 8])
+def test_one_mesh_that_hardly_narrows_the_bracket_does_not_end_the_search(seed):
+    """The brackets of these arms ended at 4e-6, 3e-5 and 8e-7 with one mesh, or with two starts."""
+    plain = trajopt.solve(drawn_arm(seed))
+    search = BracketSearch(plain, TimeBudget.of(trajopt.Ipopt(), 600.0), False, SearchSettings())
+    search.run()
+    assert search.narrowest.width < 1e-7 * search.refined.objective
+    assert search.refined.objective == search.narrowest.objective
+
+
+def test_control_points_of_positions_at_their_limit_leave_a_gain():
+    """The curve is below the wall where its control points are at it: eight spans lose 0.033 of 4.48."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(8, 3, duration=1.0))
+    problem.start_at(q=0.0, v=1.0)
+    problem.end_at(q=0.0, v=-1.0)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to(trajopt.q, upper=0.2, hold="hull", name="wall")
+    solution = trajopt.solve(problem)
+    gain = gain_of_control_points(solution)
+    lost = solution.objective - 4.48
+    assert lost > 0.03 and gain.sum() > 0.5 * lost
+    assert set(np.flatnonzero(gain > 1e-3 * gain.sum())) <= {3, 4}  # around the touch at 0.5 s
 
 
 @pytest.mark.long
