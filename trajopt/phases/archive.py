@@ -15,7 +15,8 @@ from trajopt.files.array_file import ArrayFile
 from trajopt.phases.linked_problems import LinkedProblems, held, linked_problems
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solution.archive import built, check_fits, check_kind, contents, savable, write_arrays
+from trajopt.solution.archive import built, check_fits, check_kind, savable, write_arrays
+from trajopt.solution.archive import contents as contents_of_one
 from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solution_header import FORMAT as OF_ONE
@@ -60,6 +61,11 @@ class PhasesHeader:
 
 def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
     """Write solutions of phases whole or not at all, as `Solution.save` does."""
+    write_arrays(path, contents(solution))
+
+
+def contents(solution: PhasesSolution) -> dict[str, Any]:
+    """Everything that a file of a solution of phases holds, by name."""
     recipe = savable(solution.recipe)
     header = {
         "format": FORMAT,
@@ -91,8 +97,8 @@ def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
         arrays["scaling_rows"] = solution.scaling.rows
         arrays["scaling_objective"] = np.array([solution.scaling.objective])
     for k, phase in enumerate(solution.phases):
-        arrays |= {f"{_prefix(k)}{name}": values for name, values in contents(phase).items()}
-    write_arrays(path, arrays)
+        arrays |= {f"{_prefix(k)}{name}": values for name, values in contents_of_one(phase).items()}
+    return arrays
 
 
 def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
@@ -103,7 +109,7 @@ def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSo
         check_kind(file, FORMAT, VERSION)
         solution = _read(file)
     known = phases if phases is not None else _rebuilt(solution.recipe)
-    return solution if known is None else _with_problems(solution, known, path)
+    return solution if known is None else with_phases(solution, known, path)
 
 
 def is_of_phases(path: str | os.PathLike[str]) -> bool:
@@ -151,7 +157,7 @@ def _rebuilt(recipe: Recipe | None) -> Phases | None:
     return phases if isinstance(phases, Phases) else None
 
 
-def _with_problems(solution: PhasesSolution, phases: Phases, source: Any) -> PhasesSolution:
+def with_phases(solution: PhasesSolution, phases: Phases, source: Any) -> PhasesSolution:
     """The solution whose phases know their problems; SolutionFileError where these are others."""
     if len(phases.problems) != len(solution.phases):
         raise SolutionFileError(

@@ -20,8 +20,8 @@ from trajopt.refinement.starts import EQUAL
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
 from trajopt.solvers.solver import Solver
-from trajopt.studies.many.point import with_problem, without_problem
 from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
+from trajopt.studies.many.sent_solution import with_problem, without_problem
 from trajopt.studies.workers.calls import Call, Outcome, completed, single
 from trajopt.studies.workers.workers import Where, opened
 from trajopt.transcription.transcribe import transcribe

@@ -1,12 +1,15 @@
 """The command `trajopt` with problems that have phases."""
 
+import csv
 import json
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 import trajopt
 from problems.cli.command_line import main
+from problems.cli.problem_file import build_file
 
 OWN_PHASES = """
 import trajopt
@@ -74,9 +77,22 @@ def test_phases_have_starts_and_a_page(own):
     assert "Motion of second" in page and "the best of 3 starts" in page
 
 
-def test_a_sweep_is_for_single_problems(own):
-    refused = run("sweep", "halves.py", "--set", "pull=1,2")
-    assert refused.exit_code == 2 and "has phases" in refused.output, refused.output
+def test_a_sweep_of_phases_starts_each_point_from_its_neighbour(own):
+    done = run("sweep", "halves.py", "--set", "pull=1,2,4", "--processes", "1", "--out", "table")
+    assert done.exit_code == 0, done.output
+    with (own / "table" / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    expected = [12.0 / 2.0**3 / pull**2 for pull in (1.0, 2.0, 4.0)]
+    assert [float(row["objective"]) for row in rows] == pytest.approx(expected, rel=1e-8)
+    assert [row["start"] for row in rows] == ["its own guess", "point 0", "point 1"]
+    again = run("verify", "table/0002.npz", "--problem", "halves.py")
+    assert again.exit_code == 0, again.output
+    study = trajopt.sweep(partial(halves_of, own / "halves.py"), {"pull": [1.0, 2.0]}, processes=1)
+    assert study.points[1].solution.verify().holds
+
+
+def halves_of(path, pull):
+    return build_file(path, {"pull": pull})
 
 
 def test_a_solve_of_phases_that_fails_says_why(own):

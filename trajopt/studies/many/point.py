@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from trajopt.errors import TrajoptError
 from trajopt.files.plain_values import finite
-from trajopt.problem.problem import Problem
-from trajopt.solution.archive import contents
-from trajopt.solution.solution import Solution
 from trajopt.solve import solve
 from trajopt.studies.many.portable import unpacked
+from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
 from trajopt.studies.workers.worker_versions import check_same
 
 OWN_GUESS = "its own guess"
@@ -50,14 +44,14 @@ class Point:
     file: str = ""
     tries: int = 1
     error: str = ""
-    _loaded: Callable[[], Solution | None] | None = field(default=None, repr=False)
+    _loaded: Callable[[], Any] | None = field(default=None, repr=False)
 
     @property
-    def solution(self) -> Solution | None:
-        """Its solution, read from its file where it is in one; None where there is none."""
+    def solution(self) -> Any:
+        """Its solution, or that of phases, read from its file where it is in one; None without one."""
         return None if self._loaded is None else self._loaded()
 
-    def with_solution(self, loaded: Callable[[], Solution | None]) -> Point:
+    def with_solution(self, loaded: Callable[[], Any]) -> Point:
         """The point with a way to its solution, which is taken once."""
         return replace(self, _loaded=cache(loaded))
 
@@ -82,7 +76,7 @@ class Before:
 
     number: int
     source: bytes
-    solution: Solution
+    solution: Any
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,7 @@ class Answer:
     """What a worker sends back: the row, and the solution without its problem and as a file, if asked."""
 
     point: Point
-    solution: Solution | None = None
+    solution: Any = None
     archive: bytes = b""
 
 
@@ -118,7 +112,7 @@ def answered(task: Task) -> Answer:
     check_same(task.versions)
     try:
         solution, start = _solved(task)
-        archive = _file_of(solution) if task.archive else b""
+        archive = file_of(solution) if task.archive else b""
     except Exception as error:
         return Answer(failed(task.number, task.parameters, error))
     point = Point(
@@ -142,25 +136,7 @@ def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tri
     return Point(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
 
 
-def without_problem(solution: Solution) -> Solution:
-    """A solution that can be sent whatever its problem is made of."""
-    return replace(solution, known_problem=None, recipe=None)
-
-
-def with_problem(solution: Solution, problem: Problem) -> Solution:
-    """A solution that was sent, with the problem that it solves."""
-    return replace(solution, known_problem=problem, recipe=problem.recipe)
-
-
-def read_solution(path: Path) -> Solution | None:
-    """A saved solution; None where the file is missing, or not one that this version wrote whole."""
-    try:
-        return Solution.load(path)
-    except TrajoptError:
-        return None
-
-
-def _solved(task: Task) -> tuple[Solution, str]:
+def _solved(task: Task) -> tuple[Any, str]:
     """The solution from the neighbour's where there is one, from the problem's own guess where that fails."""
     solver, options = pickle.loads(task.settings)
     if task.before is not None:
@@ -173,13 +149,6 @@ def _solved(task: Task) -> tuple[Solution, str]:
         if solution is not None and solution.converged:
             return solution, f"point {task.before.number}"
     return solve(unpacked(task.source), solver, **options), OWN_GUESS
-
-
-def _file_of(solution: Solution) -> bytes:
-    """The bytes of the file that `Solution.save` writes."""
-    stream = io.BytesIO()
-    np.savez(stream, **contents(solution))
-    return stream.getvalue()
 
 
 def _short_name(text: str) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 from trajopt.errors import ResultFolderError
 from trajopt.files.atomic_file import whole_file
 from trajopt.studies.many import point_table
-from trajopt.studies.many.point import Answer, Point, Task, read_solution
+from trajopt.studies.many.point import Answer, Point, Task
+from trajopt.studies.many.sent_solution import read_solution
 
 TABLE, PARQUET = "table.csv", "table.parquet"
 

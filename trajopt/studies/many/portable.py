@@ -12,6 +12,7 @@ from typing import Any
 
 from trajopt.arguments import shown
 from trajopt.errors import OptionError
+from trajopt.phases.phases import Phases
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
@@ -58,9 +59,10 @@ def packed_settings(solver: Any, options: Mapping[str, Any]) -> bytes:
     return content
 
 
-def unpacked(content: bytes) -> Problem:
-    """The problem of `packed`, built where a recipe or a function was sent."""
+def unpacked(content: bytes) -> Any:
+    """The problem of `packed`, or phases, built where a recipe or a function was sent."""
     source = pickle.loads(content)
     if isinstance(source, Problem):
         return source
-    return checked_problem(built(source) if isinstance(source, Recipe) else source())
+    question = built(source) if isinstance(source, Recipe) else source()
+    return question if isinstance(question, Phases) else checked_problem(question)

@@ -11,7 +11,6 @@ from typing import Any
 from trajopt.errors import ClusterError
 from trajopt.files.run_folder import locked
 from trajopt.problem.problem import Problem
-from trajopt.solution.solution import Solution
 from trajopt.studies.many.point import (
     INTERRUPTED,
     Answer,
@@ -20,13 +19,12 @@ from trajopt.studies.many.point import (
     Task,
     answered,
     failed,
-    read_solution,
-    with_problem,
 )
 from trajopt.studies.many.point_folder import PointFolder
 from trajopt.studies.many.point_table import row_of, save_table, written
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.progress import Meter, Report
+from trajopt.studies.many.sent_solution import read_solution, with_problem
 from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, completed
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
@@ -48,7 +46,7 @@ class Study:
     interrupted: bool = False
 
     @property
-    def solutions(self) -> tuple[Solution | None, ...]:
+    def solutions(self) -> tuple[Any, ...]:
         """The solution of every point, None where there is none."""
         return tuple(point.solution for point in self.points)
 
@@ -163,7 +161,7 @@ class _Record:
         self._tasks = {task.number: task for task in tasks}
         self._problems, self._settings = problems, settings
         self._folder = None
-        self._last: dict[int, Solution] = {}  # those that others of a chain start from
+        self._last: dict[int, Any] = {}  # those that others of a chain start from
         self.points: dict[int, Point] = {}
         if settings.folder is not None:
             self._folder = PointFolder(settings.folder, tasks, settings.anew)
@@ -212,11 +210,11 @@ class _Record:
             return point
         path, number = self._folder.folder / point.file, point.number
 
-        def loaded() -> Solution | None:
+        def loaded() -> Any:
             found = read_solution(path)
             return None if found is None else with_problem(found, self._problem(number))
 
         return point.with_solution(loaded)
 
-    def _problem(self, number: int) -> Problem:
+    def _problem(self, number: int) -> Any:
         return self._problems.get(number) or unpacked(self._tasks[number].source)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from trajopt.arguments import check_flag, shown
 from trajopt.errors import OptionError, UnknownNameError
-from trajopt.phases.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.progress import Report, report_of
@@ -38,7 +37,8 @@ def sweep(
         study = trajopt.sweep(problems.two_link_pr.build, {"u": [0.01, 0.02], "intervals": [20, 40]})
         trajopt.plot.study(study)
 
-    build : `build` of a problem of the library, or your own function of keyword arguments
+    build : `build` of a problem of the library, or your own function of keyword arguments, which returns a
+        problem or phases
     axes : parameter -> its values; points are numbered with the last parameter fastest, back and forth, so
         that neighbours are one step of one parameter apart
     warm : the way through the grid is cut into as many pieces as there are workers; within each a point
@@ -79,12 +79,10 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def _check_first(build: Callable[[], Any]) -> None:
-    """Raise for a parameter that does not exist and for phases; what one value raises, others may not."""
+    """Raise for a parameter that does not exist; what one value raises, others may not."""
     try:
-        first = build()
+        build()
     except UnknownNameError:
         raise
     except Exception:
         return
-    if isinstance(first, Phases):
-        raise OptionError(f"{first.name} has phases, but points of a sweep are single problems")

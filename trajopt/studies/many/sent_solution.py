@@ -1,0 +1,50 @@
+"""Solutions on their way to another process: without their problems, as the bytes of a file, and back.
+
+A solution is a `Solution`, or the `PhasesSolution` of phases.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trajopt.errors import TrajoptError
+from trajopt.phases import archive as of_phases
+from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.solution.archive import contents
+from trajopt.solution.solution import Solution
+
+
+def without_problem(solution: Any) -> Any:
+    """A solution that can be sent whatever its problem is made of."""
+    if isinstance(solution, PhasesSolution):
+        parts = tuple(without_problem(part) for part in solution.phases)
+        return replace(solution, phases=parts, known_phases=None, recipe=None)
+    return replace(solution, known_problem=None, recipe=None)
+
+
+def with_problem(solution: Any, problem: Any) -> Any:
+    """A solution that was sent, with the problem, or the phases, that it solves."""
+    if isinstance(solution, PhasesSolution):
+        return of_phases.with_phases(replace(solution, recipe=problem.recipe), problem, "the solution")
+    return replace(solution, known_problem=problem, recipe=problem.recipe)
+
+
+def read_solution(path: Path) -> Any:
+    """A saved solution; None where the file is missing, or not one that this version wrote whole."""
+    try:
+        return (PhasesSolution if of_phases.is_of_phases(path) else Solution).load(path)
+    except TrajoptError:
+        return None
+
+
+def file_of(solution: Any) -> bytes:
+    """The bytes of the file that the solution's `save` writes."""
+    arrays = of_phases.contents(solution) if isinstance(solution, PhasesSolution) else contents(solution)
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
