@@ -29,15 +29,18 @@ if TYPE_CHECKING:
     from problems import two_link_rr as two_link_rr
     from problems import urdf_arm as urdf_arm
     from problems.gallery import acrobot as acrobot
+    from problems.gallery import arm_design as arm_design
     from problems.gallery import arm_energy_budget as arm_energy_budget
     from problems.gallery import brachistochrone as brachistochrone
     from problems.gallery import bryson_denham as bryson_denham
     from problems.gallery import container_crane as container_crane
     from problems.gallery import energy_budget as energy_budget
     from problems.gallery import five_link_walker as five_link_walker
+    from problems.gallery import gear_ratio as gear_ratio
     from problems.gallery import goddard_in_phases as goddard_in_phases
     from problems.gallery import goddard_rocket as goddard_rocket
     from problems.gallery import hypersensitive as hypersensitive
+    from problems.gallery import line_in_least_time as line_in_least_time
     from problems.gallery import minimum_fuel as minimum_fuel
     from problems.gallery import motor_arm as motor_arm
     from problems.gallery import quadrotor_gates as quadrotor_gates

@@ -67,6 +67,7 @@ SHORTCUTS = frozenset(
     {
         ("dynamics.model.model", "dynamics.algorithms.aba"),  # model.forward_dynamics
         ("dynamics.model.model", "dynamics.blocks.declared_quantities"),  # model.quantities
+        ("dynamics.model.model", "dynamics.blocks.designed_block"),  # model.designed_block
         ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
         ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
         ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton

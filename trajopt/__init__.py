@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.statements.integrals import integral as integral
     from trajopt.problem.systems.definition import system as system
+    from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.certified import Certified as Certified
     from trajopt.refinement.limits.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
@@ -74,6 +75,7 @@ export_lazily(
         "Problem": "trajopt.problem.problem",
         "Trajectory": "trajopt.splines.trajectory",
         "system": "trajopt.problem.systems.definition",
+        "on_path": "trajopt.problem.systems.robot_on_path",
         "integral": "trajopt.problem.statements.integrals",
         "state": "trajopt.terms.state",
         "absolute": "trajopt.terms.nonsmooth",

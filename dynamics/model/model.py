@@ -15,6 +15,7 @@ from dynamics.errors import DynamicsError, JointError, ModelError, UnknownNameEr
 from dynamics.model.body import Body, Frame
 from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.mass_check import check_mass_matrix
+from dynamics.model.properties import changed_parts, model_property
 from dynamics.model.table import model_table
 from dynamics.model.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
 from dynamics.model.validation import LONGEST_NAME, finite_array
@@ -211,6 +212,21 @@ class RigidBodyModel:
         """The same robot in another gravity field, (3,) m/s^2."""
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
 
+    def property_value(self, name: str) -> np.ndarray:
+        """A property of the robot, (width,): "forearm.mass", "elbow.position", see `with_properties`."""
+        return model_property(self, name).value(self)
+
+    def with_properties(self, values: Mapping[str, ArrayLike]) -> RigidBodyModel:
+        """The same robot with other values of these properties, {"forearm.mass": 2.0} for instance.
+
+        LINK.mass kg; LINK.centre_of_mass (3,) m; LINK.inertia (6,) kg m^2, xx, xy, xz, yy, yz, zz about the
+        centre of mass; JOINT.position and FRAME.position (3,) m in the parent's frame; JOINT.gear_ratio.
+        Raises UnknownNameError, ShapeError, ModelError for a gear ratio without effect, and what a model
+        raises that cannot exist.
+        """
+        bodies, frames = changed_parts(self, values)
+        return replace(self, bodies=tuple(bodies), frames=tuple(frames))
+
     def __str__(self) -> str:
         return model_table(self)
 
@@ -250,6 +266,17 @@ class RigidBodyModel:
         from dynamics.blocks.model_block import block
 
         return block(self, outputs, loads)
+
+    def designed_block(
+        self, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, np.ndarray]
+    ) -> Any:
+        """`block` with properties of the robot as further inputs, "design:forearm.mass" say.
+
+        fixed : property -> (width,), NaN in components that are inputs; the others are constant
+        """
+        from dynamics.blocks.designed_block import DesignedBlock
+
+        return DesignedBlock(self, outputs, loads, fixed)
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Accelerations a = M(q)^-1 (tau - C(q, v) v - g(q)), (..., n): `aba` without external wrenches."""

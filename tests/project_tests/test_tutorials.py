@@ -40,8 +40,10 @@ def test_the_page_on_systems_swings_the_pole_up_like_the_robot(capsys):
     done = run("systems.md")
     assert done["swing_up"].objective == pytest.approx(58.8077, rel=1e-4)
     climb, printed = done["climb"], capsys.readouterr().out
-    assert printed.count("PASS") == 4
+    assert printed.count("PASS") == 6
     assert done["frugal"].objective == pytest.approx(3.0 - 5.0**0.5, rel=1e-6)
+    assert done["geared"].parameters["ratio"][0] == pytest.approx(50.0, rel=1e-5)
+    assert done["fastest"].converged
     assert done["moved"].objective == pytest.approx(12.0 * (2.0 / 4.0) ** 2, rel=1e-9)  # i = m a / k
     assert -climb.objective == pytest.approx(height_of_two_stages(), rel=1e-7)
 

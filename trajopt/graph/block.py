@@ -189,6 +189,28 @@ class DeclaringDynamics(Dynamics, Protocol):
 
 
 @runtime_checkable
+class DesignableDynamics(Dynamics, Protocol):
+    """A dynamics with properties, "forearm.mass" say, that `Problem.design` lets follow from parameters."""
+
+    def property_value(self, name: str) -> Array:
+        """A property (width,) as it is; raises for a name that the dynamics does not know."""
+        ...
+
+    def with_properties(self, values: Mapping[str, Array]) -> Dynamics:
+        """The same with other values of these properties; raises where such a robot cannot exist."""
+        ...
+
+    def designed_block(
+        self, outputs: Sequence[str], loads: Sequence[str], fixed: Mapping[str, Array]
+    ) -> Block:
+        """`block` with the properties `fixed` as further inputs, "design:forearm.mass".
+
+        fixed : property -> (width,), NaN in components that are inputs; the others are constant
+        """
+        ...
+
+
+@runtime_checkable
 class NamedCoordinates(Protocol):
     """A dynamics whose states and controls terms may name: `node.altitude` for component 0 of "q"."""
 

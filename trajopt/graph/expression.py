@@ -81,6 +81,14 @@ class ExpressionBlock:
             for first, second in self._functions.curvature_pattern
         }
 
+    def slope(self) -> ExpressionBlock:
+        """dy/du as a block, for one input u of one component."""
+        import casadi
+
+        (column,) = self._symbols.values()
+        slopes = {name: casadi.jacobian(given, column) for name, given in self._expressions.items()}
+        return ExpressionBlock(self._symbols, slopes)
+
     def pattern(self) -> Pairs:
         return self._functions.pattern
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trajopt.errors import SolutionFileError, UnknownNameError, near_matches
 from trajopt.graph.block import DescribedJoints, JointDescription
 from trajopt.plot.style import LIMIT_COLOUR, line_of, panels, settings, times, title
+from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.units import units_of_quantity
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ def torques(solution: Solution, *, joints: Sequence[str] | None = None, knots: b
     Where a torque jumps from one limit to the other the switching time is written. `joints` selects by name;
     `knots` marks the knots of the spline. Raises UnknownNameError for a joint the motion does not have.
     """
-    chosen = joint_indices(solution, joints)
+    names = solution.driven_joints
+    chosen = joint_indices(names, joints)
     t = times(solution)
     values = solution.tau(t)
-    limits = solution.limits
-    kinds = joint_kinds(solution)
+    limits = torque_limits(solution)
+    kinds = joint_kinds(solution, names)
     with settings():
         figure, axes = panels(len(chosen), columns_for(len(chosen)), height=1.75)
         for axis, i in zip(axes, chosen, strict=True):
@@ -47,7 +49,7 @@ def torques(solution: Solution, *, joints: Sequence[str] | None = None, knots: b
                 kinds[i], ("torque or force", "N m or N")
             )
             axis.set_ylabel(f"{what} ({unit})")
-            axis.set_title(solution.joint_names[i], loc="right")
+            axis.set_title(names[i], loc="right")
             finish(axis, solution, knots)
         title(figure, solution)
     return figure
@@ -58,7 +60,8 @@ def joint_forces(solution: Solution, *, joints: Sequence[str] | None = None, kno
 
     Up to six joints share a panel, more have one each. Arguments and errors as in `torques`.
     """
-    chosen = joint_indices(solution, joints)
+    names = solution.driven_joints
+    chosen = joint_indices(names, joints)
     t = times(solution)
     norms = np.linalg.norm(solution.wrench(t)[..., 3:], axis=-1)
     together = len(chosen) <= TOGETHER
@@ -69,9 +72,9 @@ def joint_forces(solution: Solution, *, joints: Sequence[str] | None = None, kno
             figure, axes = panels(len(chosen), columns_for(len(chosen)), height=1.6)
         for position, i in enumerate(chosen):
             axis = axes[0 if together else position]
-            axis.plot(t, norms[:, i], label=solution.joint_names[i], **line_of(position if together else 0))
+            axis.plot(t, norms[:, i], label=names[i], **line_of(position if together else 0))
             if not together:
-                axis.set_title(solution.joint_names[i], loc="right")
+                axis.set_title(names[i], loc="right")
         for axis in axes:
             axis.set_ylabel("internal joint force (N)" if together else "force (N)")
             axis.set_ylim(bottom=0.0)
@@ -87,10 +90,10 @@ def joints(solution: Solution, *, joints: Sequence[str] | None = None, knots: bo
 
     Also of a solution read from a file whose problem is not at hand. Arguments and errors as in `torques`.
     """
-    chosen = joint_indices(solution, joints)
+    chosen = joint_indices(solution.joint_names, joints)
     t = times(solution)
     limits = known_limits(solution)
-    kinds, known_units = joint_kinds(solution), joint_units(solution)
+    kinds, known_units = joint_kinds(solution, solution.joint_names), joint_units(solution)
     with settings():
         figure, axes = panels(2 * len(chosen), 2 * pairs_for(len(chosen)), height=1.6)
         for row, i in enumerate(chosen):
@@ -109,9 +112,8 @@ def joints(solution: Solution, *, joints: Sequence[str] | None = None, knots: bo
     return figure
 
 
-def joint_indices(solution: Solution, joints: Sequence[str] | None) -> list[int]:
+def joint_indices(names: Sequence[str], joints: Sequence[str] | None) -> list[int]:
     """Positions of the named joints, or of all; UnknownNameError for another name."""
-    names = list(solution.joint_names)
     for name in joints or ():
         if name not in names:
             near = near_matches(name, names) or f": it has {', '.join(names)}"
@@ -119,7 +121,7 @@ def joint_indices(solution: Solution, joints: Sequence[str] | None) -> list[int]
     return list(range(len(names))) if joints is None else [names.index(name) for name in joints]
 
 
-def joint_kinds(solution: Solution) -> list[str]:
+def joint_kinds(solution: Solution, names: Sequence[str]) -> list[str]:
     """ "revolute" or "prismatic" per joint where the dynamics says, else "unknown"."""
     try:
         dynamics = solution.problem.dynamics
@@ -127,7 +129,13 @@ def joint_kinds(solution: Solution) -> list[str]:
         dynamics = None
     described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
     kinds = {joint.name: str(joint.kind) for joint in described if isinstance(joint, JointDescription)}
-    return [kinds.get(name, "unknown") for name in solution.joint_names]
+    return [kinds.get(name, "unknown") for name in names]
+
+
+def torque_limits(solution: Solution) -> Any:
+    """The limits of the joints that have torques: of the dynamics, or of the robot on a path."""
+    dynamics = solution.problem.dynamics
+    return dynamics.robot.limits if isinstance(dynamics, RobotOnPath) else solution.limits
 
 
 def joint_units(solution: Solution) -> list[str]:

@@ -35,7 +35,7 @@ def motion(solution: Solution, *, snapshots: int = 9) -> Figure:
     """
     if snapshots < 2:
         raise OptionError(f"snapshots is {snapshots}: give at least 2, the first and the last")
-    dynamics = solution.problem.dynamics
+    dynamics = solution.as_built.dynamics
     if not isinstance(dynamics, SkeletonDynamics):
         raise OptionError(
             f"the dynamics of {solution.name} has no skeleton(q): a picture needs line segments "

@@ -7,6 +7,7 @@ from typing import Any
 
 from trajopt import arguments
 from trajopt.arguments import shown
+from trajopt.arrays import Array
 from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.block import Block
 from trajopt.graph.full_patterns import completed
@@ -84,14 +85,22 @@ def _check_quantities(dynamics: Any) -> None:
 
 
 def block_of(
-    dynamics: Any, outputs: Iterable[str], loads: Iterable[str], width_of: Callable[[str], int]
+    dynamics: Any,
+    outputs: Iterable[str],
+    loads: Iterable[str],
+    width_of: Callable[[str], int],
+    fixed: Mapping[str, Array] | None = None,
 ) -> Block:
     """The block that a dynamics makes for these outputs.
 
+    fixed : designed properties, for a `DesignableDynamics`
     Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
     """
     wanted, called = tuple(outputs), type(dynamics).__name__
-    block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)
+    if fixed:
+        block = dynamics.designed_block(wanted, tuple(loads), fixed)
+    else:
+        block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)
     offered: Mapping[str, int] = getattr(block, "outputs", {})
     for name in wanted:
         if name not in offered:

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt import arguments
 from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
-from trajopt.graph.data import Data, DataBlock, data_of
-from trajopt.graph.full_patterns import completed
+from trajopt.graph.data import Data, data_of
 from trajopt.graph.leaves import extra_leaf
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
@@ -35,6 +34,7 @@ from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.own_quantities import quantities_of
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.problem.statements.boundary_values import boundary_values
+from trajopt.problem.statements.designs import Design, design_of
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint
 from trajopt.problem.statements.joint_limits import joint_limits
 from trajopt.problem.statements.passive_joints import passive_torques
@@ -84,6 +84,7 @@ class Problem(DerivedParts):
     slacks: dict[str, Slack] = field(default_factory=dict, init=False)
     loads: dict[str, Any] = field(default_factory=dict, init=False)
     parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
+    designs: dict[str, Design] = field(default_factory=dict, init=False)
     datasets: dict[str, Data] = field(default_factory=dict, init=False)
     guessed_curve: Any = field(default=None, init=False)
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
@@ -182,7 +183,7 @@ class Problem(DerivedParts):
         at the nodes. Raises InfeasibleBoundsError where all limits of a kind are zero.
         """
         wanted = position, velocity, torque
-        for term, lower, upper, hold, name in joint_limits(self.dynamics.limits, self.name, *wanted):
+        for term, lower, upper, hold, name in joint_limits(self.dynamics, self.name, *wanted):
             self.subject_to(term, lower, upper, hold=hold, name=name)
 
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
@@ -249,6 +250,15 @@ class Problem(DerivedParts):
         self.parameters[name] = Parameter(name, *given, arguments.unit(unit, f"'{name}'"))
         return terms.parameter(name)
 
+    def design(self, name: str, value: Any) -> None:
+        """Let a property of the robot, "forearm.mass" say, follow from parameters, as all its quantities do.
+
+        name : see `dynamics.RigidBodyModel.with_properties`; value : a term of parameters, a function of a
+        node, or a list of parameters and numbers. Raises OptionError for a value that varies or a second one,
+        and what the robot raises for unknown names and where it cannot exist at the guess.
+        """
+        self.designs[name] = design_of(self, name, value)
+
     def extra(
         self,
         name: str,
@@ -313,10 +323,9 @@ class Problem(DerivedParts):
     def guess(self, q: Any = None, duration: ArrayLike | None = None, *, x: Any = None) -> None:
         """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
 
-        x : the same for the states of a system
-        duration : of the whole motion, or one number per arc. A curve may give the values of all
-        additional curves behind the joints'. Of a solution the curve, the parameters of the same name and,
-        where none are given, the durations are taken.
+        x : the same for the states of a system; duration : of the whole motion, or one number per arc
+        A curve may give the values of all additional curves behind the joints'. Of a solution the curve, the
+        parameters of the same name and, where none are given, the durations are taken.
         """
         guesses.start_from(self, guesses.one_of(q, x), duration)
 
@@ -357,12 +366,8 @@ class Problem(DerivedParts):
         if not isinstance(term, Term):
             raise term_checks.no_term(term)
         if term not in self._blocks:
-            blocks = tuple(completed(block) for block in term.blocks(self.quantities))
-            term_checks.check_name(term, blocks, self._blocks)
-            wanted = {term.quantity}.union(*(block.inputs for block in blocks))
-            term_checks.check_named_parts(self.dynamics, wanted, self.quantities)
-            needed = [data for data in self.datasets.values() if data.quantity in wanted]
-            self._blocks[term] = (*(DataBlock(data) for data in needed), *blocks)
+            table, data = self.quantities, self.datasets.values()
+            self._blocks[term] = term_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)
             term_checks.check_components(term, self.width_of_term(term))
         return self._blocks[term]
 

@@ -14,7 +14,7 @@ from trajopt.graph.names import integrand, term_of
 from trajopt.problem.dynamics_check import block_of
 from trajopt.problem.problem import Problem
 
-LOAD = "load:"  # the inputs of a dynamics block that carry loads
+LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties
 
 
 def leaf_widths(problem: Problem) -> dict[str, int]:
@@ -31,16 +31,21 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
     problem's loads; torques and joint wrenches are those under the loads.
     """
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
+    fixed = {name: design.fixed for name, design in problem.designs.items()}
     table, blocks = problem.quantities, _term_blocks(problem, (*terms, *integrated))
     wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks)
     under_load = table.changed_by_loads(wanted) if problem.loads else set()
     if under_load:
         blocks |= _load_blocks(problem)
         loads = tuple(problem.loads)
-        blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table)
+        blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table, fixed)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
-    for together in table.by_block((wanted | _inputs(blocks)) - known):
-        blocks[together[0]] = block_of(problem.dynamics, together, (), table)
+    known |= {f"{DESIGN}{name}" for name in problem.designs}
+    others = table.by_block((wanted | _inputs(blocks)) - known)
+    for together in others:
+        blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
+    if under_load or others:
+        blocks |= _design_blocks(problem)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         integrand = integrand_of(term)
@@ -69,6 +74,15 @@ def _load_blocks(problem: Problem) -> dict[str, Block]:
                 "which it changes: let it depend on motion, parameters or the base wrench"
             )
         blocks[f"{LOAD}{link}"] = Renamed(term.quantity, 6, f"{LOAD}{link}")
+    return blocks
+
+
+def _design_blocks(problem: Problem) -> dict[str, Block]:
+    """The blocks of the properties of the robot that follow from parameters."""
+    blocks = _term_blocks(problem, (design.term for design in problem.designs.values()))
+    for name, design in problem.designs.items():
+        target = f"{DESIGN}{name}"
+        blocks[target] = Renamed(design.term.quantity, design.fixed.size, target)
     return blocks
 
 

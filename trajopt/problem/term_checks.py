@@ -12,13 +12,30 @@ from trajopt.arguments import shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Dynamics, NamedTerm, Term
+from trajopt.graph.data import Data, DataBlock
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.full_patterns import completed
 from trajopt.graph.leaves import is_parameter
 from trajopt.graph.names import term_of
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.terms.state import StateTerm
 from trajopt.terms.term import Quantity
+
+
+def checked_blocks(
+    term: Term,
+    dynamics: Dynamics,
+    table: QuantityTable,
+    datasets: Iterable[Data],
+    known: Mapping[Any, tuple[Block, ...]],
+) -> tuple[Block, ...]:
+    """The blocks of a term, with those of the data that it asks for; raises what the checks below raise."""
+    blocks = tuple(completed(block) for block in term.blocks(table))
+    check_name(term, blocks, known)
+    wanted = {term.quantity}.union(*(block.inputs for block in blocks))
+    check_named_parts(dynamics, wanted, table)
+    return (*(DataBlock(data) for data in datasets if data.quantity in wanted), *blocks)
 
 
 def check_name(term: Term, blocks: tuple[Block, ...], known: Mapping[Any, tuple[Block, ...]]) -> None:

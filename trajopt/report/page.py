@@ -175,12 +175,13 @@ def _time_rows(solution: Answer) -> Iterable[tuple]:
 def _motion_charts(solution: Solution) -> Iterable[str]:
     t = np.linspace(0.0, solution.duration, SAMPLES)
     yield from _pictures(solution)
-    problem, names = solution.problem, solution.joint_names
+    problem = solution.problem
     shown = {"positions": "q", "velocities": "v", "torques and forces": "tau"}
     if not problem.quantities.knows("tau"):  # a system of first-order equations
         shown = {"states": "q"}
     for label, quantity in shown.items():
         values = solution.value(terms.Quantity(quantity), t).T
+        names = problem.component_names(quantity, len(values))
         units = units_of_quantity(problem, quantity, len(names))
         for unit in dict.fromkeys(units):
             each = zip(names, values, units, strict=True)
@@ -210,7 +211,7 @@ def _grouped(t: NDArray, named: list[tuple[str, NDArray]], label: str) -> Iterab
 
 
 def _pictures(solution: Solution) -> Iterable[str]:
-    dynamics = solution.problem.dynamics
+    dynamics = solution.as_built.dynamics
     if isinstance(dynamics, SkeletonDynamics):
         shown_at = np.linspace(0.0, solution.duration, SNAPSHOTS)
         lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), SNAPSHOTS)

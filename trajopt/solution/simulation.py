@@ -71,7 +71,7 @@ def simulate(solution: Solution, without_residual: bool = False) -> Simulation |
     x' = f, whose states are integrated in place of positions and velocities; its implicit form is not. The
     further states of a robot are integrated with its joints, their motors giving the torques.
     """
-    dynamics: Any = solution.problem.dynamics
+    dynamics: Any = solution.as_built.dynamics
     able = LoadedForwardDynamics if solution.problem.loads else ForwardDynamics
     if _has_states(solution.problem) and (without_residual or dynamics.torque_term is None):
         integration: _Integration = _AugmentedIntegration(solution)
@@ -178,7 +178,7 @@ class _RobotIntegration(_Integration):
     """States (2, spans, n) are q and v, driven by the solution's torques and loads."""
 
     def __init__(self, solution: Solution, without_residual: bool) -> None:
-        self.dynamics: Any = solution.problem.dynamics
+        self.dynamics: Any = solution.as_built.dynamics
         self.removed = torque_equations(solution.problem) if without_residual else []
         super().__init__(solution)
 
@@ -229,9 +229,9 @@ class _AugmentedIntegration(_Integration):
     """States (1, spans, 2 n + m) are q, v and the further states of a robot, driven by the controls."""
 
     def __init__(self, solution: Solution) -> None:
-        self.dynamics: Any = solution.problem.dynamics
+        self.dynamics: Any = solution.as_built.dynamics
         several = [term for term in (self.dynamics.torque_term, self.dynamics.rate_term) if term is not None]
-        self.graphs = {term.quantity: graph_of(solution.problem, [term]) for term in several}
+        self.graphs = {term.quantity: graph_of(solution.as_built, [term]) for term in several}
         inputs = {name for graph in self.graphs.values() for block in graph.blocks for name in block.inputs}
         leaves = {name for graph in self.graphs.values() for name in graph.leaves}
         self.integrated = ("q", "v", *map(extra_leaf, self.dynamics.states))
@@ -266,9 +266,9 @@ class _SystemIntegration(_Integration):
     """States (1, spans, n) of x' = f, driven by the solution's controls."""
 
     def __init__(self, solution: Solution) -> None:
-        dynamics: Any = solution.problem.dynamics
+        dynamics: Any = solution.as_built.dynamics
         equations = dynamics.equations[0].term
-        self.graph, self.equations = graph_of(solution.problem, [equations]), equations.quantity
+        self.graph, self.equations = graph_of(solution.as_built, [equations]), equations.quantity
         self.needed = {name for block in self.graph.blocks for name in block.inputs} & set(self.graph.leaves)
         super().__init__(solution)
 

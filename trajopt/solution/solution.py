@@ -18,6 +18,7 @@ from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.statements.designs import as_built
 from trajopt.problem.term_checks import no_term
 from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Result, Status, WarmStart
@@ -158,7 +159,7 @@ class Solution:
 
     def wrench(self, t: ArrayLike) -> NDArray[np.float64]:
         """What every joint transmits to its link, [moment; force] in link axes, (..., n, 6)."""
-        several = [terms.wrench(joint) for joint in self.joint_names]
+        several = [terms.wrench(joint) for joint in self.driven_joints]
         values = self.values(several, t)
         return np.stack([values[term.quantity] for term in several], axis=-2)
 
@@ -185,6 +186,23 @@ class Solution:
 
         return rebuilt_problem(self)
 
+    @cached_property
+    def as_built(self) -> Problem:
+        """The problem with a robot whose designed properties are numbers, those of `parameters`.
+
+        The problem itself where nothing is designed, or where `unbuilt` tells why there is no such robot.
+        """
+        return self.problem if self.unbuilt else as_built(self.problem, self.parameters)
+
+    @cached_property
+    def unbuilt(self) -> str:
+        """Why the robot that the parameters design cannot exist; empty where it can."""
+        try:
+            as_built(self.problem, self.parameters)
+        except ValueError as error:
+            return str(error)
+        return ""
+
     @property
     def extra_widths(self) -> dict[str, int] | None:
         """Number of components of every additional curve; None where the problem is not at hand."""
@@ -194,6 +212,13 @@ class Solution:
     def limits(self) -> Any:
         """Joint limits of the dynamics."""
         return self.problem.dynamics.limits
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        """Names of the joints that have torques: `joint_names`, or those of a robot on a path."""
+        table = self.problem.quantities
+        named = table.knows("tau") and not table.is_per_joint("tau")
+        return (table.components("tau") if named else ()) or self.joint_names
 
     def verify(self, accuracy: float | None = None) -> Report:
         """Check the answer by means that the solver never saw; the report prints itself, its verdict first.
@@ -233,7 +258,7 @@ class Solution:
                 raise no_term(term)
         key = tuple(several)
         if key not in known:
-            known[key] = graph_of(self.problem, several)
+            known[key] = graph_of(self.as_built, several)
         return known[key]
 
     def leaves(self, time: NDArray, needed: Container[str] | None = None) -> Values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import fill
 from typing import Any
@@ -36,6 +37,8 @@ class Report:
     resolution : seconds, the largest step between samples
     differences : what the solution tells otherwise than its motion gives it, in words
     minimality : whether the stationary motion is a minimum, as far as that was looked at
+    designs : properties of the robot that follow from parameters, and their values
+    unbuilt : why a robot with these properties cannot exist; empty where it can
     """
 
     title: str
@@ -55,6 +58,8 @@ class Report:
     resolution: float = 0.0
     differences: tuple[str, ...] = ()
     minimality: Minimality = field(default_factory=Minimality)
+    designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    unbuilt: str = ""
 
     @property
     def kkt_error(self) -> float:
@@ -84,6 +89,8 @@ class Report:
     def _wrong_at_nodes(self) -> str:
         if not self.converged:
             return f"the solve did not converge ({self.status})"
+        if self.unbuilt:
+            return f"the robot of these parameters cannot exist: {self.unbuilt}"
         missing = self._not_finite()
         if missing:
             return missing
@@ -199,6 +206,7 @@ class Report:
             "equations": {equation.label: equation.summary() for equation in self.equations},
             "cost_of_equations": self.cost_of_equations,
             "differences": list(self.differences),
+            "designs": {name: list(value) for name, value in self.designs.items()},
             "free_simulation_error": _gap(self.free_simulation, "restarted"),
             "free_simulation_error_end_to_end": _gap(self.free_simulation, "end_to_end"),
         }
@@ -275,6 +283,9 @@ class Report:
             f"KKT error {self.kkt_error:.3e} (stationarity {self.kkt.stationarity:.3e}, complementarity "
             f"{self.kkt.complementarity:.3e}), {known}",
         ]
+        if self.designs:
+            named = (f"{name} {' '.join(f'{x:.6g}' for x in value)}" for name, value in self.designs.items())
+            lines.append(f"robot: {'; '.join(named)}")
         if self.minimality.note:
             lines.append(self.minimality.note)
         if self.simulation is None:

@@ -66,6 +66,11 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(samples(solution)[1].times).max(initial=0.0)),
         minimality=_minimality(solution, program),
+        designs={
+            name: tuple(design.value(solution.parameters).tolist())
+            for name, design in problem.designs.items()
+        },
+        unbuilt=solution.unbuilt,
     )
 
 

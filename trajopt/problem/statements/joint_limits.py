@@ -10,20 +10,26 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import check_flag
 from trajopt.errors import InfeasibleBoundsError
+from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.terms import term as terms
 
 Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
 
 
-def joint_limits(limits: Any, name: str, position: bool, velocity: bool, torque: bool) -> Iterator[Limit]:
+def joint_limits(dynamics: Any, name: str, position: bool, velocity: bool, torque: bool) -> Iterator[Limit]:
     """(term, lower, upper, hold, label) of every wanted kind that has a finite limit.
 
-    limits : those of the dynamics; name : of the problem, for messages
+    name : of the problem, for messages
+    Of a robot on a path the joints' limits hold at the nodes, the range of the path for all t.
     Raises InfeasibleBoundsError where all limits of a kind are zero, OptionError for what is no flag.
     """
+    q, v, hold, limits = terms.q, terms.v, "hull", dynamics.limits
+    if isinstance(dynamics, RobotOnPath):
+        q, v, hold = terms.Quantity("joint_position"), terms.Quantity("joint_velocity"), "nodes"
+        limits = dynamics.robot.limits
     kinds: tuple[tuple[bool, str, Limit], ...] = (
-        (position, "position", (terms.q, limits.q_lower, limits.q_upper, "hull", "position limits")),
-        (velocity, "velocity", (terms.v, -limits.velocity, limits.velocity, "hull", "velocity limits")),
+        (position, "position", (q, limits.q_lower, limits.q_upper, hold, "position limits")),
+        (velocity, "velocity", (v, -limits.velocity, limits.velocity, hold, "velocity limits")),
         (torque, "torque", (terms.tau, limits.torque_lower, limits.torque_upper, "nodes", "torque limits")),
     )
     for wanted, kind, (_, lower, upper, _, _) in kinds:
@@ -34,6 +40,8 @@ def joint_limits(limits: Any, name: str, position: bool, velocity: bool, torque:
                 f"all {kind} limits of the robot of '{name}' are zero{effort}, which allows no motion: give "
                 f"its joints limits, or call subject_to_joint_limits({kind}=False)"
             )
+    if isinstance(dynamics, RobotOnPath):
+        yield terms.q, dynamics.limits.q_lower, dynamics.limits.q_upper, "hull", "range of the path"
     for wanted, _, limit in kinds:
         if wanted and (np.any(np.isfinite(limit[1])) or np.any(np.isfinite(limit[2]))):
             yield limit

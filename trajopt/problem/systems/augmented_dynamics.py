@@ -12,7 +12,7 @@ Both hold at the collocation points, where q is of one degree more than x; the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,15 @@ from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
 # What a robot may offer beside its dynamics: the members of the optional protocols of `graph/block.py`.
-OFFERED = ("forward_dynamics", "loaded_forward_dynamics", "skeleton", "gravity", "joints")
+OFFERED = (
+    "forward_dynamics",
+    "loaded_forward_dynamics",
+    "skeleton",
+    "gravity",
+    "joints",
+    "property_value",
+    "designed_block",
+)
 MOTOR_TORQUES = "motor torques"  # what reports call the equation of the torques
 
 
@@ -91,6 +99,10 @@ class AugmentedDynamics:
     def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
         """The robot's block for these quantities."""
         return self.robot.block(outputs, loads) if loads else self.robot.block(outputs)
+
+    def with_properties(self, values: Mapping[str, Any]) -> AugmentedDynamics:
+        """The same states on a robot with other values of these properties."""
+        return replace(self, robot=self.robot.with_properties(values))
 
     @property
     def quantities(self) -> Mapping[str, Any]:

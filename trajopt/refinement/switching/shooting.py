@@ -88,7 +88,7 @@ def switching_times(solution: Solution, perturbation: float = 0.02, seed: int = 
 
 
 def _determined(solution: Solution) -> Structure:
-    certificate, dynamics = solution.certificate, solution.problem.dynamics
+    certificate, dynamics = solution.certificate, solution.as_built.dynamics
     if certificate is None or certificate.structure is None:
         raise ProblemError("the solution has no switching structure: solve with refine=Certified() first")
     if not isinstance(dynamics, ForwardDynamics):
@@ -109,7 +109,7 @@ class Shooting:
     """The gap F(d): end state minus the wanted one, as a function of arc durations."""
 
     def __init__(self, solution: Solution, structure: Structure) -> None:
-        self.dynamics: Any = solution.problem.dynamics
+        self.dynamics: Any = solution.as_built.dynamics
         self.n = self.dynamics.n
         self.structure = structure
         self.limits = path_limits(solution)

@@ -66,7 +66,8 @@ def detect(
     for index, limit in enumerate(limits):
         if orders[index] in (0, 1):
             found += boundary_intervals(solution, index, limit, coordinate, options.fine, settings)
-    boundary = {c: [each for each in found if each.saturation.component == c] for c in range(n)}
+    widest = max((limit.lower.size for limit in limits), default=0)
+    boundary = {c: [each for each in found if each.saturation.component == c] for c in range(max(n, widest))}
     floor = settings.multiplier_floor * abs(solution.objective)
     scale = max(largest_multiplier(solution), floor)
     for index, limit in enumerate(limits):

@@ -97,7 +97,7 @@ class _Forces:
 
     @staticmethod
     def at(solution: Solution, times: Array) -> _Forces:
-        problem = solution.problem
+        problem = solution.as_built
         graph = Graph(leaf_widths(problem), [block_of(problem.dynamics, ("tau",), (), problem.quantities)])
         z, chain = solution.leaves(times), ChainRule(graph, ["tau"], [], list(graph.leaves))
         with np.errstate(all="ignore"):

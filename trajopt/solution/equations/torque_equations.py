@@ -42,7 +42,12 @@ class TorqueRows:
 
 
 def torque_equations(problem: Problem) -> list[Constraint]:
-    """The path equations that contain torques directly: those that torques alone can satisfy."""
+    """The path equations that contain torques directly: those that torques alone can satisfy.
+
+    None where there is not one torque per coordinate, as of a robot on a path.
+    """
+    if problem.quantities.knows("tau") and problem.width_of("tau") != problem.dynamics.n:
+        return []
     return [c for c in path_equations(problem) if "tau" in _inputs(problem, c.term)]
 
 

@@ -23,7 +23,7 @@ def term_models(
 
     The evaluation raises NotImplementedError where a block meets an operation that has no bound.
     """
-    problem = solution.problem
+    problem = solution.as_built
     graph = graph_of(problem, terms)
     if not can_be_enclosed(graph):
         return None

@@ -1,0 +1,144 @@
+"""Properties of a robot by name, "forearm.mass" or "elbow.position": read, or set in a copy of the robot.
+
+LINK.mass            kg
+LINK.centre_of_mass  (3,) m, in the link frame
+LINK.inertia         (6,) kg m^2: xx, xy, xz, yy, yz, zz about the centre of mass, in link axes
+JOINT.position       (3,) m, origin of the joint in the parent link's frame
+JOINT.gear_ratio     rotor angle by joint angle
+FRAME.position       (3,) m, origin of a tool or another frame in the frame of its link
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from dynamics.arguments import few, real_array, shown
+from dynamics.errors import ModelError, ShapeError, UnknownNameError
+from dynamics.model.body import Body, Frame
+from dynamics.model.joint import Joint
+from dynamics.model.tree import Robot
+
+Owner = Literal["link", "joint", "frame"]
+OF_LINKS, OF_JOINTS, OF_FRAMES = (
+    ("mass", "centre_of_mass", "inertia"),
+    ("position", "gear_ratio"),
+    ("position",),
+)
+UPPER = np.triu_indices(3)  # xx, xy, xz, yy, yz, zz of a symmetric (3, 3)
+
+
+class NamedParts(Robot, Protocol):
+    """What is asked of a model: its parts and their names."""
+
+    @property
+    def joints(self) -> tuple[Joint, ...]: ...
+    @property
+    def frame_names(self) -> tuple[str, ...]: ...
+    def link_index(self, name: str) -> int: ...
+
+
+@dataclass(frozen=True)
+class ModelProperty:
+    """A property of one part of a robot: `owner` says which list `index` counts in, links' for joints."""
+
+    name: str
+    owner: Owner
+    index: int
+    attribute: str
+
+    def value(self, model: NamedParts) -> np.ndarray:
+        """What the robot has, (width,)."""
+        body = model.bodies[self.index] if self.owner != "frame" else None
+        if body is None:
+            return np.array(model.frames[self.index].position)
+        if self.attribute == "gear_ratio":
+            assert body.joint.rotor is not None
+            return np.array([body.joint.rotor.gear_ratio])
+        found = getattr(body if self.owner == "link" else body.joint, self.attribute)
+        return np.atleast_1d(found[UPPER] if self.attribute == "inertia" else found).astype(float)
+
+
+def model_property(model: NamedParts, name: str) -> ModelProperty:
+    """The property of this name; UnknownNameError where the robot has none.
+
+    Raises ModelError for a gear ratio without effect, and where a joint and a frame share the name.
+    """
+    owner, dot, attribute = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    known = (*OF_LINKS, *OF_JOINTS)
+    if not dot or attribute not in known:
+        raise UnknownNameError(
+            f"no property is called {shown(name)}; give the name of a link, a joint or a frame, a dot, and "
+            f"one of {', '.join(known)}: 'forearm.mass', 'elbow.position'"
+        )
+    joints, frames = [joint.name for joint in model.joints], list(model.frame_names)
+    if attribute in OF_LINKS:
+        return ModelProperty(name, "link", model.link_index(owner), attribute)
+    if attribute == "position" and owner in frames:
+        if owner in joints:
+            raise ModelError(f"{name!r} may be that of a joint or of a frame; rename one of the two")
+        return ModelProperty(name, "frame", frames.index(owner), attribute)
+    if owner not in joints:
+        listed = few([*joints, *frames] if attribute == "position" else joints)
+        raise UnknownNameError(f"{name!r}: no joint or frame is called {owner!r}; there are {listed}")
+    found = ModelProperty(name, "joint", joints.index(owner), attribute)
+    if attribute == "gear_ratio":
+        _check_gear(model, found)
+    return found
+
+
+def changed_parts(model: NamedParts, values: Mapping[str, Any]) -> tuple[list[Body], list[Frame]]:
+    """Bodies and frames with other values of these properties; see `RigidBodyModel.with_properties`."""
+    bodies, frames = list(model.bodies), list(model.frames)
+    for name, given in values.items():
+        found = model_property(model, name)
+        value = checked_value(given, found.value(model).size, name)
+        if found.owner == "frame":
+            frames[found.index] = replace(frames[found.index], position=value)
+            continue
+        body = bodies[found.index]
+        joint = body.joint
+        if found.attribute == "gear_ratio":
+            assert joint.rotor is not None
+            body = replace(body, joint=replace(joint, rotor=replace(joint.rotor, gear_ratio=float(value[0]))))
+        elif found.owner == "joint":
+            body = replace(body, joint=replace(joint, position=value))
+        elif found.attribute == "mass":
+            body = replace(body, mass=float(value[0]))
+        else:
+            value = symmetric(value) if found.attribute == "inertia" else value
+            body = replace(body, **{found.attribute: value})
+        bodies[found.index] = body
+    return bodies, frames
+
+
+def checked_value(given: Any, width: int, name: str) -> np.ndarray:
+    """The value of a property as (width,) floats; ShapeError otherwise."""
+    value = np.atleast_1d(real_array(given, name))
+    if value.shape != (width,):
+        raise ShapeError(f"{name!r} is given as {shown(given)}; it has {width} components")
+    return value
+
+
+def symmetric(upper: np.ndarray) -> np.ndarray:
+    """(3, 3) of xx, xy, xz, yy, yz, zz."""
+    matrix = np.zeros((3, 3))
+    matrix[UPPER] = upper
+    return matrix + np.triu(matrix, 1).T
+
+
+def _check_gear(model: NamedParts, found: ModelProperty) -> None:
+    rotor = model.bodies[found.index].joint.rotor
+    if rotor is None or rotor.is_massless or model.rotors == "none":
+        raise ModelError(
+            f"{found.name!r} changes nothing: "
+            + (
+                "the model leaves rotors out"
+                if model.rotors == "none"
+                else "the joint has no rotor with inertia"
+            )
+            + "; give the joint a Rotor and the model rotors='exact' or 'armature'"
+        )

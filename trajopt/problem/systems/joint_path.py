@@ -1,0 +1,132 @@
+"""Geometric paths of a robot, q = p(s), with their derivatives by s: through points, of SciPy, or traced."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.arguments import numbers, shown
+from trajopt.arrays import Array
+from trajopt.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
+from trajopt.graph.expression import ExpressionBlock
+
+DEGREE = 5  # of the spline through points: accelerations of the robot are then smooth in s
+HIGHEST = 4  # derivative of p: two in accelerations, two more in their second derivatives
+
+PathLike = NDArray | list | tuple | Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class JointPath:
+    """p(s), (n,), and its derivatives up to the fourth, for s in [first, last].
+
+    function : (s (K,), order) -> (K, n)
+    is_exact : whether the derivatives are known to be those of p; a user's own are checked before a solve
+    """
+
+    function: Callable[[Array, int], Array]
+    first: float
+    last: float
+    is_exact: bool
+
+    def __call__(self, s: Array, order: int = 0) -> Array:
+        return self.function(s, order)
+
+
+def path_of(path: Any, over: Any, joint_names: tuple[str, ...]) -> JointPath:
+    """A path of these joints; see `on_path`, also for errors."""
+    first, last = _range(over)
+    if isinstance(path, np.ndarray | list | tuple):
+        found = JointPath(_through(path, first, last, joint_names), first, last, True)
+    elif not callable(path) or isinstance(path, type):
+        raise OptionError(
+            f"the path is {shown(path)}: give points (k, n), a function of s, or a curve of SciPy"
+        )
+    elif _takes_order(path):
+        found = JointPath(lambda s, order: np.asarray(path(s, order), dtype=float), first, last, False)
+    else:
+        found = JointPath(_Traced(path).derivative, first, last, True)
+    _check(found, joint_names)
+    return found
+
+
+def _range(over: Any) -> tuple[float, float]:
+    ends = numbers(over, "the range of s")
+    if ends.shape != (2,) or not np.all(np.isfinite(ends)) or not ends[0] < ends[1]:
+        raise OptionError(f"s runs over {shown(over)}: give two numbers in rising order, (0.0, 1.0) say")
+    return float(ends[0]), float(ends[1])
+
+
+def _takes_order(path: Any) -> bool:
+    """Whether a callable takes (s, order), as curves of SciPy do, and not s alone."""
+    try:
+        parameters = inspect.signature(path).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters) > 1
+
+
+def _through(points: Any, first: float, last: float, joint_names: tuple[str, ...]) -> Callable:
+    """The spline of degree five through points, its parameter in proportion to the chords between them."""
+    from scipy.interpolate import make_interp_spline
+
+    given = numbers(points, "the points of the path")
+    n = len(joint_names)
+    if given.ndim != 2 or given.shape[1] != n or len(given) < 2:
+        raise ShapeError(
+            f"the points of the path have shape {given.shape}: give (k, {n}), at least two rows of joint "
+            f"positions ({', '.join(joint_names)})"
+        )
+    if not np.all(np.isfinite(given)):
+        raise NotFiniteError("the points of the path contain NaN or infinity: give finite joint positions")
+    chords = np.linalg.norm(np.diff(given, axis=0), axis=1)
+    if np.any(chords == 0.0):
+        raise OptionError(f"points {int(np.argmin(chords))} and the next one are the same: leave one out")
+    along = np.concatenate([[0.0], np.cumsum(chords)])
+    at = first + (last - first) * along / along[-1]
+    spline = make_interp_spline(at, given, k=min(DEGREE, len(given) - 1))
+    return lambda s, order: spline(s, order) if order <= spline.k else np.zeros((len(s), n))
+
+
+class _Traced:
+    """A user's function of s, called once with a symbol; each derivative is a block of the one before."""
+
+    def __init__(self, path: Callable[[Any], Any]) -> None:
+        self.path = path
+
+    @cached_property
+    def blocks(self) -> list[ExpressionBlock]:
+        from trajopt.graph.trace import trace
+
+        blocks = [trace(lambda node: self.path(node.s), "the path", lambda name: 1)]
+        for _ in range(HIGHEST):
+            blocks.append(blocks[-1].slope())
+        return blocks
+
+    def derivative(self, s: Array, order: int) -> Array:
+        return self.blocks[order].value({"s": s[:, None]})["the path"]
+
+
+def _check(path: JointPath, joint_names: tuple[str, ...]) -> None:
+    """Every derivative has the shape of the joints and is finite within the range."""
+    s = np.linspace(path.first, path.last, 5)
+    for order in range(HIGHEST + 1):
+        try:
+            found = np.asarray(path(s, order))
+        except TrajoptError:
+            raise
+        except Exception as error:
+            raise OptionError(f"the path failed at s = {s}, derivative {order}: {error}") from error
+        if found.shape != (s.size, len(joint_names)):
+            raise ShapeError(
+                f"derivative {order} of the path has shape {found.shape} at {s.size} values of s: expected "
+                f"({s.size}, {len(joint_names)}), one column per joint ({', '.join(joint_names)})"
+            )
+        if not np.all(np.isfinite(found)):
+            raise NotFiniteError(f"derivative {order} of the path is not finite within [{s[0]}, {s[-1]}]")
