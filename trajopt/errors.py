@@ -9,6 +9,7 @@ TrajoptError (a ValueError)
 │   ├── InfeasibleBoundsError  a lower bound above its upper bound, or a boundary value outside its limits
 │   ├── DegreesOfFreedomError  more conditions on a trajectory than it has coefficients
 │   ├── UnboundedError         a duration that is minimized while nothing limits the speed
+│   ├── StructureError         a value that a compiled program has no place for
 │   └── GraphCycleError        quantities that need each other
 ├── EvaluationError            a term that is NaN or infinite, or depends on more than its node
 ├── DerivativeError            a block whose derivatives are not those of its values
@@ -38,6 +39,7 @@ __all__ = [
     "ShadowedPackageError",
     "ShapeError",
     "SolutionFileError",
+    "StructureError",
     "TrajoptError",
     "UnboundedError",
     "UnknownNameError",
@@ -80,6 +82,10 @@ class DegreesOfFreedomError(ProblemError):
 
 class UnboundedError(ProblemError):
     """What is minimized has no lowest value."""
+
+
+class StructureError(ProblemError):
+    """A value would need other unknowns, rows or sparsity than the program that was compiled."""
 
 
 class GraphCycleError(ProblemError):

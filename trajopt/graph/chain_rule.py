@@ -6,6 +6,7 @@ of the blocks, weighted with the adjoints and multiplied by first derivatives fr
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -73,6 +74,14 @@ class ChainRule:
         self._position = {leaf: place for place, leaf in enumerate(leaves)}
         self._identities = [name for name in self.used if name in graph.leaves]
         self._edges = [list(self._edges_of(block)) for block in graph.blocks]
+
+    def on(self, graph: Graph) -> ChainRule:
+        """The chain rule of a graph with other blocks of the same structure, `Graph.with_blocks`."""
+        if graph is self.graph:
+            return self
+        chain = copy.copy(self)
+        chain.graph = graph
+        return chain
 
     def direct_pairs(self) -> set[tuple[str, str]]:
         """Pairs of leaves, in their order, that some block itself gives second derivatives by."""

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.graph.block import Pairs, Values
+from trajopt.graph.block import Block, Pairs, Values
+from trajopt.graph.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,15 @@ def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str, unit: st
     if np.any(np.diff(at) <= 0.0):
         raise OptionError(f"the times of data '{name}' do not rise: sort them, one sample each")
     return Data(name, at, samples, clock, unit)  # type: ignore[arg-type]
+
+
+def blocks_of_data(graph: Graph, datasets: Mapping[str, Data]) -> dict[Block, Block]:
+    """Block of the graph -> the block of other data of the same name, for data that are others."""
+    found: dict[Block, Block] = {}
+    for block in graph.blocks:
+        if isinstance(block, DataBlock) and datasets[block.data.name] is not block.data:
+            found[block] = DataBlock(datasets[block.data.name])
+    return found
 
 
 class DataBlock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
@@ -22,6 +23,15 @@ class Graph:
         self.width = dict(self.leaves)
         for block in self.blocks:
             self.width.update(block.outputs)
+
+    def with_blocks(self, other: Mapping[Block, Block]) -> Graph:
+        """The graph with other blocks of the same inputs, outputs and patterns in the place of some."""
+        if not other:
+            return self
+        graph = copy.copy(self)
+        graph.blocks = tuple(other.get(block, block) for block in self.blocks)
+        graph.__dict__.pop("second_order_blocks", None)  # computed from the blocks; patterns stay
+        return graph
 
     @cached_property
     def second_order_blocks(self) -> tuple[SecondOrderBlock, ...]:

@@ -30,7 +30,7 @@ def carried_multipliers(solution: Solution, coarse: NLP, fine: NLP) -> Array:
     for group in fine.groups:
         key = group.name, counts[group.name]
         counts[group.name] += 1
-        rows = np.zeros(group.lower.shape)
+        rows = np.zeros(group.shape)
         if key in known:
             rows = _carried(*known[key], group, coarse.unknowns.nodes, fine.unknowns.nodes, solution)
         found.append(rows.ravel()[group.kept])
@@ -43,9 +43,9 @@ def _by_group(solution: Solution, coarse: NLP) -> dict[tuple[str, int], tuple[Ro
     cursor, counts = defaultdict(int), defaultdict(int)
     for group in coarse.groups:
         first = cursor[group.name]
-        last = cursor[group.name] = first + len(group.lower)
+        last = cursor[group.name] = first + group.shape[0]
         rows = solution.multipliers.get(group.name, np.empty((0, 0)))[first:last]
-        if rows.shape == group.lower.shape:
+        if rows.shape == group.shape:
             found[group.name, counts[group.name]] = group, rows
         counts[group.name] += 1
     return found
@@ -57,13 +57,13 @@ def _carried(
     """Multipliers (rows, width) of a group on the finer mesh."""
     single = all(np.all(np.diff(group.weights.indptr) == 1) for group in (before, after))
     if not single or len(rows) == 1:
-        return rows if len(rows) == len(after.lower) else np.zeros(after.lower.shape)
+        return rows if len(rows) == after.shape[0] else np.zeros(after.shape)
     own, finer = before.weights.indices, after.weights.indices
     seconds = coarse.weight[own] * solution.curve.durations[coarse.arc[own]]
     weighted = seconds > 0.0
     density = rows[weighted] / seconds[weighted, None]
-    equal = np.any((after.lower == after.upper), axis=0)
-    found = np.zeros(after.lower.shape)
+    equal = np.any(after.is_equation, axis=0)
+    found = np.zeros(after.shape)
     spans = fine.span[finer] // 2
     for span in np.unique(spans):
         here = np.flatnonzero(spans == span)

@@ -32,9 +32,7 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
 def too_little_freedom(problem: Problem, nlp: NLP) -> str:
     """Which equations need how many nodes, the mesh, and one that has coefficients for them."""
     equations = {
-        group.name: int(np.sum(group.lower == group.upper))
-        for group in nlp.groups
-        if np.any(group.lower == group.upper)
+        group.name: int(np.sum(group.is_equation)) for group in nlp.groups if np.any(group.is_equation)
     }
     most = max(equations, key=lambda name: equations[name], default="")
     where = f", {equations[most]} of them '{most}' at the nodes" if most else ""

@@ -183,6 +183,13 @@ class Trajectory:
         both = tuple(tuple(sorted({*old, *new})) for old, new in zip(before, points, strict=True))
         return replace(self, limit_points=both)
 
+    def with_durations(self, durations: Sequence[float | tuple[float, float]]) -> Trajectory:
+        """The trajectory with other durations, or bounds of them, one for every arc; nodes are the same."""
+        arcs = tuple(replace(arc, duration=one) for arc, one in zip(self.arcs, durations, strict=True))
+        other = replace(self, arcs=arcs)
+        other.__dict__["nodes"] = self.nodes  # normalised times: durations have no say in them
+        return other
+
     def for_equations_of_order(self, m: int) -> Trajectory:
         """The collocation mesh for derivatives of order m, 1 or 2; another trajectory as it is.
 

@@ -1,22 +1,26 @@
-"""Bounds of the unknowns y, and linear rows: bounds of eliminated unknowns and limits on velocity hulls."""
+"""Bounds of the unknowns y, and linear rows: bounds of eliminated unknowns and limits on velocity hulls.
+
+Which bounds and rows there are is structure (`LinearRows`), made once; their numbers are values of a problem.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
-from trajopt.errors import InfeasibleBoundsError
+from trajopt.errors import InfeasibleBoundsError, StructureError
 from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solvers.violation import bound_violation
 from trajopt.transcription.linear_equations.elimination import Elimination
-from trajopt.transcription.linear_equations.linear_rows import LinearRows
-from trajopt.transcription.row_labels import Label, RowLabel, arc_where_several, unknown_label
+from trajopt.transcription.linear_equations.velocity_hull import VelocityHull, velocity_hull
+from trajopt.transcription.row_labels import Label, UnknownLabels
 from trajopt.transcription.spline_map import SplineMap
 
 BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
@@ -43,54 +47,114 @@ class Bounds:
 
 
 @dataclass(frozen=True, eq=False)
+class LinearRows:
+    """Which linear rows there are: of bounded entries of x that are eliminated, then of the velocity hull.
+
+    bounded : those entries of x
+    A : the rows by y for the limits of the problem that they were made of, all of them
+    hull_limits : these limits
+    unknowns : labels of the entries of x
+    """
+
+    bounded: Array
+    hull: VelocityHull
+    A: sparse.csr_array
+    hull_limits: Array
+    unknowns: UnknownLabels
+
+    @cached_property
+    def entries(self) -> Array:
+        """How many unknowns each row has: one narrows the bounds of y, several make a row of the program."""
+        return np.diff(self.A.indptr)
+
+    @cached_property
+    def kept(self) -> Array:
+        """The rows of the program."""
+        return np.flatnonzero(self.entries > 1)
+
+    def label(self, row: int) -> Label:
+        """The label of a row."""
+        if row < self.bounded.size:
+            return self.unknowns.label(int(self.bounded[row]))
+        return self.hull.label(row - self.bounded.size)
+
+    def matrix(self, problem: Problem, N: sparse.csr_array) -> sparse.csr_array:
+        """A for the limits of a problem, which stand in it beside the durations; its pattern is the same."""
+        limits = self.hull.limits(problem)
+        if np.array_equal(limits, self.hull_limits):
+            return self.A
+        A = _by_unknowns(self.bounded, self.hull, limits, N)
+        if not (np.array_equal(A.indptr, self.A.indptr) and np.array_equal(A.indices, self.A.indices)):
+            row = int(np.argmax(np.diff(A.indptr) != self.entries))
+            raise StructureError(
+                f"the limit of {self.label(row)} is zero now, or was when the problem was compiled, which "
+                "changes the sparsity of its row: compile the problem again with this value"
+            )
+        return A
+
+
+@dataclass(frozen=True, eq=False)
 class LinearBlock:
-    """Rows lower <= A y + b <= upper whose Jacobian never changes."""
+    """Rows lower <= A y + b <= upper of the program whose Jacobian never changes."""
 
     A: sparse.csr_array
     b: Array
     bounds: Bounds
-    labels: tuple[Label, ...]
+    rows: LinearRows
 
     @property
     def count(self) -> int:
         return self.b.size
 
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        return tuple(self.rows.label(int(row)) for row in self.rows.kept)
 
-def bounds_and_linear_rows(
-    problem: Problem, spline_map: SplineMap, elimination: Elimination
+
+def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
+    """The linear rows of a problem whose equations leave the entries `free` of x = N y + c."""
+    x_bounds, hull = variable_bounds(problem, spline_map), velocity_hull(problem, spline_map)
+    bounded = np.isfinite(x_bounds.lower) | np.isfinite(x_bounds.upper)
+    bounded[free] = False
+    eliminated, limits = np.flatnonzero(bounded), hull.limits(problem)
+    A = _by_unknowns(eliminated, hull, limits, N)
+    return LinearRows(eliminated, hull, A, limits, UnknownLabels.of(problem, spline_map.layout))
+
+
+def bounds_and_linear_block(
+    problem: Problem, spline_map: SplineMap, rows: LinearRows, elimination: Elimination
 ) -> tuple[Bounds, LinearBlock]:
     """Bounds on y; bounds on eliminated entries of x become bounds on y or linear rows, as velocity hulls do.
 
     Raises InfeasibleBoundsError where equalities fix an unknown outside its bounds, or leave it no room.
     """
-    x_bounds, layout = variable_bounds(problem, spline_map), spline_map.layout
-    N, c, free = elimination.N, elimination.c, elimination.free
-    lower, upper = x_bounds.lower[free].copy(), x_bounds.upper[free].copy()
-    bounded = np.isfinite(x_bounds.lower) | np.isfinite(x_bounds.upper)
-    bounded[free] = False
-    eliminated, hull = np.flatnonzero(bounded), velocity_hull_rows(problem, spline_map)
-    of_hull = hull.matrix()
-    rows = LinearBlock(
-        sparse.csr_array(sparse.vstack([N[eliminated], of_hull @ N], format="csr")),
-        np.concatenate([c[eliminated], of_hull @ c]),
-        Bounds(
-            np.concatenate([x_bounds.lower[eliminated], hull.lower]),
-            np.concatenate([x_bounds.upper[eliminated], hull.upper]),
-        ),
-        (*(unknown_label(problem, layout, int(i)) for i in eliminated), *hull.labels),
+    x_bounds = variable_bounds(problem, spline_map)
+    c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
+    A = rows.matrix(problem, elimination.N)
+    b = np.concatenate([c[eliminated], hull.matrix(rows.hull.limits(problem)) @ c])
+    ends = Bounds(
+        np.concatenate([x_bounds.lower[eliminated], hull.lower]),
+        np.concatenate([x_bounds.upper[eliminated], hull.upper]),
     )
-    entries = np.diff(rows.A.indptr)
-    _check_fixed(rows, np.flatnonzero(entries == 0))
-    _bound_by(rows, np.flatnonzero(entries == 1), lower, upper)
-    crossed = np.flatnonzero(lower > upper)
+    bounds = Bounds(x_bounds.lower[free].copy(), x_bounds.upper[free].copy())
+    _check_fixed(rows, b, ends)
+    _bound_by(A, b, ends, np.flatnonzero(rows.entries == 1), bounds)
+    crossed = np.flatnonzero(bounds.lower > bounds.upper)
     if crossed.size:
         i = int(crossed[0])
-        label = unknown_label(problem, layout, int(free[i]))
         raise InfeasibleBoundsError(
-            f"{label} would have to lie in [{lower[i]:.6g}, {upper[i]:.6g}]: "
-            "the limits contradict the boundary conditions"
+            f"{rows.unknowns.label(int(free[i]))} would have to lie in [{bounds.lower[i]:.6g}, "
+            f"{bounds.upper[i]:.6g}]: the limits contradict the boundary conditions"
         )
-    return Bounds(lower, upper), _selected(rows, np.flatnonzero(entries > 1))
+    kept = rows.kept
+    return bounds, LinearBlock(
+        sparse.csr_array(A[kept]), b[kept], Bounds(ends.lower[kept], ends.upper[kept]), rows
+    )
+
+
+def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:
+    """The linear rows as a matrix times y."""
+    return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
 
 
 def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
@@ -112,32 +176,6 @@ def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
     return bounds
 
 
-def velocity_hull_rows(problem: Problem, spline_map: SplineMap) -> LinearRows:
-    """lower T <= control points of B_1 P <= upper T, two rows each: linear, and true for all t."""
-    layout, arcs = spline_map.layout, problem.trajectory.arcs
-    rows = LinearRows(layout.size)
-    for constraint in problem.constraints:
-        if constraint.hold != "hull" or constraint.term.quantity != "v":
-            continue
-        for arc_index, arc in enumerate(arcs):
-            knots, degree = arc.basis.knots, arc.basis.degree
-            widths = knots[degree + 1 : -1] - knots[1 : -degree - 1]
-            for i, width in enumerate(widths):
-                for j, joint in enumerate(problem.dynamics.joint_names):
-                    earlier, later = (layout.column(arc_index, point, j) for point in (i, i + 1))
-                    columns, slope = [earlier, later, layout.duration(arc_index)], degree / width
-                    label = RowLabel(
-                        constraint.name, joint, arc=arc_where_several(layout, arc_index), control_point=i
-                    )
-                    if np.isfinite(constraint.lower[j]):
-                        values = [-slope, slope, -constraint.lower[j]]
-                        rows.add(columns, values, 0.0, np.inf, replace(label, side="lower"))
-                    if np.isfinite(constraint.upper[j]):
-                        values = [-slope, slope, -constraint.upper[j]]
-                        rows.add(columns, values, -np.inf, 0.0, replace(label, side="upper"))
-    return rows
-
-
 def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | AdditionalCurve]]:
     """(leaf, what bounds its curves): hull limits of the positions and additional curves."""
     for constraint in problem.constraints:
@@ -147,27 +185,22 @@ def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | Addition
         yield extra_leaf(name), extra
 
 
-def _check_fixed(rows: LinearBlock, fixed: Array) -> None:
+def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds) -> None:
     """Rows that no unknown changes hold already, or never will."""
-    value, low, high = rows.b[fixed], rows.bounds.lower[fixed], rows.bounds.upper[fixed]
+    fixed = np.flatnonzero(rows.entries == 0)
+    value, low, high = b[fixed], bounds.lower[fixed], bounds.upper[fixed]
     slack = BOUND_TOLERANCE * np.maximum(1.0, np.abs(value))
     for i in np.flatnonzero(~((low - slack <= value) & (value <= high + slack)))[:1]:
         raise InfeasibleBoundsError(
-            f"{rows.labels[fixed[i]]} is fixed at {value[i]:.6g} by the boundary conditions but its limits "
-            f"are [{low[i]:.6g}, {high[i]:.6g}]: move the boundary value or widen the limit"
+            f"{rows.label(int(fixed[i]))} is fixed at {value[i]:.6g} by the boundary conditions but its "
+            f"limits are [{low[i]:.6g}, {high[i]:.6g}]: move the boundary value or widen the limit"
         )
 
 
-def _bound_by(rows: LinearBlock, single: Array, lower: Array, upper: Array) -> None:
+def _bound_by(A: sparse.csr_array, b: Array, ends: Bounds, single: Array, bounds: Bounds) -> None:
     """Rows with one unknown each narrow its bounds."""
-    first = rows.A.indptr[single]
-    column, value = rows.A.indices[first], rows.A.data[first]
-    ends = [(bound[single] - rows.b[single]) / value for bound in (rows.bounds.lower, rows.bounds.upper)]
-    np.maximum.at(lower, column, np.minimum(*ends))
-    np.minimum.at(upper, column, np.maximum(*ends))
-
-
-def _selected(rows: LinearBlock, chosen: Array) -> LinearBlock:
-    labels = tuple(rows.labels[i] for i in chosen)
-    bounds = Bounds(rows.bounds.lower[chosen], rows.bounds.upper[chosen])
-    return LinearBlock(sparse.csr_array(rows.A[chosen]), rows.b[chosen], bounds, labels)
+    first = A.indptr[single]
+    column, value = A.indices[first], A.data[first]
+    limits = [(end[single] - b[single]) / value for end in (ends.lower, ends.upper)]
+    np.maximum.at(bounds.lower, column, np.minimum(*limits))
+    np.minimum.at(bounds.upper, column, np.maximum(*limits))

@@ -23,7 +23,7 @@ from trajopt.graph.block import Pairs, Values
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
-from trajopt.transcription.derivatives.jacobian import LeafMap
+from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
 from trajopt.transcription.row_groups import Objective, RowGroup
 from trajopt.transcription.scaling import Scaling
@@ -32,10 +32,8 @@ from trajopt.transcription.scaling import Scaling
 class Evaluation:
     """Everything known at one point y; each stage is computed when it is first asked for."""
 
-    def __init__(self, chain: ChainRule, leaf_map: LeafMap, y: Array) -> None:
-        self._chain = chain
-        self.key = y.tobytes()
-        self.leaves = leaf_map.at(y)
+    def __init__(self, chain: ChainRule, leaves: LeafPoint, key: bytes) -> None:
+        self._chain, self.leaves, self.key = chain, leaves, key
 
     @cached_property
     def values(self) -> Values:
@@ -64,8 +62,9 @@ class ProgramFunctions:
     """Objective, rows, gradient, Jacobian and Hessian; rows are the linear ones A y + b first.
 
     The last point is cached, so that all five functions at one point cost one evaluation of the dynamics and
-    one of each derivative.
+    one of each derivative. That is why one object serves one solve at a time.
 
+    leaf_offset : what eliminated unknowns add to the leaves, `LeafMap.offset`
     objective_weights : (K used_count,) of the used quantities, node by node
     row_weights : (rows, K used_count)
     second_derivatives : None where a block gives no second derivatives
@@ -74,12 +73,13 @@ class ProgramFunctions:
     chain: ChainRule
     leaf_map: LeafMap
     second_derivatives: SecondDerivatives | None
-    objective_weights: Array
-    A: sparse.csr_array
-    b: Array
     row_weights: sparse.csr_array
     jacobian_map: EntryMap
     hessian_map: EntryMap
+    leaf_offset: Array
+    objective_weights: Array
+    A: sparse.csr_array
+    b: Array
 
     @property
     def row_count(self) -> int:
@@ -135,7 +135,7 @@ class ProgramFunctions:
         """The evaluation at y, the last one again when y is the same."""
         cached = self.__dict__.get("_last")
         if cached is None or cached.key != y.tobytes():
-            cached = Evaluation(self.chain, self.leaf_map, y)
+            cached = Evaluation(self.chain, self.leaf_map.at(y, self.leaf_offset), y.tobytes())
             self.__dict__["_last"] = cached
         return cached
 
@@ -161,15 +161,57 @@ class ProgramFunctions:
         return np.matmul(adjoints.reshape(used.shape[0], 1, -1), used)[:, 0]
 
 
-def program_functions(
+@dataclass(frozen=True, eq=False)
+class ProgramMaps:
+    """The structure of a program's functions: what maps quantities at the nodes to rows and derivatives.
+
+    All that is left of `ProgramFunctions` when values are taken away; see there.
+    """
+
+    chain: ChainRule
+    leaf_map: LeafMap
+    second_derivatives: SecondDerivatives | None
+    row_weights: sparse.csr_array
+    jacobian_map: EntryMap
+    hessian_map: EntryMap
+
+    def functions(
+        self,
+        chain: ChainRule,
+        c: Array,
+        objectives: Sequence[Objective],
+        A: sparse.csr_array,
+        b: Array,
+    ) -> ProgramFunctions:
+        """The functions, not scaled, of a problem's values.
+
+        chain : this one, or it with other data
+        c : of the eliminated unknowns, x = N y + c
+        objectives : with the problem's weights
+        A, b : the linear rows A y + b
+        """
+        return ProgramFunctions(
+            chain,
+            self.leaf_map,
+            self.second_derivatives,
+            self.row_weights,
+            self.jacobian_map,
+            self.hessian_map,
+            leaf_offset=self.leaf_map.offset(c),
+            objective_weights=_objective_weights(chain, objectives, self.leaf_map.nodes),
+            A=A,
+            b=b,
+        )
+
+
+def program_maps(
     graph: Graph,
     leaf_map: LeafMap,
     objectives: Sequence[Objective],
     groups: Sequence[RowGroup],
-    A: sparse.csr_array,
-    b: Array,
-) -> ProgramFunctions:
-    """The functions of a program, not scaled: sparsity patterns from structure, constant maps and weights."""
+    linear_count: int,
+) -> ProgramMaps:
+    """What turns the quantities of a graph into linear_count linear rows, the rows of groups, and costs."""
     bounded = [group.quantity for group in groups]
     minimized = [objective.quantity for objective in objectives]
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
@@ -177,15 +219,12 @@ def program_functions(
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
     entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
     second, hessian_entries = _second_derivatives(chain, leaf_map, objectives, groups)
-    return ProgramFunctions(
+    return ProgramMaps(
         chain=chain,
         leaf_map=leaf_map,
         second_derivatives=second,
-        objective_weights=_objective_weights(chain, objectives, leaf_map.nodes),
-        A=A,
-        b=b,
         row_weights=row_weights,
-        jacobian_map=jacobian_map(entries, row_weights, raw_size, b.size),
+        jacobian_map=jacobian_map(entries, row_weights, raw_size, linear_count),
         hessian_map=hessian_entries,
     )
 

@@ -1,14 +1,16 @@
 """Costs and constraints as weighted sums of quantities at the nodes, with constant sparse weights.
 
 Rows at nodes take one node each, differences compare two nodes, costs sum over all nodes with the weights
-of a quadrature. Being linear in the quantities, neither adds second derivatives of its own.
+of a quadrature. Being linear in the quantities, neither adds second derivatives of its own. Which rows there
+are is structure; their limits are values of a problem, `given_limits`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,34 +27,59 @@ from trajopt.transcription.row_labels import RowLabel, continuity_name
 Widths = Mapping[str, int]  # quantity -> how many components it has
 
 
+Limits = tuple[Array, Array]  # lower and upper, (width,) each
+
+
 @dataclass(frozen=True, eq=False)
 class RowGroup:
     """Rows lower <= weights @ quantity <= upper of the program, one per row of weights and component.
 
-    order : which component of the first node each component is compared with, None for itself
+    has_lower, has_upper : (rows, width) which limits there are; entries with neither are no rows
+    is_equation : (rows, width) where the two are equal
+    source : the place of the limits among `given_limits`
+    order : (width,) which component of the first node each component is compared with, None for itself
     """
 
     name: str
     quantity: str
     weights: sparse.csr_array  # (rows, K)
-    lower: Array  # (rows, width)
-    upper: Array  # (rows, width)
-    order: Array | None = None  # (width,)
+    has_lower: Array
+    has_upper: Array
+    is_equation: Array
+    source: int
+    order: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows of the weights, and components of the quantity."""
+        return self.has_lower.shape[0], self.has_lower.shape[1]
 
     @property
     def width(self) -> int:
         """How many components the quantity has."""
-        return self.lower.shape[1]
+        return self.shape[1]
 
     @cached_property
     def kept(self) -> Array:
-        """Which entries of (rows, width), flattened, have a finite bound and are rows of the program."""
-        return np.ravel(np.isfinite(self.lower) | np.isfinite(self.upper))
+        """Which entries of (rows, width), flattened, have a limit and are rows of the program."""
+        return np.ravel(self.has_lower | self.has_upper)
 
     @property
     def count(self) -> int:
         """How many rows of the program there are."""
         return int(self.kept.sum())
+
+    def limits(self, given: Sequence[Limits]) -> Limits:
+        """The limits of (rows, width), infinite where there are none."""
+        lower, upper = given[self.source]
+        return np.where(self.has_lower, lower, -np.inf), np.where(self.has_upper, upper, np.inf)
+
+    def without(self, entries: Array) -> RowGroup:
+        """The group without these entries of (rows, width)."""
+        has_lower, has_upper, is_equation = (
+            mask & ~entries for mask in (self.has_lower, self.has_upper, self.is_equation)
+        )
+        return replace(self, has_lower=has_lower, has_upper=has_upper, is_equation=is_equation)
 
     @property
     def matrix(self) -> sparse.csr_array:
@@ -68,9 +95,9 @@ class RowGroup:
 
     def spread(self, values: Array) -> Array:
         """One value per row of the program as (rows, width), zero where there is none."""
-        full = np.zeros(self.lower.size, dtype=values.dtype)
+        full = np.zeros(self.kept.size, dtype=values.dtype)
         full[self.kept] = values
-        return full.reshape(self.lower.shape)
+        return full.reshape(self.shape)
 
     @property
     def node(self) -> Array:
@@ -112,6 +139,15 @@ def objectives_of(problem: Problem) -> tuple[Objective, ...]:
     return tuple(objectives)
 
 
+def given_limits(problem: Problem) -> list[Limits]:
+    """The limits of all constraints, of all integrals, the offsets of all periodicities, zeros, slacks."""
+    stated = [(each.lower, each.upper) for each in (*problem.constraints, *problem.integrals)]
+    offsets = [(each.offset, each.offset) for each in problem.periodicities]
+    zero = np.zeros(problem.dynamics.n)
+    slacks = [_at_least(least) for slack in problem.slacks.values() for _, least in slack.rows]
+    return [*stated, *offsets, (zero, zero), *slacks]
+
+
 def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
     """The rows of all conditions that are not linear equations, in the order in which they were stated."""
     groups = (
@@ -125,54 +161,73 @@ def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tupl
 
 
 def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
-    for constraint in conditions.constraints:
+    for number, eliminated in conditions.constraints.items():
+        constraint = problem.constraints[number]
         if constraint.hold == "hull":
             continue
         weights = constraint.over.selection(problem.trajectory)
         shape = (weights.shape[0], widths[constraint.term.quantity])
-        lower, upper = (np.broadcast_to(bound, shape) for bound in (constraint.lower, constraint.upper))
-        free = ~constraint.held_at(problem.trajectory)
-        lower, upper = np.where(free, -np.inf, lower), np.where(free, np.inf, upper)
-        yield RowGroup(constraint.name, constraint.term.quantity, weights, lower, upper)
+        held = np.broadcast_to(constraint.held_at(problem.trajectory) & ~eliminated, shape)
+        limits = constraint.lower, constraint.upper
+        yield _group(constraint.name, constraint.term.quantity, weights, limits, held, number)
 
 
 def _slack_groups(problem: Problem, widths: Widths) -> Iterator[RowGroup]:
     """Slacks at the nodes with weight are at least every piece of what they stand for."""
-    nodes = problem.trajectory.nodes
+    nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():
         chosen = np.flatnonzero(slack.over.cost_weights(problem.trajectory) > 0.0)
         ones, rows = np.ones(chosen.size), np.arange(chosen.size)
         weights = sparse.csr_array((ones, (rows, chosen)), shape=(chosen.size, nodes.count))
         for term, least in slack.rows:
-            shape = (chosen.size, widths[term.quantity])
-            lower = np.broadcast_to(least, shape)
-            yield RowGroup(slack.name, term.quantity, weights, lower, np.full(shape, np.inf))
+            source += 1
+            held = np.ones((chosen.size, widths[term.quantity]), dtype=bool)
+            yield _group(slack.name, term.quantity, weights, _at_least(least), held, source)
+
+
+def _at_least(least: Any) -> Limits:
+    lower = np.asarray(least, dtype=float)
+    return lower, np.full_like(lower, np.inf)
 
 
 def _integral_groups(problem: Problem) -> Iterator[RowGroup]:
     """One row of quadrature weights per integral, of T * term."""
-    for bounded in problem.integrals:
+    for number, bounded in enumerate(problem.integrals, start=len(problem.constraints)):
         weights = sparse.csr_array(bounded.over.cost_weights(problem.trajectory)[None])
-        lower, upper = bounded.lower[None], bounded.upper[None]
-        yield RowGroup(bounded.name, integrand_of(bounded.term), weights, lower, upper)
+        held = np.ones((1, bounded.lower.size), dtype=bool)
+        limits = bounded.lower, bounded.upper
+        yield _group(bounded.name, integrand_of(bounded.term), weights, limits, held, number)
 
 
 def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
     """One group per component, as each may have a sign of its own."""
-    nodes = problem.trajectory.nodes
-    for periodicity in conditions.periodicities:
+    nodes, first = problem.trajectory.nodes, len(problem.constraints) + len(problem.integrals)
+    for number in conditions.periodicities:
+        periodicity = problem.periodicities[number]
         quantity = periodicity.term.quantity
         width = widths[quantity]
+        limits = periodicity.offset, periodicity.offset
         for component, sign in enumerate(np.broadcast_to(periodicity.signs, (width,))):
             weights = difference(nodes, nodes.count - 1, 0, float(sign))
-            lower, upper = np.full((1, width), -np.inf), np.full((1, width), np.inf)
-            lower[0, component] = upper[0, component] = periodicity.offset[component]
-            yield RowGroup(periodicity.name, quantity, weights, lower, upper, periodicity.order)
+            held = (np.arange(width) == component)[None]
+            group = _group(periodicity.name, quantity, weights, limits, held, first + number)
+            yield replace(group, order=periodicity.order)
 
 
 def _continuity_groups(problem: Problem, conditions: Conditions) -> Iterator[RowGroup]:
-    zero = np.zeros((1, problem.dynamics.n))
+    zero = np.zeros(problem.dynamics.n)
+    last = len(problem.stated)
     for arc, quantity in conditions.continuity:
         before, after = problem.trajectory.border(arc)
         weights = difference(problem.trajectory.nodes, after, before)
-        yield RowGroup(continuity_name(quantity), quantity, weights, zero, zero)
+        held = np.ones((1, zero.size), dtype=bool)
+        yield _group(continuity_name(quantity), quantity, weights, (zero, zero), held, last)
+
+
+def _group(
+    name: str, quantity: str, weights: sparse.csr_array, limits: Limits, held: Array, source: int
+) -> RowGroup:
+    """The rows where `held` (rows, width) and a limit is finite."""
+    lower, upper = limits
+    has_lower, has_upper = held & np.isfinite(lower), held & np.isfinite(upper)
+    return RowGroup(name, quantity, weights, has_lower, has_upper, held & (lower == upper), source)

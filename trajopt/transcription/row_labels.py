@@ -88,29 +88,43 @@ def continuity_name(quantity: str) -> str:
     return f"continuity of {quantity}"
 
 
-def unknown_label(problem: Problem, layout: Layout, column: int) -> UnknownLabel:
-    """The label of an entry of x."""
-    if column < layout.control_point_count:
-        group = next(group for group in layout.groups if column < group.stop)
-        arc = int(np.searchsorted(group.offsets, column, side="right")) - 1
-        point, place = divmod(column - int(group.offsets[arc]), group.curve_count)
-        curve, s = group.first_curve + place, float(group.bases[arc].greville[point])
-        joints = list(problem.dynamics.joint_names)
-        if curve < len(joints):
-            return UnknownLabel("control point", joints[curve], arc, point, s, hull_limits(problem))
+@dataclass(frozen=True, eq=False)
+class UnknownLabels:
+    """The labels of the entries of x, made when they are asked for.
+
+    curves : names of all curves, those of the joints first
+    limits : names of the constraints that bound the control points of positions
+    """
+
+    layout: Layout
+    curves: tuple[str, ...]
+    joint_count: int
+    limits: tuple[str, ...]
+
+    @staticmethod
+    def of(problem: Problem, layout: Layout) -> UnknownLabels:
+        """The labels of a problem's unknowns."""
+        joints = problem.dynamics.joint_names
         extras = [f"{name} {i}" for name, extra in problem.extras.items() for i in range(extra.lower.size)]
-        return UnknownLabel("control point", extras[curve - len(joints)], arc, point, s)
-    if column < layout.durations.stop:
-        return UnknownLabel("duration", arc=column - layout.durations.start)
-    name = next(name for name, place in layout.parameters.items() if column < place.stop)
-    return UnknownLabel("parameter", name)
+        limits = tuple(c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q")
+        return UnknownLabels(layout, (*joints, *extras), len(joints), limits)
+
+    def label(self, column: int) -> UnknownLabel:
+        """The label of an entry of x."""
+        layout = self.layout
+        if column < layout.control_point_count:
+            group = next(group for group in layout.groups if column < group.stop)
+            arc = int(np.searchsorted(group.offsets, column, side="right")) - 1
+            point, place = divmod(column - int(group.offsets[arc]), group.curve_count)
+            curve, s = group.first_curve + place, float(group.bases[arc].greville[point])
+            limits = self.limits if curve < self.joint_count else ()
+            return UnknownLabel("control point", self.curves[curve], arc, point, s, limits)
+        if column < layout.durations.stop:
+            return UnknownLabel("duration", arc=column - layout.durations.start)
+        name = next(name for name, place in layout.parameters.items() if column < place.stop)
+        return UnknownLabel("parameter", name)
 
 
 def arc_where_several(layout: Layout, arc: int) -> int | None:
     """An arc by its number, None where it is the only one."""
     return arc if len(layout.bases) > 1 else None
-
-
-def hull_limits(problem: Problem) -> tuple[str, ...]:
-    """Names of the constraints that bound the control points of positions."""
-    return tuple(c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q")

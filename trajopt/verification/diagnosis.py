@@ -29,7 +29,7 @@ from trajopt.solvers.capabilities import without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_labels import Label, RowLabel, unknown_label
+from trajopt.transcription.row_labels import Label, RowLabel, UnknownLabels
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification.dependent_equations import sentences
 from trajopt.verification.elastic import Elastic, one_slack_for
@@ -211,8 +211,8 @@ class Labels:
 
     def __init__(self, problem: Problem, nlp: NLP, y: NDArray) -> None:
         layout, free = nlp.unknowns.layout, nlp.unknowns.elimination.free
-        of_unknowns = (unknown_label(problem, layout, int(column)) for column in free)
-        self.labels: list[Label] = [*nlp.row_labels, *of_unknowns]
+        unknowns = UnknownLabels.of(problem, layout)
+        self.labels: list[Label] = [*nlp.row_labels, *(unknowns.label(int(column)) for column in free)]
         self.limits = [label.constraint for label in self.labels]
         self.components = [label.component for label in self.labels]
         times = nlp.unknowns.node_times(y)

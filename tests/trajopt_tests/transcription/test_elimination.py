@@ -21,7 +21,7 @@ def random_system(seed, rows=6, columns=15):
 @pytest.mark.parametrize("seed", range(5))
 def test_every_y_satisfies_the_equalities_and_nothing_is_lost(seed):
     A, b, rng = random_system(seed)
-    elimination = eliminate(sparse.csr_array(A), b, ["row"] * len(b), NONE)
+    elimination = eliminate(sparse.csr_array(A), ["row"] * len(b), NONE).at(b)
     y = rng.standard_normal(elimination.free.size)
     x = elimination.expand(y)
     assert np.allclose(A @ x, b, atol=1e-10)
@@ -33,17 +33,17 @@ def test_a_repeated_row_is_dropped_and_a_contradicting_one_is_named():
     A, b, _ = random_system(9)
     twice, rhs = np.vstack([A, 2 * A[0] - A[1]]), np.append(b, 2 * b[0] - b[1])
     names = [f"row {i}" for i in range(len(rhs))]
-    plain = eliminate(sparse.csr_array(A), b, names, NONE)
-    assert eliminate(sparse.csr_array(twice), rhs, names, NONE).free.size == plain.free.size
+    plain = eliminate(sparse.csr_array(A), names, NONE).at(b)
+    assert eliminate(sparse.csr_array(twice), names, NONE).at(rhs).free.size == plain.free.size
     with pytest.raises(DegreesOfFreedomError, match="'row 6' contradicts 'row"):
-        eliminate(sparse.csr_array(twice), rhs + np.eye(len(rhs))[-1], names, NONE)
+        eliminate(sparse.csr_array(twice), names, NONE).at(rhs + np.eye(len(rhs))[-1])
 
 
 def test_unknowns_of_last_resort_stay_free_where_another_pivot_exists():
     A = sparse.csr_array(np.array([[1.0, 0.0, 5.0], [0.0, 0.0, 2.0]]))
-    one = eliminate(A[[0], :], np.array([1.0]), ["velocity"], np.array([2]))
+    one = eliminate(A[[0], :], ["velocity"], np.array([2]))
     assert one.free.tolist() == [1, 2]
-    both = eliminate(A, np.array([1.0, 4.0]), ["velocity", "duration"], np.array([2]))
+    both = eliminate(A, ["velocity", "duration"], np.array([2])).at(np.array([1.0, 4.0]))
     assert both.free.tolist() == [1] and both.c[2] == 2.0
 
 
@@ -84,7 +84,7 @@ def test_planted_repetitions_are_dropped_at_any_degree_and_scale(seeds):
     for seed in seeds:
         A, b, rank, _, rng = planted(seed)
         names = [f"row {i}" for i in range(len(b))]
-        elimination = eliminate(sparse.csr_array(A), b, names, NONE)
+        elimination = eliminate(sparse.csr_array(A), names, NONE).at(b)
         assert elimination.free.size == A.shape[1] - rank, seed
         size = np.abs(A[:, elimination.free]).max(axis=0)
         y = rng.standard_normal(elimination.free.size) / np.where(size > 0.0, size, 1.0)
@@ -102,16 +102,16 @@ def test_planted_contradictions_are_named_at_any_degree_and_scale(seeds):
         chosen = int(rng.choice(depends))
         b[chosen] *= 1.001
         with pytest.raises(DegreesOfFreedomError, match="contradicts 'row") as caught:
-            eliminate(sparse.csr_array(A), b, names, NONE)
+            eliminate(sparse.csr_array(A), names, NONE).at(b)
         assert f"'row {chosen}'" in str(caught.value) or " more by " in str(caught.value), seed
 
 
 def test_blocks_that_share_no_unknowns_are_solved_alike_alone_and_together():
     A, b, _, _, _ = planted(3)
-    names = [f"row {i}" for i in range(2 * len(b))]
-    alone = eliminate(sparse.csr_array(A), b, names, NONE)
+    names = [f"row {i}" for i in range(len(b))]
+    alone = eliminate(sparse.csr_array(A), names, NONE).at(b)
     twice = sparse.block_diag([sparse.coo_array(A), sparse.coo_array(A)])
-    both = eliminate(sparse.csr_array(twice), np.append(b, b), names, NONE)
+    both = eliminate(sparse.csr_array(twice), names + names, NONE).at(np.append(b, b))
     assert np.array_equal(both.free, np.append(alone.free, A.shape[1] + alone.free))
     assert np.array_equal(both.c, np.append(alone.c, alone.c))
 
@@ -121,7 +121,7 @@ def test_pivots_do_not_depend_on_the_last_digits():
         A, b, _, _, rng = planted(seed)
         names = ["row"] * len(b)
         noise = 1.0 + 1e-15 * rng.standard_normal(A.shape)
-        one, other = (eliminate(sparse.csr_array(each), b, names, NONE) for each in (A, A * noise))
+        one, other = (eliminate(sparse.csr_array(each), names, NONE).at(b) for each in (A, A * noise))
         assert np.array_equal(one.free, other.free), seed
 
 
@@ -134,9 +134,28 @@ def test_a_joint_locked_at_any_value_follows_from_its_ends(degree, spans, repeat
     nodes = np.linspace(0.0, 1.0, 3 * degree * spans)
     rows = [dense_values(basis, at, order) for order, at in ((0, nodes), (1, nodes), (2, [0.0, 1.0]))]
     A, b = np.concatenate(rows), np.repeat([0.7, 0.0, 0.0], [len(row) for row in rows])
-    locked = eliminate(sparse.csr_array(A), b, [""] * len(b), NONE)
+    locked = eliminate(sparse.csr_array(A), [""] * len(b), NONE).at(b)
     assert locked.free.size == 0 and np.abs(locked.c - 0.7).max() < 1e-12
     ends = [0, len(nodes) - 1]
     b[ends] += 1e-5
     with pytest.raises(DegreesOfFreedomError, match="contradicts"):
-        eliminate(sparse.csr_array(A), b, [""] * len(b), NONE)
+        eliminate(sparse.csr_array(A), [""] * len(b), NONE).at(b)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_elimination_serves_every_right_hand_side_and_checks_each(seed):
+    """c is that of an elimination made for b alone, and a contradiction is seen with the b that has it."""
+    A, _, rank, _, rng = planted(seed)
+    general = eliminate(sparse.csr_array(A), [f"row {i}" for i in range(len(A))], NONE)
+    size = np.abs(A).max(axis=0)
+    for _ in range(3):
+        motion = rng.standard_normal(A.shape[1]) / np.where(size > 0.0, size, 1.0)
+        b = A @ motion
+        found = general.at(b)
+        assert found.N is general.N and np.array_equal(found.free, general.free)
+        gap = np.abs(A @ found.expand(found.reduce(motion)) - b)
+        assert np.all(gap <= 1e-9 * (np.abs(A) @ np.abs(motion)))
+    broken = b + np.abs(b).max() * np.eye(len(b))[general.left_over[0]]
+    with pytest.raises(DegreesOfFreedomError, match="contradicts"):
+        general.at(broken)
+    assert general.at(b).free.size == A.shape[1] - rank

@@ -6,7 +6,7 @@ from hand_written import PointMasses
 
 import trajopt
 from problems import catalogue
-from trajopt.transcription.row_labels import RowLabel, UnknownLabel, unknown_label
+from trajopt.transcription.row_labels import RowLabel, UnknownLabel, UnknownLabels
 
 
 def two_arcs():
@@ -34,7 +34,8 @@ def test_labels_are_values_and_print_where_a_row_holds():
 def test_unknowns_are_named_by_what_they_are_and_what_bounds_them():
     problem = two_arcs()
     layout = trajopt.transcribe(problem).unknowns.layout
-    labels = [unknown_label(problem, layout, column) for column in range(layout.size)]
+    unknowns = UnknownLabels.of(problem, layout)
+    labels = [unknowns.label(column) for column in range(layout.size)]
     of_joint, of_force = labels[layout.column(1, 2, 1)], labels[layout.column(1, 2, 2)]
     assert str(of_joint) == "control point 2 of slider 1 in arc 1 (near s = 0.5, by 'range')"
     assert (of_joint.constraint, of_joint.component) == ("range", "slider 1")

@@ -214,7 +214,7 @@ class _CurvePair:
 
     def entries(self, pattern: Array) -> tuple[Entries, int]:
         """Where every entry of `by_control_points` belongs in M by y; and how many there are."""
-        columns, N = self.leaf_map.columns, self.leaf_map.elimination.N
+        columns, N = self.leaf_map.columns, self.leaf_map.N
         mine, others = (self._control_points(group) for group in (self.group, self.other))
         curves = np.zeros((self.spans.count, *self.shape[1:]), bool)
         for first, other in self.pairs:

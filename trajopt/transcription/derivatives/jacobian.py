@@ -17,7 +17,6 @@ from scipy import sparse
 from trajopt.arrays import Array
 from trajopt.graph.block import Values
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows
-from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.spline_map import SplineMap
 
 DURATION = "arc_duration"  # the leaf that is T
@@ -71,14 +70,15 @@ class LeafMap:
     columns : leaf -> its columns, spline leaves in the first `spline_width` ones
     order : (width,) the order of the leaf of every column
     duration_column : the column of T
-    B : Q = B y + c at all nodes, (K width, variables)
+    N : x = N y + c
+    B : Q = B y + offset at all nodes, (K width, variables); the offset follows from c
     """
 
-    def __init__(self, spline_map: SplineMap, elimination: Elimination, needed: Iterable[str]) -> None:
+    def __init__(self, spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> None:
         wanted = {DURATION, *needed}
         shared = [leaf for leaf in spline_map.global_leaves if leaf in wanted]
         spline = [leaf for leaf in spline_map.spline if leaf in wanted]
-        self.spline_map, self.elimination = spline_map, elimination
+        self.spline_map, self.N = spline_map, N
         self.leaves = (*spline, *shared)
         self.nodes = spline_map.nodes.count
         self.groups = _curve_groups(spline_map, spline)
@@ -93,15 +93,18 @@ class LeafMap:
         arc = spline_map.nodes.arc
         self._arc = None if arc[-1] == 0 else arc
         self._first_of_arc = np.flatnonzero(np.diff(arc, prepend=-1))
-        by_x = _leaf_matrix(spline_map, self.groups, shared, (self.nodes, self.width))
-        self.B = sparse.csr_array(by_x @ elimination.N)
+        self._by_x = _leaf_matrix(spline_map, self.groups, shared, (self.nodes, self.width))
+        self.B = sparse.csr_array(self._by_x @ N)
         self.B.sum_duplicates()
         self._B_transposed = self.B.T.tocsr()
-        self._c = by_x @ elimination.c
 
-    def at(self, y: Array) -> LeafPoint:
+    def offset(self, c: Array) -> Array:
+        """What eliminated unknowns add to Q, (K width,), where x = N y + c."""
+        return self._by_x @ c
+
+    def at(self, y: Array, offset: Array) -> LeafPoint:
         """All leaves at y, real or complex."""
-        Q = (self.B @ y + self._c).reshape(self.nodes, self.width)
+        Q = (self.B @ y + offset).reshape(self.nodes, self.width)
         inverse = 1.0 / Q[self._first_of_arc, self.duration_column]
         powers = inverse[:, None] ** np.arange(HIGHEST_POWER + 1)
         scale, inverse = self.by_node(powers[:, self.order]), self.by_node(inverse[:, None])

@@ -1,50 +1,74 @@
 """Rows that no unknown changes: the boundary conditions fix them, so they hold already or never will.
 
 Which these are follows from structure alone: a row is constant where none of the leaves its quantity depends
-on, at none of its nodes, has an entry in the map from unknowns to leaves.
+on, at none of its nodes, has an entry in the map from unknowns to leaves. Whether they hold is checked for
+the values of every problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError
+from trajopt.graph.block import Block, Values
 from trajopt.graph.graph import Graph
 from trajopt.transcription.derivatives.jacobian import LeafMap
-from trajopt.transcription.row_groups import RowGroup
+from trajopt.transcription.row_groups import Limits, RowGroup
 
 TOLERANCE = 1e-8  # relative to the size of the limit and the value
 
 
-def without_constant_rows(
-    groups: Sequence[RowGroup],
-    graph: Graph,
-    leaf_map: LeafMap,
-    start: Array,
-    times: Array,
-    names: Callable[[str, int], list[str]],
-) -> tuple[RowGroup, ...]:
-    """The groups without the rows whose Jacobian is structurally zero, which solvers take for degenerate.
+@dataclass(frozen=True, eq=False)
+class ConstantRows:
+    """The rows of some groups whose Jacobian is structurally zero, which solvers take for degenerate.
 
-    start, times : unknowns at which such rows are evaluated (any would do), and the times of the nodes there
-    names : (quantity, width) -> what its components are called
-    Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
+    groups : those that have such rows, with all their rows
+    fixed : for each, which entries of (rows, width) are constant
+    graph, leaf_map : what their quantities are computed by
     """
-    constant = [_constant(group, graph, leaf_map) for group in groups]
-    if not any(mask.any() for mask in constant):
-        return tuple(groups)
-    values = graph.values(leaf_map.at(start).values)
-    left = []
-    for group, mask in zip(groups, constant, strict=True):
-        fixed = group.spread(mask)
-        _check(group, fixed, group.spread(group.matrix @ values[group.quantity].ravel()), times, names)
-        lower, upper = np.where(fixed, -np.inf, group.lower), np.where(fixed, np.inf, group.upper)
-        left.append(replace(group, lower=lower, upper=upper))
-    return tuple(group for group in left if group.count)
+
+    groups: tuple[RowGroup, ...]
+    fixed: tuple[Array, ...]
+    graph: Graph
+    leaf_map: LeafMap
+
+    @staticmethod
+    def among(groups: Sequence[RowGroup], graph: Graph, leaf_map: LeafMap) -> ConstantRows:
+        """The constant rows among those of all groups."""
+        masks = [group.spread(_constant(group, graph, leaf_map)) for group in groups]
+        found = [(group, mask) for group, mask in zip(groups, masks, strict=True) if mask.any()]
+        chosen, fixed = tuple(group for group, _ in found), tuple(mask for _, mask in found)
+        return ConstantRows(chosen, fixed, graph, leaf_map)
+
+    def left_out_of(self, groups: Sequence[RowGroup]) -> tuple[RowGroup, ...]:
+        """The groups without these rows."""
+        fixed = dict(zip(map(id, self.groups), self.fixed, strict=True))
+        left = (group.without(fixed[id(group)]) if id(group) in fixed else group for group in groups)
+        return tuple(group for group in left if group.count)
+
+    def values(self, y: Array, c: Array, other: Mapping[Block, Block]) -> Values:
+        """The quantities at the nodes for unknowns y, x = N y + c, with other blocks in place of some."""
+        leaves = self.leaf_map.at(y, self.leaf_map.offset(c)).values
+        return self.graph.with_blocks(other).values(leaves)
+
+    def check(
+        self, values: Values, given: Sequence[Limits], times: Array, names: Callable[[str, int], list[str]]
+    ) -> None:
+        """That all these rows lie within their limits.
+
+        values : quantities at the nodes, for any unknowns
+        given : limits of the problem, `given_limits`
+        times : of the nodes there
+        names : (quantity, width) -> what its components are called
+        Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
+        """
+        for group, fixed in zip(self.groups, self.fixed, strict=True):
+            now = group.spread(group.matrix @ values[group.quantity].ravel())
+            _check(group, fixed, now, group.limits(given), times, names)
 
 
 def _constant(group: RowGroup, graph: Graph, leaf_map: LeafMap) -> Array:
@@ -56,17 +80,23 @@ def _constant(group: RowGroup, graph: Graph, leaf_map: LeafMap) -> Array:
 
 
 def _check(
-    group: RowGroup, fixed: Array, now: Array, times: Array, names: Callable[[str, int], list[str]]
+    group: RowGroup,
+    fixed: Array,
+    now: Array,
+    limits: Limits,
+    times: Array,
+    names: Callable[[str, int], list[str]],
 ) -> None:
     """That the fixed entries of (rows, width) lie within their limits now."""
+    lower, upper = limits
     slack = TOLERANCE * np.maximum(1.0, np.abs(now))
-    wrong = fixed & ~((now >= group.lower - slack) & (now <= group.upper + slack))  # or NaN
+    wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
     for row, component in np.argwhere(wrong)[:1]:
         label, node = names(group.quantity, group.width)[component], int(group.node[row])
         what = f"'{group.name}', component {label}," if label else f"'{group.name}'"
         raise InfeasibleBoundsError(
             f"{what} is {now[row, component]:.6g} at t = {times[node]:.4g} s (node {node}) whatever the "
             "motion, as other conditions fix it, but its limits are "
-            f"[{group.lower[row, component]:.6g}, {group.upper[row, component]:.6g}]: widen them, or move "
+            f"[{lower[row, component]:.6g}, {upper[row, component]:.6g}]: widen them, or move "
             "the boundary value"
         )

@@ -1,111 +1,169 @@
 """The linear equations of a problem, for elimination, and the conditions that are left.
 
 Positions are linear in the control points, velocities in control points and durations together
-(v T = B_1 P), accelerations only where they vanish or the duration is fixed.
+(v T = B_1 P), accelerations only where they vanish or the duration is fixed. Which equations there are is
+structure; their right-hand sides are values of the problem: boundary values, offsets, fixed durations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.graph.leaves import SPLINE_LEAVES, is_extra, is_parameter
-from trajopt.problem.costs_and_constraints import Constraint, Periodicity
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import END, START, ArcNodes
 from trajopt.transcription.row_labels import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
 from trajopt.transcription.spline_map import SplineMap
 
+ZERO = 0  # the place of 0 among the given values
 
-@dataclass
-class LinearRows:
-    """Rows lower <= A x <= upper under construction, each with a label for reports."""
 
-    size: int
-    rows: list[Array] = field(default_factory=list)
-    columns: list[Array] = field(default_factory=list)
-    values: list[Array] = field(default_factory=list)
-    lower: list[float] = field(default_factory=list)
-    upper: list[float] = field(default_factory=list)
-    labels: list[RowLabel] = field(default_factory=list)
+@dataclass(frozen=True, eq=False)
+class LinearEquations:
+    """Equations A x = b: the matrix, and where each right-hand side comes from.
 
-    def add(self, columns, values, lower: float, upper: float, label: RowLabel) -> None:
-        values = np.atleast_1d(np.asarray(values, dtype=float))
-        self.rows.append(np.full(values.size, len(self.labels)))
-        self.columns.append(np.atleast_1d(np.asarray(columns)))
-        self.values.append(values)
-        self.lower.append(float(lower))
-        self.upper.append(float(upper))
-        self.labels.append(label)
+    b = value T^order, with `value` an entry of `given_values` and T the fixed duration of an arc
 
-    def matrix(self) -> sparse.csr_array:
-        shape = (len(self.labels), self.size)
-        if not self.labels:
-            return sparse.csr_array(shape)
-        triplets = (np.concatenate(self.rows), np.concatenate(self.columns))
-        matrix = sparse.coo_array((np.concatenate(self.values), triplets), shape=shape).tocsr()
-        matrix.eliminate_zeros()
-        return matrix
+    labels : names of the rows
+    source : (rows,) places among the given values
+    arc, order : (rows,) the arc and the power of its duration
+    """
+
+    A: sparse.csr_array
+    labels: tuple[RowLabel, ...]
+    source: Array
+    arc: Array
+    order: Array
+
+    def right_sides(self, problem: Problem) -> Array:
+        """b (rows,) of the problem that they were made of, or of one that differs in values alone."""
+        durations = np.array([arc.duration_bounds[0] for arc in problem.trajectory.arcs])
+        return given_values(problem)[self.source] * durations[self.arc] ** self.order
+
+
+def given_values(problem: Problem) -> Array:
+    """0, then the lower bounds of all constraints, the offsets of periodicities, the shortest durations."""
+    return np.concatenate(
+        [
+            [0.0],
+            *(constraint.lower for constraint in problem.constraints),
+            *(periodicity.offset for periodicity in problem.periodicities),
+            [arc.duration_bounds[0] for arc in problem.trajectory.arcs],
+        ]
+    )
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Conditions of a problem: linear equations A x = b, and the others, which become rows of the program.
+    """Conditions of a problem: linear equations, and the others, which become rows of the program.
 
+    constraints : number of a constraint -> which components are linear equations, and no rows, (width,)
+    periodicities : numbers of those that become rows
     continuity : (arc, quantity) for every quantity in which an arc agrees with the next
     """
 
-    equations: LinearRows
-    constraints: tuple[Constraint, ...]
-    periodicities: tuple[Periodicity, ...]
+    equations: LinearEquations
+    constraints: dict[int, Array]
+    periodicities: tuple[int, ...]
     continuity: tuple[tuple[int, str], ...]
 
 
-def conditions_of(problem: Problem, spline_map: SplineMap) -> Conditions:
-    """The conditions of a problem, equations that are linear in the unknowns apart from all others."""
-    equations = LinearRows(spline_map.layout.size)
-    constraints = tuple(_constraints(equations, problem, spline_map))
-    periodicities = tuple(_periodicities(equations, problem, spline_map))
-    continuity = tuple(_continuity(equations, problem, spline_map))
-    return Conditions(equations, constraints, periodicities, continuity)
+def conditions_of(problem: Problem, spline_map: SplineMap, kept_as_rows: Collection[int] = ()) -> Conditions:
+    """The conditions of a problem, equations that are linear in the unknowns apart from all others.
+
+    kept_as_rows : numbers of constraints that become rows although they are linear equations
+    """
+    equations = _Equations(problem, spline_map)
+    constraints = dict(_constraints(equations, kept_as_rows))
+    periodicities = tuple(_periodicities(equations))
+    continuity = tuple(_continuity(equations))
+    return Conditions(equations.finished(), constraints, periodicities, continuity)
 
 
-def _constraints(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> Iterator[Constraint]:
-    """Add equations and fixed durations; yield the constraints, or the parts of them, that must be rows."""
-    for constraint in problem.constraints:
-        equal = _linear_equal(problem, constraint)
+@dataclass
+class _Equations:
+    """Equations under construction."""
+
+    problem: Problem
+    spline_map: SplineMap
+    rows: list[Array] = field(default_factory=list)
+    columns: list[Array] = field(default_factory=list)
+    values: list[Array] = field(default_factory=list)
+    labels: list[RowLabel] = field(default_factory=list)
+    sources: list[tuple[int, int, int]] = field(default_factory=list)  # given value, arc, order
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        widths = [constraint.lower.size for constraint in problem.constraints]
+        widths += [periodicity.offset.size for periodicity in problem.periodicities]
+        self._places = np.cumsum([1, *widths]).tolist()
+
+    def of_constraint(self, number: int, component: int = 0) -> int:
+        """The place of a constraint's value among the given values."""
+        return self._places[number] + component
+
+    def of_periodicity(self, number: int, component: int) -> int:
+        """The place of a periodicity's offset."""
+        return self._places[len(self.problem.constraints) + number] + component
+
+    def of_duration(self, arc: int) -> int:
+        """The place of an arc's shortest duration."""
+        return self._places[-1] + arc
+
+    def add(self, columns, values, source: int, label: RowLabel, arc: int = 0, order: int = 0) -> None:
+        values = np.atleast_1d(np.asarray(values, dtype=float))
+        self.rows.append(np.full(values.size, len(self.labels)))
+        self.columns.append(np.atleast_1d(np.asarray(columns)))
+        self.values.append(values)
+        self.labels.append(label)
+        self.sources.append((source, arc, order))
+
+    def finished(self) -> LinearEquations:
+        shape = (len(self.labels), self.spline_map.layout.size)
+        matrix = sparse.csr_array(shape)
+        if self.labels:
+            triplets = (np.concatenate(self.rows), np.concatenate(self.columns))
+            matrix = sparse.coo_array((np.concatenate(self.values), triplets), shape=shape).tocsr()
+            matrix.eliminate_zeros()
+        source, arc, order = np.array(self.sources, dtype=int).reshape(-1, 3).T
+        return LinearEquations(matrix, tuple(self.labels), source, arc, order)
+
+
+def _constraints(rows: _Equations, kept_as_rows: Collection[int]) -> Iterator[tuple[int, Array]]:
+    """Add equations and fixed durations; yield the constraints that are rows, or parts of them are."""
+    problem, layout = rows.problem, rows.spline_map.layout
+    for number, constraint in enumerate(problem.constraints):
+        equal = linear_equations_among(problem, constraint)
+        if number in kept_as_rows:
+            equal = np.zeros_like(equal)
         if equal.any():
             if constraint.hold == "hull" and constraint.term.quantity == "q":
-                _add_control_points(rows, problem, spline_map, constraint, equal)
+                _add_control_points(rows, number, equal)
             else:
-                _add_node_equalities(rows, problem, spline_map, constraint, equal)
-            lower, upper = (
-                np.where(equal, absent, bound)
-                for absent, bound in ((-np.inf, constraint.lower), (np.inf, constraint.upper))
-            )
-            constraint = replace(constraint, lower=lower, upper=upper)
+                _add_node_equalities(rows, number, equal)
         if not equal.all():
-            yield constraint
-    layout = spline_map.layout
+            yield number, equal
     for index, arc in enumerate(problem.trajectory.arcs):
-        shortest, longest = arc.duration_bounds
-        if shortest == longest:
+        if arc.duration_bounds[0] == arc.duration_bounds[1]:
             label = RowLabel(FIXED_DURATION, arc=arc_where_several(layout, index))
-            rows.add(layout.duration(index), 1.0, shortest, shortest, label)
+            rows.add(layout.duration(index), 1.0, rows.of_duration(index), label)
 
 
-def _periodicities(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> Iterator[Periodicity]:
+def _periodicities(rows: _Equations) -> Iterator[int]:
     """Add periodicities of q and, on one arc, of v; yield those that must be rows."""
+    problem, spline_map = rows.problem, rows.spline_map
     last = spline_map.nodes.count - 1
-    for periodicity in problem.periodicities:
+    for number, periodicity in enumerate(problem.periodicities):
         leaf = spline_map.spline.get(periodicity.term.quantity)
         shifted = leaf is not None and leaf.order > 0 and bool(np.any(periodicity.offset))
         if leaf is None or shifted or (leaf.order > 0 and len(problem.trajectory.arcs) > 1):
-            yield periodicity
+            yield number
             continue
         labels = problem.component_names(periodicity.term.quantity, len(periodicity.signs))
         for component, sign in enumerate(periodicity.signs):
@@ -113,12 +171,13 @@ def _periodicities(rows: LinearRows, problem: Problem, spline_map: SplineMap) ->
             after, factors = spline_map.entries(quantity, component, last)
             before, others = spline_map.entries(quantity, int(periodicity.order[component]), 0)
             columns, values = np.concatenate([after, before]), np.concatenate([factors, -sign * others])
-            rhs = periodicity.offset[component]
-            rows.add(columns, values, rhs, rhs, RowLabel(periodicity.name, labels[component]))
+            label = RowLabel(periodicity.name, labels[component])
+            rows.add(columns, values, rows.of_periodicity(number, component), label)
 
 
-def _continuity(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> Iterator[tuple[int, str]]:
+def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
     """Add continuity of positions; yield (arc, quantity) of what must be rows."""
+    problem, spline_map = rows.problem, rows.spline_map
     nodes = spline_map.nodes
     for arc in range(len(problem.trajectory.arcs) - 1):
         left, right = problem.trajectory.border(arc)
@@ -127,12 +186,12 @@ def _continuity(rows: LinearRows, problem: Problem, spline_map: SplineMap) -> It
             after, others = spline_map.entries("q", j, right)
             columns, values = np.concatenate([before, after]), np.concatenate([factors, -others])
             label = RowLabel(continuity_name("q"), joint, left, float(nodes.s[left]), arc)
-            rows.add(columns, values, 0.0, 0.0, label)
+            rows.add(columns, values, ZERO, label)
         for order in range(1, problem.trajectory.continuity + 1):
             yield arc, SPLINE_LEAVES[order]
 
 
-def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
+def linear_equations_among(problem: Problem, constraint: Constraint) -> Array:
     """Which components of a constraint are equations that are linear in the unknowns."""
     quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
     if constraint.over.is_difference:
@@ -150,42 +209,44 @@ def _linear_equal(problem: Problem, constraint: Constraint) -> Array:
     return equal if fixed else equal & (constraint.lower == 0.0)
 
 
-def _add_control_points(
-    rows: LinearRows, problem: Problem, spline_map: SplineMap, constraint: Constraint, equal: Array
-) -> None:
+def _add_control_points(rows: _Equations, number: int, equal: Array) -> None:
     """Positions that are constant: all control points have the value, so the curve has it for all t."""
-    layout, joints = spline_map.layout, problem.dynamics.joint_names
+    layout, constraint = rows.spline_map.layout, rows.problem.constraints[number]
+    joints = rows.problem.dynamics.joint_names
     for arc, basis in enumerate(layout.bases):
+        where = arc_where_several(layout, arc)
         for joint in map(int, np.flatnonzero(equal)):
-            value = constraint.lower[joint]
+            source = rows.of_constraint(number, joint)
             for i in range(basis.count):
-                where = arc_where_several(layout, arc)
                 label = RowLabel(constraint.name, joints[joint], arc=where, control_point=i)
-                rows.add(layout.column(arc, i, joint), 1.0, value, value, label)
+                rows.add(layout.column(arc, i, joint), 1.0, source, label)
 
 
-def _add_node_equalities(
-    rows: LinearRows, problem: Problem, spline_map: SplineMap, constraint: Constraint, equal: Array
-) -> None:
+def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
+    problem, spline_map, constraint = rows.problem, rows.spline_map, rows.problem.constraints[number]
     quantity, nodes = constraint.term.quantity, spline_map.nodes
     leaf, layout = spline_map.spline.get(quantity), spline_map.layout
     names = problem.component_names(quantity, equal.size)
     chosen = constraint.over.nodes(problem.trajectory)
     for k in chosen[constraint.over.carries_equations(problem.trajectory)]:
-        shortest, longest = problem.trajectory.arcs[nodes.arc[k]].duration_bounds
-        for component in np.flatnonzero(equal):
-            rhs = constraint.lower[component]
+        arc = int(nodes.arc[k])
+        shortest, longest = problem.trajectory.arcs[arc].duration_bounds
+        for component in map(int, np.flatnonzero(equal)):
+            source, order = rows.of_constraint(number, component), 0
             if leaf is None:
                 values = spline_map.global_jacobian(quantity)[k][component]
                 columns = layout.control_point_count + np.arange(values.size)
             else:
-                columns, values = spline_map.entries(quantity, int(component), int(k))
-                if leaf.order == 1 and shortest < longest:
-                    columns = np.append(columns, layout.duration(int(nodes.arc[k])))
-                    values, rhs = np.append(values, -rhs), 0.0
+                columns, values = spline_map.entries(quantity, component, int(k))
+                if leaf.order and shortest == longest:
+                    order = leaf.order
                 elif leaf.order:
-                    rhs = rhs * shortest**leaf.order if shortest == longest else 0.0
-            rows.add(columns, values, rhs, rhs, _label(spline_map, constraint, names[component], int(k)))
+                    source = ZERO
+                if leaf.order == 1 and shortest < longest:
+                    columns = np.append(columns, layout.duration(arc))
+                    values = np.append(values, -constraint.lower[component])
+            label = _label(spline_map, constraint, names[component], int(k))
+            rows.add(columns, values, source, label, arc, order)
 
 
 def _label(spline_map: SplineMap, constraint: Constraint, component: str, node: int) -> RowLabel:
