@@ -38,6 +38,8 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.refinement": "solution",
     "trajopt.plot": "solution",
     "trajopt.phases": "refinement",
+    "trajopt.compiled": "solution",
+    "trajopt.compile": "compiled",
     "trajopt.solve": "phases",
     "trajopt.verification": "solve",
     "trajopt.studies": "solve",
@@ -73,6 +75,7 @@ SHORTCUTS = frozenset(
         ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
         ("trajopt.phases.phases_solution", "trajopt.phases.archive"),  # PhasesSolution.save and load
         ("trajopt.phases.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
+        ("trajopt.solution.solution", "trajopt.compiled.sensitivity"),  # solution.sensitivity
         ("trajopt.solution.solution", "trajopt.verification.diagnosis"),  # solution.diagnose
         ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
         ("trajopt.solution.solution", "trajopt.solution.archive"),  # solution.save, Solution.load

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from trajopt import library as library
     from trajopt import plot as plot
     from trajopt import report as report
+    from trajopt.compile import compile as compile
+    from trajopt.compiled.compiled_program import CompiledProgram as CompiledProgram
     from trajopt.errors import TrajoptError as TrajoptError
     from trajopt.graph.block import Block as Block
     from trajopt.graph.block import Dynamics as Dynamics
@@ -105,6 +107,8 @@ export_lazily(
         "position": "trajopt.terms.term",
         "transcribe": "trajopt.transcription.transcribe",
         "solve": "trajopt.solve",
+        "compile": "trajopt.compile",
+        "CompiledProgram": "trajopt.compiled.compiled_program",
         "Phases": "trajopt.phases.phases",
         "PhasesSolution": "trajopt.phases.phases_solution",
         "Ipopt": "trajopt.solvers.ipopt",

@@ -42,7 +42,8 @@ def test_type_checkers_and_python_import_the_same_names(package):
 
 
 @pytest.mark.parametrize(
-    ("package", "namesakes"), [(trajopt, ["solve"]), (trajopt.library, ["manipulability"]), (dynamics, [])]
+    ("package", "namesakes"),
+    [(trajopt, ["compile", "solve"]), (trajopt.library, ["manipulability"]), (dynamics, [])],
 )
 def test_a_submodule_does_not_hide_the_function_of_the_same_name(package, namesakes):
     """Importing trajopt/solve.py binds it to the name `solve` of the package, whatever stood there."""

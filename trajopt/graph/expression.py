@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,14 @@ class ExpressionBlock:
         self.outputs = {name: expression.numel() for name, expression in expressions.items()}
         self._columns, self._rows = _slices(self.inputs), _slices(self.outputs)
         self._size, self._height = sum(self.inputs.values()), sum(self.outputs.values())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as CasADi writes the expressions; functions are compiled of them on first use."""
+        import casadi
+
+        sides = list(self._symbols.values()), list(self._expressions.values())
+        written = casadi.Function("terms", *sides).serialize()
+        return _restored, (written, tuple(self._symbols), tuple(self._expressions))
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
         """y as expressions of other symbols u; `fusion` joins blocks by it."""
@@ -160,16 +169,17 @@ class _Mapped:
         self._size = int(np.prod(self._shape))
         place = rows * matrix.shape[1] + columns
         self._place = None if np.array_equal(place, np.arange(self._size)) else place
-        self._buffers: dict[int, tuple] = {}
+        self._buffers = threading.local()  # two threads must not write their arguments into one buffer
 
     def __call__(self, *arguments: Array) -> Array:
         count = arguments[0].shape[0]
         result = np.empty((count, self._width))
         if self._width and count:
-            if count not in self._buffers:
+            buffers = self._buffers.__dict__
+            if count not in buffers:
                 mapped = self._function.map(count)
-                self._buffers[count] = (mapped, *mapped.buffer())
-            _, buffer, evaluate = self._buffers[count]
+                buffers[count] = (mapped, *mapped.buffer())
+            _, buffer, evaluate = buffers[count]
             for position, argument in enumerate(arguments):
                 buffer.set_arg(position, memoryview(argument.data))
             buffer.set_res(0, memoryview(result.data))
@@ -179,6 +189,15 @@ class _Mapped:
             dense[:, self._place] = result
             result = dense
         return result.reshape(count, *self._shape)
+
+
+def _restored(written: str, inputs: Sequence[str], outputs: Sequence[str]) -> ExpressionBlock:
+    import casadi
+
+    function = casadi.Function.deserialize(written)
+    symbols = {name: symbol(name, function.numel_in(i)) for i, name in enumerate(inputs)}
+    found = function.call(list(symbols.values()))
+    return ExpressionBlock(symbols, dict(zip(outputs, found, strict=True)))
 
 
 def symbol(name: str, width: int) -> Any:

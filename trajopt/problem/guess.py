@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -35,6 +35,28 @@ class Motion(Protocol):
 
     @property
     def extra_widths(self) -> Mapping[str, int] | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class MotionGuess:
+    """The first `carried` curves of a known motion, by normalised time."""
+
+    curve: Curve
+    carried: int
+
+    def __call__(self, s: ArrayLike) -> NDArray[np.float64]:
+        return self.curve.at_progress(s)[..., : self.carried]
+
+
+@dataclass(frozen=True, eq=False)
+class SampledGuess:
+    """Even samples (k, n) over normalised time, linear in between."""
+
+    samples: NDArray[np.float64]
+
+    def __call__(self, s: ArrayLike) -> NDArray[np.float64]:
+        at, times = np.linspace(0.0, 1.0, self.samples.shape[0]), np.asarray(s, dtype=float)
+        return np.stack([np.interp(times, at, column) for column in self.samples.T], axis=-1)
 
 
 def one_of(q: Any, x: Any) -> Any:
@@ -73,7 +95,7 @@ def curve_of_motion(
     known = motion.extra_widths
     same = known is not None and list(known.items()) == list(extra_widths.items())
     carried = motion.curve.n if same else len(joint_names)
-    return lambda s: motion.curve.at_progress(s)[..., :carried]
+    return MotionGuess(motion.curve, carried)
 
 
 def durations_of_motion(motion: Motion, arcs: int, duration: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -109,12 +131,7 @@ def curve_of(q: Any, n: int) -> GuessedCurve:
         )
     if not np.all(np.isfinite(samples)):
         raise NotFiniteError("the guess contains NaN or infinity: give finite joint positions")
-    at = np.linspace(0.0, 1.0, samples.shape[0])
-
-    def curve(s: ArrayLike) -> NDArray:
-        return np.stack([np.interp(np.asarray(s, dtype=float), at, column) for column in samples.T], axis=-1)
-
-    return curve
+    return SampledGuess(samples)
 
 
 def durations_of(duration: ArrayLike, arcs: int) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from trajopt.splines.curve import Curve
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
+    from trajopt.compiled.sensitivity import Sensitivity
     from trajopt.solution.certificate import Certificate
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
@@ -234,6 +235,19 @@ class Solution:
         from trajopt.verification.diagnosis import diagnose
 
         return diagnose(self.problem, solution=self)
+
+    def sensitivity(self, input: str) -> Sensitivity:
+        """Derivatives of this optimum by an input of its problem: "q_end", "torque_limits" ...
+
+            solution.sensitivity("q_end").duration        # (m,) seconds per radian
+
+        The inputs are those that `trajopt.compile(problem).inputs` lists, data excepted. Derivatives are
+        those of the optimum that keeps its active constraints. Raises UnknownNameError for what is no input,
+        OptionError for a solution that did not converge, EvaluationError where the optimum has no derivative.
+        """
+        from trajopt.compiled.sensitivity import sensitivity
+
+        return sensitivity(self, input)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""

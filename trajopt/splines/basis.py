@@ -108,20 +108,30 @@ class SplineBasis:
             places[first] += side[span]
         return places
 
-    def local_values(self, span: int, s: ArrayLike) -> NDArray[np.float64]:
-        """d^l B / ds^l of the degree + 1 functions that are not zero on one span, (4, points, degree + 1).
+    def local_values(self, span: int | NDArray[np.int64], s: ArrayLike) -> NDArray[np.float64]:
+        """d^l B / ds^l of the degree + 1 functions that are not zero on a span, (4, points, degree + 1).
 
-        Values at the span's ends are those of its own polynomial piece: the two spans beside a breakpoint
-        give its two one-sided limits.
+        span : one for all points, or one for each
+        Values at a span's ends are those of its own polynomial piece: the two spans beside a breakpoint
+        give its two one-sided limits. With u_0 .. u_(2p+1) the knots around the span [u_p, u_(p+1)] and f_j
+        the functions of degree r - 1 there, each over the width of its support, those of degree r are
+        (s - u_(p-r+j)) f_(j-1) + (u_(p+1+j) - s) f_j, and their derivatives r f_(j-1) - r f_j
+        (de Boor, A Practical Guide to Splines, chapter X).
         """
-        from scipy.interpolate import BSpline
-
-        first = self.first_control_point[span]
-        local = BSpline(self.knots[first : first + 2 * self.degree + 2], np.eye(self.degree + 1), self.degree)
-        points = np.atleast_1d(np.asarray(s, dtype=float))
-        values = np.zeros((HIGHEST_DERIVATIVE + 1, points.size, self.degree + 1))
-        for order in range(min(self.degree, HIGHEST_DERIVATIVE) + 1):  # SciPy 1.15 crashes beyond degree 0
-            values[order] = local(points, nu=order)
+        degree, points = self.degree, np.atleast_1d(np.asarray(s, dtype=float))
+        first = self.first_control_point[np.broadcast_to(span, points.shape)]
+        u = self.knots[first[:, None] + np.arange(2 * degree + 2)]
+        at, functions = points[:, None], np.ones((points.size, 1))
+        values = np.zeros((HIGHEST_DERIVATIVE + 1, points.size, degree + 1))
+        for r in range(degree + 1):
+            if r:
+                functions = _raised(functions, u, r, at)
+            order = degree - r
+            if order <= HIGHEST_DERIVATIVE:
+                derived = functions
+                for higher in range(r + 1, degree + 1):
+                    derived = _raised(derived, u, higher, None)
+                values[order] = derived
         return values
 
     def evaluate(self, control_points: NDArray, s: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
@@ -145,6 +155,24 @@ class SplineBasis:
         collocation = BSpline.design_matrix(self.greville, self.knots, self.degree)
         solution = spsolve(collocation.tocsc(), values)
         return np.asarray(solution).reshape(np.shape(values))
+
+
+def _raised(functions: NDArray, u: NDArray, degree: int, at: NDArray | None) -> NDArray[np.float64]:
+    """Functions of a degree, (points, degree + 1), from those of one less; see `local_values`.
+
+    at : the points (points, 1); None: the derivatives, from those of one order less
+    """
+    middle = u.shape[1] // 2 - 1
+    left, right = u[:, middle - degree + 1 : middle + 1], u[:, middle + 1 : middle + degree + 1]
+    parts = functions / (right - left)
+    found = np.zeros((functions.shape[0], degree + 1))
+    if at is None:
+        found[:, 1:] = degree * parts
+        found[:, :-1] -= degree * parts
+        return found
+    found[:, 1:] = (at - left) * parts
+    found[:, :-1] += (right - at) * parts
+    return found
 
 
 def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None, most: int) -> SplineBasis:

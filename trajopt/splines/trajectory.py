@@ -218,47 +218,51 @@ class Trajectory:
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
         width = max(arc.basis.degree for arc in self.arcs) + 1
-        rows: list[tuple] = []
-        bases: list[NDArray] = []
-        span_offset = 0
+        parts: list[tuple[NDArray, ...]] = []
+        first_span = 0
         for index, arc in enumerate(self.arcs):
-            extra = np.array(self.extra_points[index] if self.extra_points else ())
-            limits = np.array(self.limit_points[index] if self.limit_points else ())
-            for span, s, weight, only in _span_nodes(arc, extra, limits):
-                padded = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
-                padded[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
-                bases.append(padded)
-                first = arc.basis.first_control_point[span]
-                rows.extend(
-                    (index, point, span_offset + span, first, w, limit)
-                    for point, w, limit in zip(s, weight, only, strict=True)
-                )
-            span_offset += arc.basis.span_count
-        arcs, s, spans, firsts, weights, only = (np.array(column) for column in zip(*rows, strict=True))
-        return Nodes(arcs, s, spans, firsts, weights, np.concatenate(bases, axis=1), only)
+            extra = np.array(self.extra_points[index] if self.extra_points else (), dtype=float)
+            limits = np.array(self.limit_points[index] if self.limit_points else (), dtype=float)
+            span, s, weight, only = _arc_nodes(arc, extra, limits)
+            basis = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
+            basis[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
+            first = arc.basis.first_control_point[span]
+            parts.append((np.full(s.size, index), s, first_span + span, first, weight, only, basis))
+            first_span += arc.basis.span_count
+        arcs, s, spans, firsts, weights, only, bases = zip(*parts, strict=True)
+        return Nodes(
+            *(np.concatenate(column) for column in (arcs, s, spans, firsts, weights)),
+            basis=np.concatenate(bases, axis=1),
+            limits_only=np.concatenate(only),
+        )
 
 
-def _span_nodes(arc: Arc, extra: NDArray, limits: NDArray):
-    """Yield (span, s, weight, limits_only), shared ends merged into the left span.
+def _arc_nodes(arc: Arc, extra: NDArray, limits: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Span, s, weight and limits_only of the nodes of an arc, shared ends merged into the left span.
 
-    Added nodes have no weight, and those for limits nothing else.
+    extra, limits : added nodes, which have no weight, and those for limits nothing else
     """
-    basis, shared = arc.basis, arc.shared_ends
-    unit_points, unit_weights = arc.unit_rule
-    for span in range(basis.span_count):
-        left, right = basis.breakpoints[span], basis.breakpoints[span + 1]
-        s = left + (right - left) * unit_points
-        weight = (right - left) * unit_weights
-        s[-1] = right
-        if span > 0 and shared[span - 1]:
-            s, weight = s[1:], weight[1:]
-        if span + 1 < basis.span_count and shared[span]:
-            weight[-1] += (basis.breakpoints[span + 2] - right) * unit_weights[0]
-        inside = extra[(extra > left) & (extra < right)]
-        s = np.append(s, inside[~np.isin(inside, s)])
-        carrying = s.size
-        inside = limits[(limits > left) & (limits < right)]
-        s = np.append(s, inside[~np.isin(inside, s)])
-        order = np.argsort(s, kind="stable")
-        weight = np.append(weight, np.zeros(s.size - weight.size))
-        yield span, s[order], weight[order], order >= carrying
+    basis, (points, weights) = arc.basis, arc.unit_rule
+    lengths = np.diff(basis.breakpoints)[:, None]
+    s, weight = basis.breakpoints[:-1, None] + lengths * points, lengths * weights
+    s[:, -1] = basis.breakpoints[1:]
+    shared = arc.shared_ends
+    weight[:-1, -1] += np.where(shared, lengths[1:, 0] * weights[0], 0.0)
+    kept = np.ones(s.shape, dtype=bool)
+    kept[1:, 0] = ~shared
+    span = np.broadcast_to(np.arange(basis.span_count)[:, None], s.shape)[kept]
+    s, weight = s[kept], weight[kept]
+    carrying = _with(s, extra, basis.breakpoints)
+    known = _with(carrying, limits, basis.breakpoints)
+    if known.size == s.size:
+        return span, s, weight, np.zeros(s.size, dtype=bool)
+    span = np.append(span, np.searchsorted(basis.breakpoints, known[s.size :]) - 1)
+    order = np.lexsort((known, span))
+    weight = np.append(weight, np.zeros(known.size - s.size))
+    return span[order], known[order], weight[order], order >= carrying.size
+
+
+def _with(s: NDArray, added: NDArray, breakpoints: NDArray) -> NDArray:
+    """s and behind it those of the added times that lie inside spans and are new."""
+    inside = added[(added > 0.0) & (added < 1.0)]
+    return np.append(s, inside[~np.isin(inside, np.append(s, breakpoints))]) if inside.size else s

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, overload
 
 import numpy as np
@@ -84,6 +86,17 @@ class ExpressionTerm(Arithmetic):
         from trajopt.graph.trace import trace
 
         return (trace(self.function, self.quantity, width_of),)
+
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        """Pickled by its name in a module where it has one: plain pickle finds no function there."""
+        module, name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
+        if module != "__main__" and getattr(sys.modules.get(module), name, None) is self:
+            return _term_in, (module, name)
+        return super().__reduce_ex__(protocol)
+
+
+def _term_in(module: str, name: str) -> ExpressionTerm:
+    return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True)

@@ -111,10 +111,9 @@ def basis_at(nodes: Nodes, bases: Sequence[SplineBasis]) -> Array:
     """d^l B / ds^l of bases on the breakpoints of the arcs, at the nodes, (4, K, width)."""
     width = max(basis.degree for basis in bases) + 1
     found, first = np.zeros((HIGHEST_DERIVATIVE + 1, nodes.count, width)), _first_span(bases)
-    for span in np.unique(nodes.span):
-        here = np.flatnonzero(nodes.span == span)
-        arc = int(nodes.arc[here[0]])
-        values = bases[arc].local_values(int(span - first[arc]), nodes.s[here])
+    for arc, basis in enumerate(bases):
+        here = np.flatnonzero(nodes.arc == arc)
+        values = basis.local_values(nodes.span[here] - first[arc], nodes.s[here])
         found[:, here, : values.shape[2]] = values
     return found
 

@@ -18,7 +18,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import Solution
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_labels import RowLabel, UnknownLabel, unknown_label
+from trajopt.transcription.row_labels import RowLabel, UnknownLabel, UnknownLabels
 from trajopt.transcription.transcribe import transcribe
 
 AT_BOUND = 1e-6  # of a bound, at least of one unit: an interior-point solve ends that near
@@ -79,9 +79,9 @@ def _held_points(solution: Solution, nlp: NLP) -> Iterator[HeldPoint]:
         elif not isinstance(label, RowLabel):
             yield from _held_unknown(solution, limits.values(), label, float(multiplier))
     bounds = (point.upper_multipliers - point.lower_multipliers) / scaling.objective
-    free = nlp.unknowns.elimination.free
+    free, labels = nlp.unknowns.elimination.free, UnknownLabels.of(solution.problem, nlp.unknowns.layout)
     for i in np.flatnonzero(bounds):
-        label = unknown_label(solution.problem, nlp.unknowns.layout, int(free[i]))
+        label = labels.label(int(free[i]))
         yield from _held_unknown(solution, limits.values(), label, float(bounds[i]))
 
 

@@ -128,8 +128,8 @@ def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: s
     found: list[tuple[Array, Array, _Part]] = []
     left_over: list[int] = []
     row_scale, column_scale = (np.ones(size) for size in A.shape)
-    for rows, columns in _components(A):
-        dense, own = A[rows][:, columns].toarray(), last[columns]
+    for rows, columns, dense in _components(A):
+        own = last[columns]
         key = (dense.shape, dense.tobytes(), own.tobytes())
         if key not in known:
             known[key] = _solve_component(dense, own)
@@ -142,24 +142,41 @@ def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: s
     return GeneralSolution(A, N, R, free, dropped, row_scale, column_scale, labels, last, advice)
 
 
-def _components(A: sparse.csr_array) -> Iterator[tuple[Array, Array]]:
-    """Rows and columns of every connected component of A that has rows, in order of their first row."""
+def _components(A: sparse.csr_array) -> Iterator[tuple[Array, Array, Array]]:
+    """Rows, columns and entries of every connected component of A with rows, in order of its first row."""
     m, n = A.shape
     if m == 0:
         return
     pattern = sparse.coo_array(A)
-    places = (pattern.coords[0], m + pattern.coords[1])
-    graph = sparse.coo_array((np.ones(pattern.nnz), places), shape=(m + n, m + n))
+    row, column = pattern.coords
+    graph = sparse.coo_array((np.ones(pattern.nnz), (row, m + column)), shape=(m + n, m + n))
     count, number = connected_components(graph, directed=False)
-    rows, columns = (_members(part, count) for part in (number[:m], number[m:]))
+    rows, columns, entries = (_Grouped.by(part, count) for part in (number[:m], number[m:], number[row]))
     for component in dict.fromkeys(number[:m].tolist()):
-        yield rows[component], columns[component]
+        own = entries.members(component)
+        dense = np.zeros((rows.members(component).size, columns.members(component).size))
+        np.add.at(dense, (rows.place[row[own]], columns.place[column[own]]), pattern.data[own])
+        yield rows.members(component), columns.members(component), dense
 
 
-def _members(component: Array, count: int) -> list[Array]:
-    """The members of every component, in order."""
-    order = np.argsort(component, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(component, minlength=count))[:-1])
+@dataclass(frozen=True, eq=False)
+class _Grouped:
+    """Things grouped by the component that each is in, in order, and the place of each in its group."""
+
+    order: Array
+    starts: Array
+    place: Array
+
+    @staticmethod
+    def by(component: Array, count: int) -> _Grouped:
+        sizes = np.bincount(component, minlength=count)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        order, place = np.argsort(component, kind="stable"), np.empty(component.size, dtype=int)
+        place[order] = np.arange(component.size) - np.repeat(starts[:-1], sizes)
+        return _Grouped(order, starts, place)
+
+    def members(self, component: int) -> Array:
+        return self.order[self.starts[component] : self.starts[component + 1]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""Programs that are built once and solved again with other values."""

@@ -1,0 +1,240 @@
+"""A parametric active-set method for a quadratic program whose active set is nearly known.
+
+    minimize g' d + d' H d / 2   subject to   lower <= A d <= upper
+
+Multipliers mu, positive at upper limits and negative at lower ones, and their active set W are taken for the
+optimum of another program: with gradient -A' mu, limits that d = 0 meets where they are in W, and limits that
+d = 0 does not violate elsewhere. Its data are moved to those of the program along a line, tau from 0 to 1.
+d and mu are linear in tau between changes of the active set, where an inactive constraint meets its limit
+and is added, or a multiplier becomes zero and its constraint is dropped. Each change updates the inverse of
+
+    K = [H  A_W'; A_W  0]
+
+by one row and column. Best, "An algorithm for the solution of the parametric quadratic programming problem"
+(1996); Ferreau, Bock and Diehl, Int. J. Robust Nonlinear Control 18 (2008) 816.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+__all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
+
+DEPENDENT = 1e-8  # what is left of a row of unit length beside active ones: below, it depends on them
+FLAT = 1e-10  # curvature below is none
+SMALLEST = 1e-12  # length of a row that is not zero
+SLOW = 1e-13  # rates below are none
+LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
+LARGEST = 1e12  # entries of the inverse above: the active constraints depend on each other, or H is flat
+
+
+@dataclass(frozen=True)
+class QuadraticProgram:
+    """H (n, n), g (n,), A (m, n), lower and upper (m,), infinite where there is no limit."""
+
+    H: np.ndarray
+    g: np.ndarray
+    A: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass(frozen=True)
+class QuadraticSolution:
+    """A minimum: the step d (n,), multipliers (m,), the side (m,) of each active limit, -1, 0 or 1.
+
+    tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
+    changes : of the active set on the way
+    is_strict : whether H is positive definite along the active constraints, so that the minimum is strict
+    """
+
+    d: np.ndarray
+    multipliers: np.ndarray
+    side: np.ndarray
+    tau: float
+    changes: int
+    is_strict: bool
+
+
+def followed(
+    program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray, most_changes: int
+) -> QuadraticSolution | None:
+    """The minimum that is reached from an active set and its multipliers; None where the way ends early.
+
+    It ends where active constraints depend on each other, H is not positive definite along them, no step
+    meets all constraints, or the active set changes more than `most_changes` times.
+    """
+    size = np.maximum(np.sqrt(np.einsum("ij,ij->i", program.A, program.A)), SMALLEST)
+    unit = QuadraticProgram(
+        program.H, program.g, program.A / size[:, None], program.lower / size, program.upper / size
+    )
+    way = _Way(unit, multipliers * size, side)
+    found = way.followed(most_changes) if way.starts else None
+    return None if found is None else replace(found, multipliers=found.multipliers / size)
+
+
+class _Way:
+    """d, multipliers and active set at tau, and the inverse of K."""
+
+    def __init__(self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray) -> None:
+        self.program, self.tau = program, 0.0
+        self.n = program.g.size
+        self.side = side.copy()
+        self.active = np.flatnonzero(side).tolist()
+        self.mu = np.where(side != 0, multipliers, 0.0)
+        self.is_equation = program.lower == program.upper
+        self.d, self.Ad = np.zeros(self.n), np.zeros(side.size)
+        self.gradient_rate = program.g + program.A.T @ self.mu
+        # At tau = 0 no limit is violated, and those in the active set are met.
+        self.lower = np.where(side < 0, 0.0, np.minimum(program.lower, 0.0))
+        self.upper = np.where(side > 0, 0.0, np.maximum(program.upper, 0.0))
+        both = self.is_equation & (side != 0)
+        self.lower[both] = self.upper[both] = 0.0
+        with np.errstate(invalid="ignore"):
+            self.lower_rate = np.where(np.isfinite(program.lower), program.lower - self.lower, 0.0)
+            self.upper_rate = np.where(np.isfinite(program.upper), program.upper - self.upper, 0.0)
+        self.starts = len(self.active) <= self.n and self._factorize()
+
+    def followed(self, most_changes: int) -> QuadraticSolution | None:
+        """The minimum at tau = 1, or at the tau where the way ends; None where that is early."""
+        changes = 0
+        while changes <= most_changes:
+            event = self.advance()
+            if event is None:
+                return self.solution(changes)
+            if not self.change(*event):
+                break
+            changes += 1
+        return self.partial(changes) if self.tau >= LEAST_WAY else None
+
+    def _factorize(self) -> bool:
+        """The inverse of K, whether there is one."""
+        A, H = self.program.A[self.active], self.program.H
+        K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
+        try:
+            self.inverse = np.linalg.inv(K)
+        except np.linalg.LinAlgError:
+            return False
+        self.K = K
+        return bool(np.abs(self.inverse).max(initial=0.0) < LARGEST)
+
+    def advance(self) -> tuple[int, int] | None:
+        """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
+        active, side = np.array(self.active, dtype=int), self.side
+        rates = np.where(side[active] < 0, self.lower_rate[active], self.upper_rate[active])
+        step = self.inverse @ np.concatenate([-self.gradient_rate, rates])
+        d_rate, mu_rate = step[: self.n], step[self.n :]
+        Ad_rate = self.program.A @ d_rate
+        length, event = 1.0 - self.tau, None
+        for sign, limit, rate in ((1, self.upper, self.upper_rate), (-1, self.lower, self.lower_rate)):
+            closing = sign * (Ad_rate - rate)
+            closing[active] = 0.0
+            gap = sign * (limit - self.Ad)
+            towards = np.flatnonzero(closing > SLOW)
+            if towards.size:
+                lengths = np.maximum(gap[towards], 0.0) / closing[towards]
+                first = int(np.argmin(lengths))
+                if lengths[first] < length:
+                    length, event = float(lengths[first]), (int(towards[first]), sign)
+        falling = -side[active] * mu_rate
+        towards = np.flatnonzero((falling > SLOW) & ~self.is_equation[active])
+        if towards.size:
+            own = active[towards]
+            lengths = np.maximum(side[own] * self.mu[own], 0.0) / falling[towards]
+            first = int(np.argmin(lengths))
+            if lengths[first] < length:
+                length, event = float(lengths[first]), (int(own[first]), 0)
+        self.tau += length
+        self.d += length * d_rate
+        self.Ad += length * Ad_rate
+        self.mu[active] += length * mu_rate
+        self.lower += length * self.lower_rate
+        self.upper += length * self.upper_rate
+        return event
+
+    def change(self, constraint: int, side: int) -> bool:
+        """Add a constraint at a side of it, or drop it; False where that is not possible."""
+        if side == 0:
+            return self._drop(constraint)
+        row = self.program.A[constraint]
+        solved, square, independent = self._beside_active(row)
+        if not independent:
+            if not self._exchange(side, solved[self.n :], constraint):
+                return False
+            solved, square, independent = self._beside_active(row)
+            if not independent:
+                return False
+        size = self.inverse.shape[0]
+        grown = np.empty((size + 1, size + 1))
+        grown[:size, :size] = self.inverse - np.outer(solved, solved / square)
+        grown[:size, size] = grown[size, :size] = solved / square
+        grown[size, size] = -1.0 / square
+        self.inverse = grown
+        self.active.append(constraint)
+        self.side[constraint] = side
+        return True
+
+    def _beside_active(self, row: np.ndarray) -> tuple[np.ndarray, float, bool]:
+        """K^-1 (row, 0), its product with the row, and whether the row is no combination of active ones."""
+        solved = self.inverse[:, : self.n] @ row
+        rest = row - solved[self.n :] @ self.program.A[self.active]
+        square = float(row @ solved[: self.n])
+        return solved, square, bool(np.sqrt(rest @ rest) > DEPENDENT and square > 0.0)
+
+    def _exchange(self, side: int, weights: np.ndarray, constraint: int) -> bool:
+        """Drop an active constraint in favour of one that depends on them: row = sum_j weights_j row_j.
+
+        The new multiplier grows at the cost of theirs until the first of them is zero.
+        """
+        active = np.array(self.active, dtype=int)
+        shrinking = side * weights * self.side[active]
+        towards = np.flatnonzero((shrinking > DEPENDENT) & ~self.is_equation[active])
+        if not towards.size:
+            return False
+        lengths = np.maximum(self.side[active[towards]] * self.mu[active[towards]], 0.0) / shrinking[towards]
+        first = int(np.argmin(lengths))
+        self.mu[active] -= float(lengths[first]) * side * weights
+        self.mu[constraint] = float(lengths[first]) * side
+        return self._drop(int(active[towards[first]]))
+
+    def _drop(self, constraint: int) -> bool:
+        place = self.n + self.active.index(constraint)
+        column = np.delete(self.inverse[:, place], place)
+        pivot = self.inverse[place, place]
+        if pivot >= -FLAT:  # H would not be positive definite along those that are left
+            return False
+        left = np.delete(np.delete(self.inverse, place, axis=0), place, axis=1)
+        self.inverse = left - np.outer(column, column / pivot)
+        self.active.remove(constraint)
+        self.side[constraint], self.mu[constraint] = 0, 0.0
+        return True
+
+    def partial(self, changes: int) -> QuadraticSolution:
+        """The minimum at the tau that was reached."""
+        return QuadraticSolution(self.d, self.mu, self.side, self.tau, changes, False)
+
+    def solution(self, changes: int) -> QuadraticSolution | None:
+        """The minimum at tau = 1, solved once more for the active set that is left."""
+        program, active = self.program, np.array(self.active, dtype=int)
+        if changes and not self._factorize():
+            return None
+        limits = np.where(self.side[active] < 0, program.lower[active], program.upper[active])
+        right = np.concatenate([-program.g, limits])
+        found = self.inverse @ right
+        found += self.inverse @ (right - self.K @ found)
+        multipliers = np.zeros(self.side.size)
+        multipliers[active] = found[self.n :]
+        return QuadraticSolution(found[: self.n], multipliers, self.side, 1.0, changes, self._is_strict())
+
+    def _is_strict(self) -> bool:
+        """Whether H is positive definite along the active constraints: its projected inverse has no negative
+        eigenvalue, which would be below -1 / |H|."""
+        projected = self.inverse[: self.n, : self.n]
+        slack = 0.5 / max(float(np.linalg.norm(self.program.H)), SMALLEST)
+        try:
+            np.linalg.cholesky(0.5 * (projected + projected.T) + slack * np.eye(self.n))
+        except np.linalg.LinAlgError:
+            return False
+        return True
