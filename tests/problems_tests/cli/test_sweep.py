@@ -88,6 +88,20 @@ def test_failures_stand_in_the_table(tmp_path):
     assert fine["status"] == "converged" and failed["file"] == ""
 
 
+def test_a_point_behind_a_failure_starts_from_the_one_before_it():
+    study = sweep(failing_at_two, {"mass": [1.0, 2.0, 3.0, 4.0]}, processes=1)
+    assert [point.start for point in study.points] == ["its own guess", "", "point 0", "point 2"]
+    assert study.points[1].error == "ProblemError: not this one" and study.converged_count == 3
+
+
+def failing_at_two(mass=1.0):
+    if mass == 2.0:
+        raise trajopt.errors.ProblemError("not this one")
+    problem = problems.double_integrator.build(mass=mass)
+    problem.guess(lambda s: np.zeros((*np.shape(s), 1)), duration=2.0)  # plain pickle refuses it
+    return problem
+
+
 def test_processes_take_parts_of_the_grid_and_find_the_same(tmp_path):
     axes, build = {"mass": [1.0, 2.0, 3.0, 4.0]}, problems.sliding_mass.build
     alone = sweep(build, axes, processes=1)

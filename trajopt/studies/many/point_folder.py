@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,7 @@ class PointFolder:
         self._rows: dict[int, Mapping[str, Any]] = {}
         self.known: dict[int, Point] = {}
         if anew:
-            with suppress(FileNotFoundError):
-                (folder / TABLE).unlink()
+            self._clear()
         else:
             self._recall({task.number: task for task in tasks})
         if self._rows or (folder / TABLE).exists():
@@ -50,7 +48,7 @@ class PointFolder:
         """Write the file and the row of a point that is done."""
         point = answer.point
         if answer.archive:
-            point = replace(point, file=file_of(point.number))
+            point = replace(point, file=name_of_file(point.number))
             with whole_file(self.folder / point.file) as stream:
                 stream.write(answer.archive)
         row = point_table.row_of(point, self._identities[point.number])
@@ -68,6 +66,15 @@ class PointFolder:
         if point_table.has_parquet():
             point_table.save_table(rows, self.folder / PARQUET)
 
+    def _clear(self) -> None:
+        """Remove the table and the files that it names; what a user made stays."""
+        for row in point_table.read(self.folder / TABLE):
+            number = row.get("number", "")
+            if number.isdecimal() and row.get("file") == name_of_file(int(number)):
+                (self.folder / row["file"]).unlink(missing_ok=True)
+        for name in (TABLE, PARQUET):
+            (self.folder / name).unlink(missing_ok=True)
+
     def _recall(self, tasks: Mapping[int, Task]) -> None:
         """Keep the rows of points that have a solution; those that failed are tried again."""
         for row in point_table.read(self.folder / TABLE):
@@ -77,7 +84,7 @@ class PointFolder:
                     f"{self.folder} holds the points of another study (row {row.get('number')} of {TABLE} "
                     "asks something else): give another folder, or begin anew (anew=True, --anew)"
                 )
-            whole = point.file == file_of(point.number) and not point.error and not point.interrupted
+            whole = point.file == name_of_file(point.number) and not point.error and not point.interrupted
             if whole and read_solution(self.folder / point.file) is not None:
                 self.known[point.number] = point
                 self._rows[point.number] = point_table.row_of(point, self._identities[point.number])
@@ -92,6 +99,6 @@ class PointFolder:
             return None
 
 
-def file_of(number: int) -> str:
+def name_of_file(number: int) -> str:
     """Name of the file of a point's solution."""
     return f"{number:04d}.npz"

@@ -24,7 +24,7 @@ from trajopt.studies.many.point_folder import PointFolder
 from trajopt.studies.many.point_table import row_of, save_table, written
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.progress import Meter, Report
-from trajopt.studies.many.sent_solution import read_solution, with_problem
+from trajopt.studies.many.sent_solution import read_solution, with_problem, without_problem
 from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, completed
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
@@ -138,13 +138,15 @@ def _done_before(outcomes: Outcomes) -> Iterator[Outcome]:
 
 def _chain(tasks: Sequence[Task], warm: bool, record: _Record) -> Chain:
     """The tasks that are not done yet, each with the last one that converged to start from."""
-    before: Task | None = None
+    latest: Task | None = None
+    before: Before | None = None
     for task in tasks:
         if task.number not in record.points:
-            start = record.before(before) if before is not None else None
-            yield Call(task.number, answered, (replace(task, before=start),))
+            if latest is not None:
+                before, latest = record.before(latest), None
+            yield Call(task.number, answered, (replace(task, before=before),))
         if warm and record.points[task.number].converged:
-            before = task
+            latest = task
 
 
 def _cut(tasks: Sequence[Task], count: int) -> list[Sequence[Task]]:
@@ -192,7 +194,7 @@ class _Record:
     def before(self, task: Task) -> Before | None:
         """What a task that converged gives to the next one."""
         solution = self._last.pop(task.number, None) or self.points[task.number].solution
-        return None if solution is None else Before(task.number, task.source, solution)
+        return None if solution is None else Before(task.number, task.source, without_problem(solution))
 
     def finish(self) -> None:
         if self._folder is not None:

@@ -152,5 +152,6 @@ def completed(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -> 
         yield from running.stop()
         raise
     finally:
-        for _ in running.stop():
-            pass
+        if len(running):
+            for _ in running.stop():
+                pass

@@ -140,7 +140,10 @@ def test_a_folder_is_gone_on_with_and_that_of_another_study_is_refused(tmp_path)
         trajopt.solve_many(given[1:], processes=1, folder=tmp_path)
     with pytest.raises(ResultFolderError, match="another study"):
         trajopt.solve_many(given, trajopt.Ipopt(tol=1e-6), processes=1, folder=tmp_path)
+    (tmp_path / "own.npz").touch()
     anew = trajopt.solve_many(given[1:], processes=1, folder=tmp_path, anew=True)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left >= {"0000.npz", "0001.npz", "own.npz"} and "0002.npz" not in left
     assert [point.duration for point in anew.points] == pytest.approx(DURATIONS[1:], rel=1e-6)
 
 

@@ -1,0 +1,198 @@
+"""Many problems at a time: `python -m benchmarks.many [--moves N] [--points N] [--write]`.
+
+Points: a sweep of so many small problems on a local Dask cluster of two workers, and on two processes of
+trajopt's own, while five workers are killed at random moments; then the table must hold every point once.
+"built" counts how often workers built a problem: what is above the number of points was on its way when its
+worker died.
+
+Moves: random moves of a UR5 in minimum time under all limits, 20 intervals, `solve_many` on one process; and
+the same moves by CasADi and IPOPT, whose program is built once (`benchmarks/casadi_moves.py`; constant
+accelerations, limits at both ends of every interval). Seconds are those of the processor, so that other work
+on the machine counts little; both sides take turns, move by move.
+
+--write : write docs/many_benchmark.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import random
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import problems
+import trajopt
+from benchmarks.casadi_moves import mover
+from benchmarks.robustness_cases import arm, moved_arm
+from trajopt.studies.many.point_table import read
+
+DOCS = Path(__file__).parent.parent / "docs"
+WORKERS, KILLS, INTERVALS = 2, 5, 20
+SEED = 2026
+
+
+def build(mass: float = 1.0, notes: str = "") -> trajopt.Problem:
+    """A mass moved by a metre; every time a worker builds it is noted in a file of its own."""
+    if notes:
+        with (Path(notes) / str(os.getpid())).open("a") as file:
+            file.write(f"{mass!r}\n")
+    return problems.double_integrator.build(mass=mass, intervals=4)
+
+
+def points(count: int, on_dask: bool) -> dict[str, Any]:
+    """A sweep while workers are killed, and what became of its points."""
+    with tempfile.TemporaryDirectory() as place:
+        notes, folder = Path(place) / "notes", Path(place) / "out"
+        notes.mkdir()
+        axes = {"mass": [1.0 + number / 100 for number in range(count)], "notes": [str(notes)]}
+        settings: dict[str, Any] = {"warm": False, "folder": folder}
+        began = time.perf_counter()
+        with killed_workers(notes) as killed:
+            if on_dask:
+                from distributed import LocalCluster
+
+                with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster:
+                    study = trajopt.sweep(build, axes, executor=cluster.scheduler_address, **settings)
+            else:
+                study = trajopt.sweep(build, axes, processes=WORKERS, **settings)
+        seconds = time.perf_counter() - began
+        rows = read(folder / "table.csv")
+        own = str(os.getpid())
+        built = Counter(
+            line for path in notes.iterdir() if path.name != own for line in path.read_text().splitlines()
+        )
+    numbers = Counter(row["number"] for row in rows)
+    return {
+        "workers": "Dask" if on_dask else "processes",
+        "points": count,
+        "killed": len(killed),
+        "lost": count - len(numbers),
+        "twice": sum(times - 1 for times in numbers.values()),
+        "not converged": count - study.converged_count,
+        "built": sum(built.values()),
+        "seconds": round(seconds, 1),
+    }
+
+
+@contextmanager
+def killed_workers(notes: Path) -> Iterator[list[int]]:
+    """While the block runs, processes that have built a problem are killed, one after some hundred points."""
+    killed: list[int] = []
+    ended, chance = threading.Event(), random.Random(SEED)
+
+    def work() -> None:
+        done = 0
+        while len(killed) < KILLS and not ended.wait(0.05):
+            alive = [int(path.name) for path in notes.iterdir()]
+            alive = [pid for pid in alive if pid != os.getpid() and pid not in killed]
+            lines = sum(path.read_text().count("\n") for path in notes.iterdir())
+            if alive and lines - done > 100:
+                done, pid = lines, chance.choice(alive)
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                killed.append(pid)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        ended.set()
+        thread.join()
+
+
+def poses(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of a random move."""
+    problem = moved_arm(INTERVALS, "ur5", seed, torque_alone=False)
+    ends = {each.name: each.lower for each in problem.constraints}
+    return ends["q at the start"], ends["q at the end"]
+
+
+def moves(count: int) -> list[dict[str, Any]]:
+    """Processor seconds per move and how many failed, ours and the peer's."""
+    peer = mover(arm("ur5"), INTERVALS)
+    ours: list[float] = []
+    theirs: list[float] = []
+    failed = [0, 0]
+    peer(*poses(count))  # both sides are warm before anything is counted
+    solved_one(count)
+    for seed in range(count):
+        seconds, converged = timed(partial(solved_one, seed))
+        ours.append(seconds)
+        failed[0] += not converged
+        seconds, duration = timed(partial(peer, *poses(seed)))
+        theirs.append(seconds)
+        failed[1] += duration is None
+    return [
+        line_of("trajopt", ours, failed[0]),
+        line_of("CasADi, IPOPT, built once", theirs, failed[1]),
+    ]
+
+
+def solved_one(seed: int) -> bool:
+    """One move by the door that lists of problems take, in this process."""
+    problem = moved_arm(INTERVALS, "ur5", seed, torque_alone=False)
+    return trajopt.solve_many([problem], processes=1).converged_count == 1
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.process_time()
+    found = call()
+    return time.process_time() - began, found
+
+
+def line_of(name: str, seconds: list[float], failed: int) -> dict[str, Any]:
+    return {
+        "solver": name,
+        "moves": len(seconds),
+        "not converged": failed,
+        "median ms": round(1e3 * statistics.median(seconds), 1),
+        "mean ms": round(1e3 * statistics.fmean(seconds), 1),
+        "per core and second": round(len(seconds) / sum(seconds), 1),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    head = list(rows[0])
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(str(row[key]) for key in head) + " |" for row in rows])
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--moves", type=int, default=1000)
+    arguments.add_argument("--points", type=int, default=1000)
+    arguments.add_argument("--write", action="store_true")
+    given = arguments.parse_args()
+    machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python "
+    machine += f"{platform.python_version()}, load {os.getloadavg()[0]:.1f} at the start"
+    parts = []
+    if given.points:
+        parts.append(table([points(given.points, on_dask) for on_dask in (True, False)]))
+        print(parts[-1], flush=True)
+    if given.moves:
+        parts.append(table(moves(given.moves)))
+        print(parts[-1], flush=True)
+    about = (__doc__ or "").partition("\n")[2].strip()
+    text = f"# Many problems, measured\n{about}\n\nMachine: {machine}.\n\n" + "\n\n".join(parts) + "\n"
+    if given.write:
+        (DOCS / "many_benchmark.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
