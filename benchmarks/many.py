@@ -41,6 +41,7 @@ from trajopt.studies.many.point_table import read
 
 DOCS = Path(__file__).parent.parent / "docs"
 WORKERS, KILLS, INTERVALS = 2, 5, 20
+PATIENT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "600s"}  # of workers that start on a busy machine
 SEED = 2026
 
 
@@ -65,6 +66,7 @@ def points(count: int, on_dask: bool) -> dict[str, Any]:
                 from distributed import LocalCluster
 
                 with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster:
+                    cluster.adapt(minimum=WORKERS, maximum=WORKERS)  # anew where one could not be restarted
                     study = trajopt.sweep(build, axes, executor=cluster.scheduler_address, **settings)
             else:
                 study = trajopt.sweep(build, axes, processes=WORKERS, **settings)
@@ -179,6 +181,7 @@ def main() -> None:
     arguments.add_argument("--points", type=int, default=1000)
     arguments.add_argument("--write", action="store_true")
     given = arguments.parse_args()
+    os.environ.update(PATIENT)
     machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python "
     machine += f"{platform.python_version()}, load {os.getloadavg()[0]:.1f} at the start"
     parts = []

@@ -83,6 +83,7 @@ class _Running:
             try:
                 future = self._done.get(timeout=PATIENCE)
             except Empty:
+                self._workers.check_presence()
                 continue
             attempt = self._attempts.pop(future)
             outcome = self._outcome(future, attempt)

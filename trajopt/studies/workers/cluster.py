@@ -5,6 +5,7 @@ The library `distributed` is imported only where a cluster is used: `pip install
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from trajopt.errors import ClusterError, OptionError
 from trajopt.studies.workers.worker_versions import differences, versions
 from trajopt.studies.workers.worker_versions import versions as own_versions
 
+LONGEST_ABSENCE = 300.0  # seconds without any worker, after which nobody is expected to come
 TIMEOUT = 10.0  # seconds within which a scheduler and its workers must answer
 # An expression, as a worker without the package could not import a function of it.
 IS_THERE = "__import__('importlib.util', fromlist=['util']).find_spec('trajopt') is not None"
@@ -47,6 +49,32 @@ def connected(where: Any) -> Iterator[tuple[Executor, int]]:
     finally:
         if own:
             client.close(timeout=TIMEOUT)
+
+
+class Presence:
+    """Notices that a cluster has lost its workers, or its scheduler, for good."""
+
+    def __init__(self, client: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client, self._clock = client, clock
+        self._seen = self._asked = clock()
+
+    def check(self) -> None:
+        """ClusterError where there has been no worker for five minutes; asks every ten seconds."""
+        now = self._clock()
+        if now - self._asked < TIMEOUT:
+            return
+        self._asked = now
+        try:
+            present = bool(self._client.scheduler_info(n_workers=-1)["workers"])
+        except Exception:  # whatever the connection ends in
+            present = False
+        if present:
+            self._seen = now
+        elif now - self._seen > LONGEST_ABSENCE:
+            raise ClusterError(
+                f"the cluster has had no workers for {LONGEST_ABSENCE / 60:.0f} minutes: start some and run "
+                "the same again; what was done is kept"
+            )
 
 
 def on_every_worker(where: Any, function: Callable[[], Any]) -> Iterator[tuple[str, Any]]:

@@ -30,7 +30,8 @@ class Workers:
 
     def __init__(self, executor: Executor, count: int | None, own: bool = False) -> None:
         self._executor, self.count, self._own = executor, count, own
-        self._replaced = False
+        client = getattr(executor, "_client", None) if cluster.is_dask(executor) else None
+        self._presence = None if client is None else cluster.Presence(client)
 
     @property
     def in_flight(self) -> int:
@@ -59,6 +60,11 @@ class Workers:
     def deaths(self, error: BaseException) -> int:
         """How many workers died by one attempt that ended in this error; 0 for an error of the call's own."""
         return 1 if isinstance(error, BrokenExecutor) else cluster.deaths(error)
+
+    def check_presence(self) -> None:
+        """ClusterError where a cluster has lost all its workers for good; called while calls are awaited."""
+        if self._presence is not None:
+            self._presence.check()
 
     def stop(self) -> None:
         """End calls that run at once where the workers are our own; others end those they have begun."""

@@ -26,8 +26,11 @@ QUIET = {"silence_logs": "CRITICAL", "dashboard_address": ":0"}
 
 @pytest.fixture(scope="module")
 def local_cluster():
+    # On a busy machine a worker that was killed may need more than the usual 30 seconds to be back.
+    os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"] = "600s"
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found:
         yield found
+    del os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"]
 
 
 @pytest.fixture
@@ -169,6 +172,35 @@ def test_a_cluster_needs_distributed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(OptionError, match=r"pip install 'trajopt-splines\[cluster\]'"):
         trajopt.solve_many([partial(build, 1.0)], executor="tcp://127.0.0.1:8786")
+
+
+class Counted:
+    """A client whose cluster has as many workers as it is told, one answer after the other."""
+
+    def __init__(self, *counts):
+        self.counts = list(counts)
+
+    def scheduler_info(self, n_workers):
+        count = self.counts.pop(0)
+        if count is None:
+            raise OSError("connection lost")
+        return {"workers": dict.fromkeys(range(count))}
+
+
+def test_a_cluster_that_lost_its_workers_for_five_minutes_ends_the_study():
+    clock = iter([0.0, 5.0, 100.0, 200.0, 390.0, 450.0])
+    presence = cluster.Presence(Counted(1, 0, None, 1, 1), lambda: next(clock))
+    for _ in range(5):  # at 5 s it does not ask; then 1 worker, none, a lost connection, 1 again
+        presence.check()
+    assert presence._seen == 450.0
+
+
+def test_nobody_is_waited_for_longer_than_that():
+    clock = iter([0.0, 290.0, 310.0])
+    presence = cluster.Presence(Counted(0, 0), lambda: next(clock))
+    presence.check()
+    with pytest.raises(ClusterError, match="has had no workers for 5 minutes: start some and run the same"):
+        presence.check()
 
 
 def test_every_worker_is_asked_once(address):
