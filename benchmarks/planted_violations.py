@@ -10,6 +10,7 @@ NumPy and compiled kernels on a grid fifty times finer than the certificate's an
 least a thousand times finer. Counted are
 
 * false "proved": none may be;
+* false "proved" of `verify`: violated anywhere by more than 1 % of the scale; none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;
 * passed by `verify` although violated by more than 1 % of the scale, longer than its samples are apart
   (costs are asked of certificates only);
@@ -52,6 +53,8 @@ class Outcome:
     resolution : seconds, that the lines state
     honest : whether tolerances and scales are no larger than what they are applied to
     passed : whether `verify` finds no fault with the statement
+    proved : whether it says that this is proved
+    excess : largest violation in truth, relative to 1 % of the scale of `verify`
     broken : seconds of the longest interval on which 1 % of the scale of `verify` is exceeded
     step : seconds between its samples
     """
@@ -64,12 +67,18 @@ class Outcome:
     resolution: float
     honest: bool
     passed: bool
+    proved: bool
+    excess: float
     broken: float
     step: float
 
     @property
     def false_proof(self) -> bool:
         return self.verdict == "proved" and self.largest > 1.0 + 1e-6
+
+    @property
+    def false_proof_of_verify(self) -> bool:
+        return self.passed and self.proved and self.excess > 1.0 + 1e-6
 
     @property
     def false_sampled(self) -> bool:
@@ -89,7 +98,8 @@ class Outcome:
 
     @property
     def wrong(self) -> bool:
-        return self.false_proof or self.false_sampled or self.false_pass or not self.honest
+        false = self.false_proof or self.false_proof_of_verify or self.false_sampled or self.false_pass
+        return false or not self.honest
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,7 @@ def outcome(seed: int) -> Outcome:
     tolerance = max(line.tolerance for line in lines)
     sampled = [line.resolution for line in lines if line.evidence == "sampled"]
     verdict = "holds, sampled" if sampled else "proved"
-    rows = [v for v in violations(planted.solution) if v.name == planted.name]
+    rows = [v for v in violations(planted.solution, BETWEEN) if v.name == planted.name]
     scale = max((v.scale for v in rows), default=np.inf)
     return Outcome(
         seed,
@@ -150,6 +160,8 @@ def outcome(seed: int) -> Outcome:
         max(sampled, default=0.0),
         tolerance <= planted.most * (1.0 + 1e-9) and (scale <= planted.scale or planted.scale == np.inf),
         bool(rows) and all(v.node_relative <= 1e-6 and v.dense_relative <= BETWEEN for v in rows),
+        bool(rows) and all(v.evidence == "proved" for v in rows),
+        float(truth.violation.max()) / (BETWEEN * scale),
         truth.beyond(BETWEEN * scale),
         float(np.diff(samples(planted.solution)[1].times).max()),
     )
@@ -183,6 +195,8 @@ def _counts(outcomes: Sequence[Outcome]) -> list[str]:
     longest = max((each.longest / each.resolution for each in missed), default=0.0)
     return [
         f'* false "proved": {sum(each.false_proof for each in outcomes)}',
+        f'* false "proved" of `verify`: {sum(each.false_proof_of_verify for each in outcomes)}, of '
+        f"{sum(each.passed and each.proved for each in outcomes)} that it proved",
         f'* false "holds, sampled": {sum(each.false_sampled for each in outcomes)}; shorter violations '
         f"missed: {len(missed)}, the longest {longest:.2f} of its resolution",
         f"* passed by `verify` although violated: {sum(each.false_pass for each in outcomes)}",

@@ -6,7 +6,7 @@ from benchmarks.planted_violations import outcome
 
 
 def check(outcomes):
-    assert not [each for each in outcomes if each.false_proof]
+    assert not [each for each in outcomes if each.false_proof or each.false_proof_of_verify]
     assert not [each for each in outcomes if each.false_sampled]
     true = [each for each in outcomes if each.true]
     assert true and sum(each.refused_truth for each in true) <= 0.05 * len(true)
