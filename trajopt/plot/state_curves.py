@@ -63,8 +63,8 @@ def states(solution: Any, *, names: Sequence[str] | None = None) -> Figure:
     return figure
 
 
-def has_states(solution: Solution) -> bool:
-    """Whether there is anything to draw beside joints."""
+def has_states(solution: Any) -> bool:
+    """Whether a solution, of a problem or of phases, has anything to draw beside joints."""
     return bool(_tracks(solution))
 
 

@@ -74,8 +74,8 @@ def trajectory_of(solution: Solution) -> Trajectory | None:
     if len(arcs) != len(curve.bases):
         return None
     same = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, curve.bases, strict=True))
-    added = {"extra_points": solution.extra_points, "limit_points": solution.limit_points}
-    found = Trajectory(same, solution.problem.trajectory.continuity, **added)
+    continuity = solution.problem.trajectory.continuity
+    found = Trajectory(same, continuity, solution.extra_points, limit_points=solution.limit_points)
     if found.nodes.count != solution.node_times.size:
         return None
     times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]

@@ -69,6 +69,8 @@ def _held_points(solution: Solution, nlp: NLP) -> Iterator[HeldPoint]:
     point, scaling, joints = solution.point, solution.scaling, list(solution.joint_names)
     assert point is not None and scaling is not None
     limits = {limit.name: limit for limit in solution.problem.path_limits() if limit.hold == "hull"}
+    assert point.row_multipliers is not None
+    assert point.lower_multipliers is not None and point.upper_multipliers is not None
     rows = point.row_multipliers[: nlp.linear.count] * scaling.rows[: nlp.linear.count] / scaling.objective
     for multiplier, label in zip(rows, nlp.linear.labels, strict=True):
         if isinstance(label, RowLabel) and label.control_point is not None and label.constraint in limits:

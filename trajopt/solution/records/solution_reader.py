@@ -37,7 +37,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
     from trajopt.solution.solution import Solution
 
     curve, recipe = _curve(file, header), header.recipe
-    added = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
+    added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
     same += ("timings", "detail", "joint_names", "levels", "starts", "refinement", "run")
     return Solution(

@@ -82,7 +82,8 @@ def on_every_worker(where: Any, function: Callable[[], Any]) -> Iterator[tuple[s
 
     where, errors : as in `connected`; what a call raises is raised here
     """
-    with connected(where) as (executor, _):
+    with connected(where) as (found, _):
+        executor: Any = found  # Dask's own: `submit` takes the address of a worker
         client = _client_of(executor)
         addresses = list(client.scheduler_info(n_workers=-1)["workers"])
         options = {"allow_other_workers": False, "pure": False}
