@@ -42,6 +42,7 @@ from trajopt.transcription.unknowns import Layout
 
 STEP = 1e-3  # of a number of the input, relative to 1 + its size: what is linear in it has no other error
 ACTIVE = 1e-9  # tolerance by which multipliers are told from zero
+DEPENDENT = 1e-9  # of the largest pivot: rows that are combinations of others
 SINGULAR = 1e12  # condition of the system above which the derivative is not determined
 
 
@@ -144,20 +145,36 @@ class _System:
         self.side = active_sides(nlp, self.multipliers, ACTIVE)
         self.active = np.flatnonzero(self.side)
         A = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])[self.active]
+        independent = _independent(A)
+        self.solved, A = self.active[independent], A[independent]
         H = np.zeros((n, n))
         np.add.at(H, (nlp.hessian_rows, nlp.hessian_columns), nlp.hessian(point.y, rows, 1.0))
         H += np.tril(H, -1).T
         self.K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
-        if not (self.active.size <= n and np.linalg.cond(self.K) < SINGULAR):
+        if not np.linalg.cond(self.K) < SINGULAR:
             raise EvaluationError(
-                "the optimum has no derivative: its active constraints depend on each other, or it is not "
-                "strict; drop what is asked twice, or add a cost that decides between equal motions"
+                "the optimum is not strict, so that it has no derivative: add a cost that decides between "
+                "motions that are equally good"
             )
 
     def step(self, stationarity: Array, constraints: Array) -> Array:
         """dy for the changes per unit of grad_y L (n,) and of g - limit for all rows and bounds (m + n,)."""
-        right = -np.concatenate([stationarity, constraints[self.active]])
+        right = -np.concatenate([stationarity, constraints[self.solved]])
         return np.linalg.solve(self.K, right)[: self.nlp.variable_count]
+
+
+def _independent(A: Array) -> Array:
+    """Rows of A (m, n) of which the others are combinations.
+
+    A limit that holds a polynomial at more nodes than it has coefficients is active more often than needed.
+    """
+    from scipy.linalg import qr
+
+    if not A.size:
+        return np.arange(len(A))
+    R, order = qr(A.T, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    return np.sort(order[: int(np.sum(size > DEPENDENT * size[0]))])
 
 
 def _derivatives(

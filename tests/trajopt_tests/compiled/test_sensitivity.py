@@ -1,0 +1,77 @@
+"""Derivatives of an optimum by its inputs are those of differences between solves."""
+
+import numpy as np
+import pytest
+from hand_written import PointMasses
+
+import trajopt
+from trajopt.errors import OptionError, UnknownNameError
+
+SOLVER = trajopt.Ipopt(tol=1e-11)
+PLACES = np.linspace(0.0, 1.0, 7)
+
+
+@trajopt.term
+def drag(node):
+    return node.tau[0] - node.parameter("load") * node.v[0] ** 2
+
+
+def effort():
+    """Fixed duration, an active limit of the force, a parameter and two costs."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(6, 4, 1.0))
+    problem.parameter("load", lower=0.3, upper=0.3)
+    problem.start_at(q=0.0, v=0.2)
+    problem.end_at(q=1.0, v=0.0)
+    problem.subject_to(trajopt.tau, -4.0, 4.0, name="force")
+    problem.minimize(drag**2, name="drag")
+    problem.minimize(trajopt.v**2, weight=0.5, name="speed")
+    return problem
+
+
+def least_time():
+    """A free duration, which the force and the speed limit bound."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(5, 3, (0.2, 5.0)))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.subject_to(trajopt.v, -0.8, 0.8, hold="hull", name="speed")
+    problem.subject_to(trajopt.tau, -2.0, 2.0, name="force")
+    problem.minimize(trajopt.duration, name="time")
+    problem.minimize(trajopt.tau**2, weight=1e-2, name="effort")
+    return problem
+
+
+CASES = [
+    (effort, "q_end", lambda p: {"q_end": 1.0 + p}),
+    (effort, "v_start", lambda p: {"v_start": 0.2 + p}),
+    (effort, "duration", lambda p: {"duration": 1.0 + p}),
+    (effort, "load", lambda p: {"load": 0.3 + p}),
+    (effort, "weight_speed", lambda p: {"weight_speed": 0.5 + p}),
+    (effort, "force", lambda p: {"force": (-4.0 + p, 4.0)}),
+    (least_time, "q_end", lambda p: {"q_end": 1.0 + p}),
+    (least_time, "v_start", lambda p: {"v_start": p}),
+    (least_time, "speed", lambda p: {"speed": (-0.8 + p, 0.8)}),
+    (least_time, "force", lambda p: {"force": (-2.0 + p, 2.0)}),
+]
+
+
+@pytest.mark.parametrize(("build", "name", "moved"), CASES, ids=[f"{b.__name__} {n}" for b, n, _ in CASES])
+def test_derivatives_are_those_of_differences_of_solves(build, name, moved):
+    compiled = trajopt.compile(build(), inputs=[name], solver=SOLVER)
+    optimum = compiled.solve()
+    found = optimum.sensitivity(name)
+    step = 1e-4
+    low, high = (compiled.solve(moved(p), start=optimum) for p in (-step, step))
+    assert low.converged and high.converged
+    for attribute in ("objective", "duration"):
+        slope = (getattr(high, attribute) - getattr(low, attribute)) / (2.0 * step)
+        assert abs(getattr(found, attribute)[0] - slope) <= 1e-5 * (1.0 + abs(slope)), attribute
+    places = [solution.curve.at_progress(PLACES)[:, :1] for solution in (low, high)]
+    np.testing.assert_allclose(found.q(PLACES)[..., 0], (places[1] - places[0]) / (2.0 * step), atol=2e-4)
+
+
+def test_no_derivatives_of_what_is_no_optimum_or_no_input():
+    stopped = trajopt.solve(effort(), trajopt.Ipopt(max_iterations=0))
+    with pytest.raises(OptionError, match="not converged"):
+        stopped.sensitivity("q_end")
+    with pytest.raises(UnknownNameError, match="'q_finish'"):
+        trajopt.solve(effort()).sensitivity("q_finish")

@@ -1,0 +1,62 @@
+"""Minima of random quadratic programs, reached from those of others, meet the optimality conditions."""
+
+import numpy as np
+import pytest
+
+from trajopt.solvers.parametric_qp import QuadraticProgram, followed
+
+
+def random_program(rng, n=6, m=14):
+    """Strictly convex, feasible at a random point, with an equation in the first row."""
+    factor = rng.standard_normal((n, n))
+    A, inside = rng.standard_normal((m, n)), rng.standard_normal(n)
+    lower, upper = A @ inside - rng.uniform(0.1, 1.0, m), A @ inside + rng.uniform(0.1, 1.0, m)
+    upper[m // 2 :] = np.inf
+    lower[0] = upper[0] = A[0] @ inside
+    return QuadraticProgram(factor @ factor.T + 0.1 * np.eye(n), rng.standard_normal(n), A, lower, upper)
+
+
+def assert_optimal(program, found):
+    values = program.A @ found.d
+    assert np.all(values >= program.lower - 1e-8) and np.all(values <= program.upper + 1e-8)
+    gradient = program.H @ found.d + program.g + program.A.T @ found.multipliers
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-8)
+    free = program.lower < program.upper
+    assert np.all(found.multipliers[free & (values > program.lower + 1e-7)] >= -1e-9)
+    assert np.all(found.multipliers[free & (values < program.upper - 1e-7)] <= 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_minimum_is_reached_from_any_active_set_that_is_independent(seed):
+    rng = np.random.default_rng(seed)
+    one, other = random_program(rng), random_program(rng)
+    only_equation = (np.arange(one.lower.size) == 0).astype(int)
+    first = followed(one, np.zeros(one.lower.size), only_equation, 100)
+    assert first is not None and first.tau == 1.0 and first.is_strict
+    assert_optimal(one, first)
+    second = followed(other, first.multipliers, first.side, 100)
+    assert second is not None and second.tau == 1.0
+    assert_optimal(other, second)
+    again = followed(other, second.multipliers, second.side, 100)
+    assert again is not None and again.changes == 0
+    np.testing.assert_allclose(again.d, second.d, atol=1e-9)
+
+
+def test_contradicting_limits_end_the_way_before_its_end():
+    program = QuadraticProgram(
+        np.eye(2),
+        np.zeros(2),
+        np.array([[1.0, 0.0], [1.0, 0.0]]),
+        np.array([1.0, -np.inf]),
+        np.array([np.inf, 0.5]),
+    )
+    found = followed(program, np.zeros(2), np.zeros(2, dtype=int), 10)
+    assert found is None or found.tau < 1.0
+
+
+def test_a_direction_of_negative_curvature_is_no_strict_minimum():
+    program = QuadraticProgram(
+        np.diag([1.0, -1.0]), np.zeros(2), np.zeros((1, 2)), np.array([-np.inf]), np.array([np.inf])
+    )
+    found = followed(program, np.zeros(1), np.zeros(1, dtype=int), 10)
+    assert found is None or not found.is_strict
