@@ -1,5 +1,7 @@
 """Properties of the robot as unknowns: against closed forms, plain solves, and robots that are built so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from random_trees import random_tree
@@ -212,6 +214,37 @@ def test_a_robot_that_cannot_exist_is_told_and_not_built():
     numbers = {"mass": np.zeros(1)}
     with pytest.raises(dynamics.InertiaError, match="leaf without mass"):
         as_built(problem, numbers)
+
+
+def test_verify_fails_for_a_robot_that_cannot_exist():
+    problem = rod_problem()
+    problem.design("rod.mass", problem.parameter("mass", 0.5, 2.0))
+    solution = trajopt.solve(problem)
+    wrong = replace(solution, parameters={"mass": np.array([-1.0])})
+    assert wrong.as_built is problem
+    assert "cannot exist" in wrong.verify().reason
+    assert "zero or positive" in wrong.verify().reason
+
+
+def test_the_stiffness_of_a_spring_is_a_term():
+    """From -1 to 1 in T at rest: a spring of k = m (pi / T)^2 swings the mass over without any motor."""
+    slide = dynamics.Joint("slide", "prismatic")
+    cart = dynamics.RigidBodyModel([dynamics.Body("cart", slide, None, 2.0)], (0.0, 0.0, 0.0))
+    problem = trajopt.Problem(cart, trajopt.Trajectory.uniform(20, duration=0.5))
+    problem.parameter("k", 1.0, 200.0)
+    problem.start_at(q=-1.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+
+    @trajopt.term
+    def motor_force(node):
+        return node.tau + node.parameter("k") * node.q
+
+    problem.minimize(motor_force**2)
+    solution = trajopt.solve(problem)
+    k = 2.0 * (np.pi / 0.5) ** 2
+    assert solution.parameters["k"][0] == pytest.approx(k, rel=1e-3)
+    without_spring = 0.5 * 0.5 * k**2  # the integral of (k cos(pi t / T))^2
+    assert solution.objective < 1e-5 * without_spring  # the spline has the cosine but for its mesh
 
 
 @pytest.mark.parametrize(
