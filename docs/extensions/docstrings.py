@@ -5,6 +5,7 @@ two or more spaces between columns, and indented blocks (equations, examples): a
 `solve`, `trajopt.solve`      a link where it is a public name, else code
 """
 
+import ast
 import re
 
 import dynamics
@@ -72,8 +73,15 @@ def nested(lines):
 
 
 def literal(lines):
+    """Lines as they stand; an example is coloured as Python, an equation is not."""
     depth = min(len(line) - len(line.lstrip()) for line in lines)
-    return "::\n\n" + "\n".join(INDENT + line[depth:] for line in lines)
+    dedented = [line[depth:] for line in lines]
+    try:
+        ast.parse("\n".join(dedented))
+        language = "python"
+    except SyntaxError:
+        language = "text"
+    return f".. code-block:: {language}\n\n" + "\n".join(INDENT + line for line in dedented)
 
 
 def inline(text):

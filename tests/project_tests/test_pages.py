@@ -113,7 +113,7 @@ def test_docstrings_become_lists_links_and_blocks(extensions):
     """
     assert extensions.docstrings.converted(inspect.cleandoc(text)).split("\n\n") == [
         r"Solve it, a\*b and x\_1, by \ :py:obj:`trajopt.solve <trajopt.solve>`\  and \ ``f(x)``\ .",
-        "::",
+        ".. code-block:: text",
         "    minimize |x|",
         "- **tol**: largest error, scaled",
         "- **a, b (m)**: lengths",
