@@ -36,8 +36,6 @@ class NamedParts(Robot, Protocol):
 
     @property
     def joints(self) -> tuple[Joint, ...]: ...
-    @property
-    def frame_names(self) -> tuple[str, ...]: ...
     def link_index(self, name: str) -> int: ...
 
 
@@ -74,7 +72,7 @@ def model_property(model: NamedParts, name: str) -> ModelProperty:
             f"no property is called {shown(name)}; give the name of a link, a joint or a frame, a dot, and "
             f"one of {', '.join(known)}: 'forearm.mass', 'elbow.position'"
         )
-    joints, frames = [joint.name for joint in model.joints], list(model.frame_names)
+    joints, frames = [joint.name for joint in model.joints], [frame.name for frame in model.frames]
     if attribute in OF_LINKS:
         return ModelProperty(name, "link", model.link_index(owner), attribute)
     if attribute == "position" and owner in frames:
