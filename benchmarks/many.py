@@ -5,10 +5,11 @@ trajopt's own, while five workers are killed at random moments; then the table m
 "built" counts how often workers built a problem: what is above the number of points was on its way when its
 worker died.
 
-Moves: random moves of a UR5 in minimum time under all limits, 20 intervals, `solve_many` on one process; and
-the same moves by CasADi and IPOPT, whose program is built once (`benchmarks/casadi_moves.py`; constant
-accelerations, limits at both ends of every interval). Seconds are those of the processor, so that other work
-on the machine counts little; both sides take turns, move by move.
+Moves: random moves of a UR5 in minimum time under all limits, 20 intervals, each from the straight line: by
+`solve_many` on one process; by a program of `trajopt.compile`, whose poses are changed; and by CasADi and
+IPOPT, whose program is built once too (`benchmarks/casadi_moves.py`; constant accelerations, limits at both
+ends of every interval). Seconds are those of the processor, so that other work on the machine counts little;
+all take turns, move by move.
 
 --write : write docs/many_benchmark.md
 """
@@ -126,24 +127,29 @@ def poses(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def moves(count: int) -> list[dict[str, Any]]:
-    """Processor seconds per move and how many failed, ours and the peer's."""
+    """Processor seconds per move and how many failed: ours, ours compiled once, and the peer's."""
     peer = mover(arm("ur5"), INTERVALS)
-    ours: list[float] = []
-    theirs: list[float] = []
-    failed = [0, 0]
-    peer(*poses(count))  # both sides are warm before anything is counted
-    solved_one(count)
+    compiled = trajopt.compile(moved_arm(INTERVALS, "ur5", count, torque_alone=False))
+
+    def again(seed: int) -> bool:
+        first, last = poses(seed)
+        return compiled.solve(q_start=first, q_end=last).converged
+
+    sides: dict[str, Callable[[int], bool]] = {
+        "trajopt, a list of problems": solved_one,
+        "trajopt, compiled once": again,
+        "CasADi and IPOPT, built once": lambda seed: peer(*poses(seed)) is not None,
+    }
+    for solve in sides.values():
+        solve(count)  # all are warm before anything is counted
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
+    failed = Counter[str]()
     for seed in range(count):
-        seconds, converged = timed(partial(solved_one, seed))
-        ours.append(seconds)
-        failed[0] += not converged
-        seconds, duration = timed(partial(peer, *poses(seed)))
-        theirs.append(seconds)
-        failed[1] += duration is None
-    return [
-        line_of("trajopt", ours, failed[0]),
-        line_of("CasADi, IPOPT, built once", theirs, failed[1]),
-    ]
+        for name, solve in sides.items():
+            used, converged = timed(partial(solve, seed))
+            seconds[name].append(used)
+            failed[name] += not converged
+    return [line_of(name, seconds[name], failed[name]) for name in sides]
 
 
 def solved_one(seed: int) -> bool:
@@ -152,7 +158,8 @@ def solved_one(seed: int) -> bool:
     return trajopt.solve_many([problem], processes=1).converged_count == 1
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+def timed(call: Callable[[], bool]) -> tuple[float, bool]:
+    """Processor seconds of a call, and what it returned."""
     began = time.process_time()
     found = call()
     return time.process_time() - began, found
@@ -186,8 +193,11 @@ def main() -> None:
     machine += f"{platform.python_version()}, load {os.getloadavg()[0]:.1f} at the start"
     parts = []
     if given.points:
-        parts.append(table([points(given.points, on_dask) for on_dask in (True, False)]))
-        print(parts[-1], flush=True)
+        found = []
+        for on_dask in (True, False):
+            found.append(points(given.points, on_dask))
+            print(found[-1], flush=True)
+        parts.append(table(found))
     if given.moves:
         parts.append(table(moves(given.moves)))
         print(parts[-1], flush=True)
