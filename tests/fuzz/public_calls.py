@@ -253,7 +253,7 @@ def _of_problems() -> dict[str, Call]:
             lambda: trajopt.Problem,
             {
                 "dynamics": ("object", arm()),
-                "trajectory": ("object", trajopt.Trajectory.uniform(3)),
+                "trajectory": ("object?", trajopt.Trajectory.uniform(3)),
                 "name": ("label", "x"),
             },
         ),
@@ -347,7 +347,7 @@ def _of_solutions() -> dict[str, Call]:
             {
                 "source": ("builder", problem),
                 "starts": ("count", 1),
-                "processes": ("count", 1),
+                "processes": ("count?", 1),
                 "spread": ("number", 0.1),
             },
         ),
@@ -355,7 +355,7 @@ def _of_solutions() -> dict[str, Call]:
             lambda: trajopt.solve_many,
             {
                 "problems": ("object", [problem()]),
-                "processes": ("count", 1),
+                "processes": ("count?", 1),
                 "anew": ("flag", False),
                 "time_limit": ("number?", 1.0),
             },

@@ -23,6 +23,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if "built" not in path.parts)
 SHORT = ("extend/cost.md", "extend/joint.md", "howto/save_and_export.md", "start.md")
 IN_OTHER_TESTS = ("first_term.md", "own_dynamics.md", "systems.md")  # test_tutorials.py
 STARTS_PROCESSES = "many.md"  # which import the file that they were started from
+MAY_FAIL = "solution", "short", "straight"  # solutions that a page shows failing
 
 
 def name_of(page):
@@ -50,7 +51,8 @@ def test_the_python_of_a_page_runs_in_order_as_a_reader_would_run_it(page, tmp_p
     printed = capsys.readouterr().out
     assert printed and "FAIL" not in printed
     for name, value in names.items():
-        assert getattr(value, "converged", True) or name in ("solution", "short"), f"{name}: {value}"
+        if name not in MAY_FAIL:
+            assert getattr(value, "converged", True), f"{name}: {value}"
 
 
 @pytest.mark.long

@@ -60,7 +60,7 @@ def test_objects_of_a_problem_are_of_their_kind(wrong):
         lambda p: p.recommend(wrong),
         lambda p: p.on(wrong),
         lambda p: trajopt.Problem(wrong),
-        lambda p: trajopt.Problem(p.dynamics, wrong),
+        lambda p: trajopt.Problem(p.dynamics, wrong) if wrong is not None else p.minimize(wrong),
         lambda p: trajopt.Arc(wrong),
         lambda p: trajopt.Trajectory(wrong),
         lambda p: trajopt.term(wrong) if wrong is not None else p.minimize(wrong),

@@ -45,6 +45,7 @@ from trajopt.problem.systems.controls import (
     controls_of,
     curves_on,
     default_curves,
+    default_trajectory,
     equations_of,
     fitting_trajectory,
 )
@@ -99,6 +100,8 @@ class Problem(DerivedParts):
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
         arguments.name(self.name, "the name of the problem")
+        if self.trajectory is None:
+            self.trajectory = default_trajectory(self.dynamics)
         self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
         self.extras |= default_curves(self.dynamics, self.trajectory)
         self.constraints += equations_of(self.dynamics)

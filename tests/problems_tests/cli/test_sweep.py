@@ -130,8 +130,6 @@ def test_what_cannot_be_swept_is_refused_before_anything_is_solved(tmp_path):
             sweep(build, axes, folder=tmp_path)
     with pytest.raises(OptionError, match="processes = 0: expected a whole number"):
         sweep(build, {"mass": [1.0]}, processes=0)
-    with pytest.raises(OptionError, match="has phases, but points of a sweep are single problems"):
-        sweep(problems.goddard_in_phases.build, {"intervals": [4]}, processes=1)
     assert not list(tmp_path.iterdir())
     assert run("double_integrator").exit_code == 2 and run("nothing", "--set", "a=1").exit_code == 2
 

@@ -136,12 +136,8 @@ def default_trajectory(dynamics: Any) -> Trajectory:
     return Trajectory.collocation() if first_order else Trajectory.uniform()
 
 
-def fitting_trajectory(dynamics: Any, trajectory: Trajectory | None) -> Trajectory:
-    """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them.
-
-    None stands for `default_trajectory`.
-    """
-    trajectory = default_trajectory(dynamics) if trajectory is None else trajectory
+def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
+    """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them."""
     check_trajectory(trajectory)
     if not isinstance(dynamics, System | AugmentedDynamics):
         return trajectory.for_equations_of_order(2)

@@ -55,7 +55,10 @@ def solve_many(
     """
     if isinstance(problems, str | bytes | Mapping | Problem) or not isinstance(problems, Iterable):
         raise OptionError(f"problems is {shown(problems)}: give a list of problems")
-    given = list(problems)
+    try:
+        given = list(problems)
+    except Exception as error:  # iterating over a foreign object may raise anything
+        raise OptionError(f"problems is {shown(problems)}: give a list of problems") from error
     if not given:
         raise OptionError("there are no problems: give at least one")
     pack = task_maker(solver, options, keep=folder is None, archive=folder is not None)
