@@ -22,7 +22,7 @@ def versions() -> dict[str, str]:
     from trajopt.solution.records.run_record import installed_versions
     from trajopt.solvers.registry import SOLVERS
 
-    installed = installed_versions()
+    installed = dict(installed_versions())  # a copy: it is kept for the whole process
     solvers = {name: told(entry) for name, entry in SOLVERS.items()}
     return {"trajopt": installed.pop("trajopt"), **solvers, **installed}
 

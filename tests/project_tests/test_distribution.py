@@ -61,6 +61,10 @@ def test_the_versions_are_those_of_trajopt_and_of_every_solver():
     assert told["python"] == ".".join(map(str, sys.version_info[:3]))
 
 
+def test_versions_are_the_same_when_they_are_asked_for_again():
+    assert versions() == versions()
+
+
 @pytest.mark.parametrize("command", [("-m", "problems.cli.command_line"), ("-m", "trajopt")])
 def test_the_module_prints_the_versions(command):
     from importlib.metadata import entry_points
