@@ -131,7 +131,7 @@ class StructureAttempt:
         fewer = without_collapsed(whole, trial.duration, collapsed)
         if fewer is not whole:
             if not trial.converged:  # its durations are no evidence which arc collapses
-                self.doubtful_from = self.structure
+                self.doubtful_from = self.doubtful_from or self.structure
             self.structure, self.reason = fewer, "arcs collapse"
             self.motion = trial if trial.converged else self.motion
             return None
@@ -190,8 +190,11 @@ class StructureAttempt:
         return whole.arc_count > 1
 
     def _without_short_arc(self) -> Structure | None:
-        """The structure, or that before a doubtful removal, without a short arc; None if neither has one."""
-        for structure in (self.structure, self.doubtful_from):
+        """The structure before a doubtful removal, else this one, without a short arc; None if neither has one.
+
+        After a doubtful removal that led to another failure, this one is what the doubt was about.
+        """
+        for structure in (self.doubtful_from, self.structure):
             if structure is not None:
                 whole = structure.merged()
                 fewer = without_collapsed(whole, whole.times[-1], self.settings.short_arc)
