@@ -9,7 +9,6 @@ J. Process Control 12 (2002) 577, "initial value embedding".
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,12 +17,12 @@ import numpy as np
 
 from trajopt.arguments import shown
 from trajopt.errors import OptionError
-from trajopt.solvers.capabilities import ToleranceSolver, unscaled_objective, with_options, with_time_limit
+from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import KKT, kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.parametric_qp import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, Status, WarmStart
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 
 __all__ = ["ActiveSetNewton", "active_sides"]
 
@@ -62,8 +61,13 @@ class ActiveSetNewton:
     def with_tolerance(self, tol: float) -> Solver:
         return replace(self, solver=self.solver.with_tolerance(tol))
 
-    def with_time_limit(self, seconds: float) -> Solver:
-        """The same around the solver with this limit; Newton's steps are few and end by themselves."""
+    @property
+    def time_limit(self) -> float | None:
+        """That of the solver, for Newton's steps and the solver together; checked after every step."""
+        return self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
+
+    def with_time_limit(self, seconds: float) -> ActiveSetNewton:
+        """The same around the solver with this limit."""
         return replace(self, solver=with_time_limit(self.solver, seconds))
 
     def with_options(self, options: Mapping[str, Any]) -> ActiveSetNewton:
@@ -72,11 +76,18 @@ class ActiveSetNewton:
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve `nlp` from `start`; `detail` of the result says how many steps and changes it took."""
-        if start is not None and start.has_multipliers and nlp.has_hessian:
-            found = _Newton(nlp, start.check(nlp), self.solver.tol, callback).result()
-            if found is not None:
-                return found
-        return self.solver.solve(nlp, callback, start)
+        if start is None or not start.has_multipliers or not nlp.has_hessian:
+            return self.solver.solve(nlp, callback, start)
+        tol, limit = self.solver.tol, self.time_limit
+        monitor = Monitor(nlp, start, feasibility=tol, time_limit=limit, callback=callback)
+        with monitor.interruptible():
+            found = _Newton(nlp, monitor, tol).result()
+        if found is not None:
+            return found
+        solver: Solver = self.solver
+        if limit is not None:
+            solver = with_time_limit(solver, max(limit - monitor.elapsed, 1e-3))
+        return solver.solve(nlp, callback, start)
 
 
 def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
@@ -98,9 +109,8 @@ def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
 class _Newton:
     """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
 
-    def __init__(self, nlp: NLP, start: WarmStart, tol: float, callback: Callback | None) -> None:
-        self.nlp, self.tol, self.callback = nlp, tol, callback
-        self.began = time.perf_counter()
+    def __init__(self, nlp: NLP, monitor: Monitor, tol: float) -> None:
+        self.nlp, self.monitor, self.tol, start = nlp, monitor, tol, monitor.start
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
@@ -112,20 +122,29 @@ class _Newton:
         assert rows is not None and low is not None and high is not None
         self.multipliers = np.concatenate([rows, high - low])
         self.m, self.n, self.is_strict = m, n, False
-        self.history: list[tuple[float, float, float]] = []
 
     def result(self) -> Result | None:
-        """The optimum; None where the steps do not lead to one."""
-        side, changes, error = active_sides(self.nlp, self.multipliers, self.tol), 0, np.inf
+        """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
+
+        None where the steps do not lead to an optimum.
+        """
+        nlp, monitor = self.nlp, self.monitor
+        side, changes, error = active_sides(nlp, self.multipliers, self.tol), 0, np.inf
         for step in range(MOST_STEPS + 1):
-            residuals = kkt_residuals(self.nlp, self._point())
+            at = self._point()
+            residuals = kkt_residuals(nlp, at)
             if not np.isfinite(residuals.error) or residuals.error > GROWTH * error:
                 return None
-            self._report(step, residuals)
-            if step and residuals.error <= self.tol:
-                return self._found(step, changes) if self.is_strict else None
-            error = residuals.error
-            found = self._step(side)
+            goes_on = monitor.iterate(
+                step, at, nlp.rows(at.y), float(nlp.objective(at.y)), residuals.stationarity, np.nan
+            )
+            detail = f"{step} Newton steps, {changes} changes of the active set"
+            optimal = step > 0 and residuals.error <= self.tol
+            if optimal and self.is_strict:
+                return monitor.result(Status.CONVERGED, at, step, detail)
+            if not goes_on:
+                return monitor.result(Status.SOLVER_ERROR, None, step, detail)
+            found = None if optimal else self._step(side)
             if found is None:
                 return None
             self.y, self.multipliers, side = self.y + found.d, found.multipliers, found.side
@@ -165,33 +184,4 @@ class _Newton:
         bounds = self.multipliers[self.m :]
         return WarmStart(
             self.y, self.multipliers[: self.m], np.maximum(-bounds, 0.0), np.maximum(bounds, 0.0)
-        )
-
-    def _report(self, step: int, residuals: KKT) -> None:
-        objective = float(self.nlp.objective(self.y))
-        self.history.append((float(step), objective, residuals.primal))
-        if self.callback is not None:
-            seconds = time.perf_counter() - self.began
-            unscaled = unscaled_objective(self.nlp, objective)
-            self.callback(
-                Iteration(step, unscaled, residuals.primal, residuals.stationarity, np.nan, seconds)
-            )
-
-    def _found(self, steps: int, changes: int) -> Result:
-        at = self._point()
-        assert at.row_multipliers is not None
-        assert at.lower_multipliers is not None and at.upper_multipliers is not None
-        violation = bound_violation(self._values(), self.lower, self.upper)
-        return Result(
-            status=Status.CONVERGED,
-            y=at.y,
-            row_multipliers=at.row_multipliers,
-            lower_multipliers=at.lower_multipliers,
-            upper_multipliers=at.upper_multipliers,
-            objective=self.history[-1][1],
-            infeasibility=float(violation.max(initial=0.0)),
-            iterations=steps,
-            seconds=time.perf_counter() - self.began,
-            history=np.array(self.history),
-            detail=f"{steps} Newton steps, {changes} changes of the active set",
         )

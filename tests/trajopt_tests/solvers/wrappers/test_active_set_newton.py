@@ -1,0 +1,123 @@
+"""Newton's method on an active set: steps from the optimum of other values, else the solver."""
+
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_nlps import INF, failing, hs071, quadratic_with_rows, rosenbrock, slow, unconstrained
+
+from trajopt import Ipopt, Status
+from trajopt.errors import OptionError
+from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_time_limit
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS, ActiveSetNewton
+
+NO_STEPS = WarmStart(rosenbrock().start, np.zeros(0), np.zeros(2), np.zeros(2))
+NEWTON = "Newton steps"
+
+
+def test_from_the_optimum_of_other_limits_a_few_steps_lead_to_the_new_one():
+    start = Ipopt().solve(hs071()).warm_start
+    moved = replace(hs071(), row_lower=np.array([25.5, 41.0]), row_upper=np.array([INF, 41.0]))
+    cold, warm = Ipopt().solve(moved), ActiveSetNewton(Ipopt()).solve(moved, None, start)
+    assert NEWTON in warm.detail and warm.converged and warm.iterations <= 5
+    np.testing.assert_allclose(warm.y, cold.y, atol=1e-7)
+    assert kkt_residuals(moved, warm).error <= Ipopt().tol
+    assert warm.objective == moved.objective(warm.y) and warm.infeasibility <= Ipopt().tol
+
+
+def test_the_active_set_changes_on_the_way():
+    """The nearest point of a square to a target that goes from beyond one side to beyond another."""
+
+    def nearest(x, y):
+        return quadratic_with_rows(np.eye(2), [-x, -y], np.eye(2), [-1.0, -1.0], [1.0, 1.0])
+
+    start = Ipopt().solve(nearest(2.0, 0.0)).warm_start
+    found = ActiveSetNewton().solve(nearest(0.5, -3.0), None, start)
+    assert NEWTON in found.detail and "2 changes" in found.detail
+    np.testing.assert_allclose(found.y, [0.5, -1.0], atol=1e-9)
+    np.testing.assert_allclose(found.row_multipliers, [0.0, -2.0], atol=1e-9)
+
+
+def test_a_saddle_is_left_to_the_solver():
+    """f = x^2 - y^2 on a square: the start is the saddle, the minima lie on two of its sides."""
+    nlp = quadratic_with_rows(np.diag([2.0, -2.0]), np.zeros(2), np.eye(2), [-1.0, -1.0], [1.0, 1.0])
+    start = WarmStart(np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(2))
+    assert NEWTON not in ActiveSetNewton().solve(nlp, None, start).detail
+
+
+def test_the_callback_sees_every_step():
+    seen = []
+    found = ActiveSetNewton().solve(rosenbrock(), seen.append, NO_STEPS)
+    assert NEWTON in found.detail
+    assert [each.iteration for each in seen] == list(range(found.iterations + 1))
+    assert len(found.history) == len(seen)
+
+
+def test_the_time_limit_ends_the_steps_with_the_best_point():
+    solver = ActiveSetNewton(Ipopt(time_limit=0.12))
+    found = solver.solve(slow(0.05), None, NO_STEPS)
+    assert found.status is Status.TIME_LIMIT and 0.12 <= found.seconds < 0.5
+    assert found.objective <= rosenbrock().objective(rosenbrock().start)
+
+
+def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
+    """No step leaves the top of f = -y^2; a limit of 0.3 s holds for the steps and the solver together."""
+    given = []
+
+    class Recorded(Ipopt):
+        def solve(self, nlp, callback=None, start=None):
+            given.append(self.time_limit)
+            return super().solve(nlp, callback, start)
+
+    hill = unconstrained(
+        [0.0],
+        lambda y: float(-y @ y),
+        lambda y: -2.0 * y,
+        lambda y: np.full((1, 1), -2.0),
+        lower=np.array([-1.0]),
+    )
+    start = WarmStart(np.zeros(1), np.zeros(0), np.zeros(1), np.zeros(1))
+    ActiveSetNewton(Recorded(time_limit=0.3)).solve(hill, None, start)
+    assert 0.0 < given[0] < 0.3
+
+
+def test_ctrl_c_between_steps_is_a_status_and_the_best_point():
+    before = signal.getsignal(signal.SIGINT)
+
+    def press():
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    nlp = failing(rosenbrock(), "gradient", 4, press, times=1)
+    found = ActiveSetNewton().solve(nlp, None, NO_STEPS)
+    assert found.status is Status.INTERRUPTED
+    assert found.objective <= rosenbrock().objective(rosenbrock().start)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_the_callback_raises_leaves_solve_unchanged():
+    def callback(iteration):
+        if iteration.iteration == 1:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        ActiveSetNewton().solve(rosenbrock(), callback, NO_STEPS)
+
+
+def test_without_multipliers_the_solver_solves():
+    found = ActiveSetNewton().solve(hs071(), None, WarmStart(hs071().start))
+    assert found.converged and NEWTON not in found.detail and found.iterations < MOST_STEPS
+
+
+def test_its_limits_are_those_of_the_solver():
+    solver = ActiveSetNewton(Ipopt(tol=1e-7))
+    assert isinstance(solver, ToleranceSolver) and isinstance(solver, TimeLimitedSolver)
+    assert solver.tol == 1e-7 and solver.time_limit is None
+    assert with_time_limit(with_time_limit(solver, 2.0), 5.0) == ActiveSetNewton(
+        Ipopt(tol=1e-7, time_limit=2.0)
+    )
+    with pytest.raises(OptionError, match="needs a solver with a tol to fall back on"):
+        ActiveSetNewton(Ipopt)
