@@ -22,7 +22,7 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.compiled.input_table import input_table
-from trajopt.compiled.inputs import Input, LimitInput
+from trajopt.compiled.inputs import DurationInput, Input, LimitInput
 from trajopt.compiled.warm_start import warm_program
 from trajopt.errors import EvaluationError, OptionError
 from trajopt.problem.independent_copy import independent_copy
@@ -41,6 +41,8 @@ from trajopt.transcription.transcribe import ProgramValues, values_of
 from trajopt.transcription.unknowns import Layout
 
 STEP = 1e-3  # of a number of the input, relative to 1 + its size: what is linear in it has no other error
+# Of a duration T, relative to it: a jerk that is given at a fixed duration stands in its equation times T^3.
+DURATION_STEP = 1e-5
 ACTIVE = 1e-9  # tolerance by which multipliers are told from zero
 DEPENDENT = 1e-9  # of the largest pivot: rows that are combinations of others
 SINGULAR = 1e12  # condition of the system above which the derivative is not determined
@@ -108,7 +110,8 @@ class _Change:
 
 def _change(chosen: Input, problem: Problem, structure: ProgramStructure, nlp: NLP, i: int) -> _Change:
     numbers = chosen.numbers(problem)
-    step = STEP * (1.0 + abs(float(numbers[i])))
+    size = abs(float(numbers[i]))
+    step = DURATION_STEP * size if isinstance(chosen, DurationInput) else STEP * (1.0 + size)
     sides: list[tuple[ProgramValues, tuple[Array, Array], Array]] = []
     for signed in (-step, step):
         other = independent_copy(problem)

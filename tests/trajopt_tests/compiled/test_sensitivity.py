@@ -69,6 +69,23 @@ def test_derivatives_are_those_of_differences_of_solves(build, name, moved):
     np.testing.assert_allclose(found.q(PLACES)[..., 0], (places[1] - places[0]) / (2.0 * step), atol=2e-4)
 
 
+@pytest.mark.parametrize("T", [1e-2, 5e-4])
+def test_the_derivative_by_a_duration_is_as_exact_where_it_is_short(T):
+    """With a jerk j at the start the least effort is k(j T^3) / T^3: at j = 6 / T^3 its slope is c / T^4."""
+
+    def solved(duration, jerk):
+        problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(3, 5, duration))
+        problem.start_at(q=0.0, v=0.0, a=0.0)
+        problem.end_at(q=1.0, v=0.0)
+        problem.subject_to(trajopt.jerk, equals=jerk, over="start", name="jerk")
+        problem.minimize(trajopt.tau**2, name="effort")
+        return trajopt.compile(problem, solver=SOLVER).solve()
+
+    scaled = solved(1.0, 6.0).sensitivity("duration").objective[0]
+    found = solved(T, 6.0 / T**3).sensitivity("duration").objective[0]
+    assert abs(found * T**4 / scaled - 1.0) < 1e-8
+
+
 def test_no_derivatives_of_what_is_no_optimum_or_no_input():
     stopped = trajopt.solve(effort(), trajopt.Ipopt(max_iterations=0))
     with pytest.raises(OptionError, match="not converged"):
