@@ -39,8 +39,9 @@ GROWTH = 1e3  # of the KKT error over a step: above, the steps lead away
 class ActiveSetNewton:
     """Newton's method from a start with multipliers, else `solver`, which also goes on where it fails.
 
-    The conditions of an optimum are checked at the solver's `tol`, as for the solver itself, and the Hessian
-    must be positive definite along the active constraints. Dense: for hundreds of unknowns.
+    The conditions of an optimum are checked at the solver's `tol`, as for the solver itself. Along the active
+    constraints the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1
+    where that is larger), so that a saddle as flat as this passes. Dense: for hundreds of unknowns.
 
     Raises OptionError for a solver without a tolerance.
     """
@@ -162,6 +163,8 @@ class _Newton:
         for shift in SHIFTS:
             shifted = replace(program, H=program.H + shift * size * self.identity)
             found = followed(shifted, self.multipliers, side, MOST_CHANGES)
+            if found is not None and shift > SHIFTS[0]:
+                found = replace(found, is_strict=False)  # of H itself that is not known
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
             if best is not None and best.tau > ENOUGH:

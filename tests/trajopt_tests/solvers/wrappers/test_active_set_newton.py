@@ -41,11 +41,12 @@ def test_the_active_set_changes_on_the_way():
     np.testing.assert_allclose(found.row_multipliers, [0.0, -2.0], atol=1e-9)
 
 
-def test_a_saddle_is_left_to_the_solver():
-    """f = x^2 - y^2 on a square: the start is the saddle, the minima lie on two of its sides."""
-    nlp = quadratic_with_rows(np.diag([2.0, -2.0]), np.zeros(2), np.eye(2), [-1.0, -1.0], [1.0, 1.0])
+@pytest.mark.parametrize(("curvature", "left"), [(-2.0, True), (-4e-6, True), (-1e-6, False), (0.0, False)])
+def test_a_saddle_is_left_to_the_solver_but_for_the_flattest(curvature, left):
+    """f = x^2 + curvature y^2 / 2 on a square, from its stationary point: the bound is -2e-6."""
+    nlp = quadratic_with_rows(np.diag([2.0, curvature]), np.zeros(2), np.eye(2), [-1.0, -1.0], [1.0, 1.0])
     start = WarmStart(np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(2))
-    assert NEWTON not in ActiveSetNewton().solve(nlp, None, start).detail
+    assert (NEWTON not in ActiveSetNewton().solve(nlp, None, start).detail) is left
 
 
 def test_the_callback_sees_every_step():
