@@ -155,7 +155,7 @@ class Problem(DerivedParts):
         width = self.width_of_term(term)
         label = term_checks.label_of(name, term)
         if has_kinks(term):
-            for piece, low, high, called in smooth_bounds(term, lower, upper, equals, label):
+            for piece, low, high, called in list(smooth_bounds(term, lower, upper, equals, label)):
                 self.subject_to(piece, low, high, over=over, name=called, hold=hold)
             return
         names = self.component_names(term.quantity, width)

@@ -108,7 +108,8 @@ def minimum(*terms: Any) -> Combination:
 
     It may be maximized (a negative weight) and bounded from below. Errors as in `maximum`.
     """
-    return -maximum(*(-each if isinstance(each, Arithmetic) else -_floor(each) for each in terms))
+    # 0 - 0, not -0, so that minimum(-u, 0) has the name and the slack of maximum(u, 0)
+    return -maximum(*(-each if isinstance(each, Arithmetic) else 0.0 - _floor(each) for each in terms))
 
 
 @dataclass(frozen=True)
@@ -155,9 +156,10 @@ def with_slacks(term: Any, weight: float, slack_of: Callable[[Maximum], Any]) ->
     if isinstance(term, Combination):
         parts = []
         for factor, part in term.parts:
-            if has_kinks(part) and np.any(weight * np.asarray(factor) < 0.0) and np.ndim(factor):
+            signed = weight * np.asarray(factor)
+            if has_kinks(part) and np.any(signed < 0.0) and np.any(signed > 0.0):
                 raise _not_convex(part, "counted negatively in some components")
-            sign = weight * (1.0 if np.all(np.asarray(factor) >= 0.0) else -1.0)
+            sign = -1.0 if np.any(signed < 0.0) else 1.0
             parts.append((factor, with_slacks(part, sign, slack_of)))
         return Combination(tuple(parts))
     if isinstance(term, Squared) and isinstance(term.base, Maximum) and term.base.is_nonnegative:

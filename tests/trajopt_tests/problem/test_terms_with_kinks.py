@@ -235,6 +235,12 @@ def test_derivatives_of_programs_with_slacks_are_exact():
         (lambda p: p.subject_to(FUEL, 0.0, 0.1), "bound it from one side only"),
         (lambda p: p.subject_to(FUEL), "has no bound"),
         (lambda p: p.subject_to(trajopt.integral(FUEL), lower=0.1), "not convex"),
+        (lambda p: p.subject_to(trajopt.integral(FUEL)), r"'integral of \|u\|' has no bound"),
+        (lambda p: p.subject_to(trajopt.integral(trajopt.minimum(trajopt.state("u"), 0.0))), "has no bound"),
+        (
+            lambda p: p.minimize(np.array([1.0, -2.0]) * trajopt.maximum(trajopt.q, 0.0)),
+            "is counted negatively in some components",
+        ),
         (lambda p: p.subject_to(trajopt.integral(FUEL), equals=0.1), "bounded from one side only"),
         (lambda p: p.subject_to_periodic(FUEL), "has kinks, which a periodicity cannot have"),
         (
@@ -258,6 +264,26 @@ def test_numbers_that_cannot_be_meant_are_refused():
         trajopt.maximum(trajopt.q, np.nan)
     with pytest.raises(InfeasibleBoundsError, match=r"is at least 2, which is above its upper bound 1\.0"):
         move(collocated(4)).subject_to(trajopt.maximum(trajopt.state("u"), 2.0), upper=1.0)
+
+
+def test_what_is_refused_leaves_the_problem_as_it_was():
+    problem = move(collocated(4))
+    before = list(problem.constraints), dict(problem.extras)
+    with pytest.raises(InfeasibleBoundsError, match="is at least 2"):
+        problem.subject_to(trajopt.maximum(trajopt.state("u"), 2.0), upper=1.0)
+    with pytest.raises(ShapeError, match=r"a bound of 'integral of \|u\|' has shape \(2,\)"):
+        problem.subject_to(trajopt.integral(FUEL), upper=[1.0, 2.0])
+    assert (problem.constraints, problem.extras) == before and not problem.slacks
+
+
+def test_minima_that_are_counted_negatively_component_by_component_are_convex():
+    """-(1, 2) min((x, v), 0) is (1, 2) max(-(x, v), 0)."""
+    problem = move(collocated(4))
+    problem.minimize(np.array([-1.0, -2.0]) * trajopt.minimum(trajopt.q, 0.0))
+    assert len(problem.slacks) == 1
+    assert trajopt.solve(problem).objective == pytest.approx(
+        0.0, abs=1e-7
+    )  # neither x nor v need be negative
 
 
 def test_terms_of_different_widths_have_no_maximum():

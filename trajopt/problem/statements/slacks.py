@@ -19,7 +19,6 @@ from trajopt.problem.costs_and_constraints import (
     with_curve,
 )
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
-from trajopt.problem.term_checks import label_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
 from trajopt.terms.nonsmooth import Maximum, Slacked, has_kinks, selections, with_slacks
@@ -63,16 +62,18 @@ def integral_constraint(
     Raises OptionError where the bounds of a term with kinks are not convex.
     """
     lower, upper, equals = bounds
-    label = label_of(name, integral)
+    bounded = bounded_integral(integral, bounds, name, problem.width_of_term)
     if not has_kinks(integral.term):
-        return bounded_integral(integral, bounds, label, problem.width_of_term)
+        return bounded
     if equals is not None or (lower is not None and upper is not None):
         raise OptionError(
             f"'{integral.name}' has kinks, so that it is convex: it can be bounded from one side only, above "
             "for absolute values and maxima"
         )
-    term = smooth_cost(problem, integral.term, -1.0 if upper is None else 1.0, integral.over)
-    return bounded_integral(replace(integral, term=term), bounds, label, problem.width_of_term)
+    if lower is None and upper is None:
+        raise _no_bound(bounded.name)
+    sign = -1.0 if upper is None else 1.0
+    return replace(bounded, term=smooth_cost(problem, integral.term, sign, integral.over))
 
 
 def smooth_bounds(
@@ -101,9 +102,13 @@ def smooth_bounds(
             )
 
 
+def _no_bound(label: str) -> OptionError:
+    return OptionError(f"'{label}' has no bound: give upper, or lower for what is to stay above it")
+
+
 def _negative(bound: ArrayLike | None, label: str) -> Any:
     if bound is None:
-        raise OptionError(f"'{label}' has no bound: give upper, or lower for what is to stay above it")
+        raise _no_bound(label)
     return -numbers(bound, f"a bound of '{label}'")
 
 
