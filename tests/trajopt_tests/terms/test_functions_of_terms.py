@@ -8,6 +8,7 @@ import operator
 import numpy as np
 import pytest
 from hand_written import two_link_minimum_time
+from taylor_slopes import slope_and_difference_of_rows
 
 import trajopt
 from trajopt import errors
@@ -36,12 +37,7 @@ def test_derivatives_of_functions_are_exact():
     """A slope test of the program: first derivatives against differences of the rows."""
     problem = two_link_minimum_time(5)
     problem.subject_to(np.sin(2.0 * trajopt.q) - np.tanh(trajopt.v), lower=-9.0, upper=9.0)
-    program = trajopt.transcribe(problem)
-    y = program.start + 0.01 * np.cos(np.arange(program.variable_count))
-    d, h = np.sin(1.0 + np.arange(program.variable_count)), 1e-6
-    slope = np.zeros(program.row_count)
-    np.add.at(slope, program.jacobian_rows, program.jacobian(y) * d[program.jacobian_columns])
-    difference = (program.rows(y + h * d) - program.rows(y - h * d)) / (2 * h)
+    slope, difference = slope_and_difference_of_rows(trajopt.transcribe(problem))
     assert np.allclose(slope, difference, rtol=1e-6, atol=1e-7)
 
 
