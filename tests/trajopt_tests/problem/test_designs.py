@@ -255,6 +255,7 @@ def test_the_stiffness_of_a_spring_is_a_term():
         ("rod.mass", trajopt.q, OptionError, "given by q"),
         ("rod.mass", "heavy", OptionError, "give a term of parameters"),
         ("rod.mass", None, OptionError, "give a term of parameters"),
+        ("tip.position", [[1.0, 2.0], 0.0, 0.0], ShapeError, "a part of 'tip.position'"),
         (
             "rod.centre_of_mass",
             lambda node: node.parameter("mass"),

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import numbers, shown
+from trajopt.arguments import number, shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.block import Block, DesignableDynamics, Term
@@ -117,9 +117,7 @@ def _term_of(name: str, value: Any) -> Any:
             f"'{name}' is given as {shown(value)}: give a term of parameters, a function of a node, or a "
             "list of parameters and numbers"
         )
-    parts = [
-        part if isinstance(part, Quantity) else float(numbers(part, f"a part of '{name}'")) for part in value
-    ]
+    parts = [part if isinstance(part, Quantity) else number(part, f"a part of '{name}'") for part in value]
 
     def listed(node: Any) -> list[Any]:
         from trajopt.graph.trace import column_of
