@@ -14,12 +14,12 @@ from problems.cli.problem_file import build_file, build_named, is_problem_file
 class NamedBuild:
     """Builds the problem of a name of the catalogue or of a Python file.
 
-    text : content of the file; a worker on another machine, where the file is not or is another, writes it
+    content : bytes of the file; a worker on another machine, where the file is not or is another, writes it
         into a temporary folder. Modules beside the file are not sent.
     """
 
     name: str
-    text: str | None = None
+    content: bytes | None = None
 
     @staticmethod
     def of(name_or_path: str) -> NamedBuild:
@@ -27,13 +27,16 @@ class NamedBuild:
         path = Path(name_or_path)
         if not is_problem_file(name_or_path) or not path.is_file():
             return NamedBuild(name_or_path)
-        return NamedBuild(str(path.resolve()), path.read_text(encoding="utf-8", errors="replace"))
+        try:
+            return NamedBuild(str(path.resolve()), path.read_bytes())
+        except OSError:
+            return NamedBuild(name_or_path)
 
     def __call__(self, **parameters: Any) -> Any:
         path = Path(self.name)
-        if self.text is None or (path.is_file() and path.read_text(encoding="utf-8") == self.text):
+        if self.content is None or (path.is_file() and path.read_bytes() == self.content):
             return build_named(self.name, parameters)
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / path.name
-            copy.write_text(self.text, encoding="utf-8")
+            copy.write_bytes(self.content)
             return build_file(copy, parameters)

@@ -191,6 +191,19 @@ def test_a_problem_file_is_sent_where_it_is_not(tmp_path):
     assert build(mass=2.0).recipe.problem == "own.py"
 
 
+def test_a_problem_file_may_have_another_encoding_than_utf_8(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_bytes(
+        "# -*- coding: latin-1 -*-\nimport problems\nWORD = 'Bewegungsl\xe4nge'\n"
+        "def build(mass=1.0):\n    assert len(WORD) == 14\n"
+        "    return problems.double_integrator.build(mass=mass)\n".encode("latin-1")
+    )
+    build = NamedBuild.of(str(file))
+    assert build(mass=2.0).recipe.parameters == {"mass": 2.0}
+    file.unlink()
+    assert build(mass=2.0).recipe.parameters == {"mass": 2.0}
+
+
 DYING = """
 import os, pathlib, signal
 import problems
