@@ -91,7 +91,7 @@ def moving_bodies(
 def mass_sums(
     packed: PackedModel, bodies: Sequence[MovingFrame], v: Sequence[Any], number: Callable[[float], Any]
 ) -> MassSums:
-    """The sums over moving bodies; v : n numbers."""
+    """The sums over moving bodies; v : n numbers with + - * /, as the centre of mass is a quotient."""
     first, angular, linear = ZERO, ZERO, ZERO
     twice: Any = 0.0
     total: Any = 0.0

@@ -3,8 +3,7 @@
     minimize integral_0^T tau_2^2 dt   subject to   M(q) q'' + C(q, v) v + g(q) = (0, tau_2),   T = 2 s
 
 from hanging at rest to standing upright. Two links of 1 kg with their centres of mass in the middle, of 1 m
-and 2 m, in the vertical plane, q = 0 hanging. In two seconds there is one way, with the upper link swinging
-back first; in three there are dozens of local optima.
+and 2 m, in the vertical plane, q = 0 hanging. The guess lets the upper link swing back first.
 Source of the robot: Spong, The Swing Up Control Problem for the Acrobot, IEEE Control Systems 15(1), 1995.
 """
 

@@ -2,9 +2,9 @@
 
     minimize T   subject to   (J_load + n^2 J_rotor) phi'' = n u,   |u| <= torque,   from rest to rest
 
-The best ratio makes the rotor, seen from the load, as heavy as the load: n = sqrt(J_load / J_rotor), and the
-motor pushes and brakes with all its torque, T = 2 sqrt(angle (J_load + n^2 J_rotor) / (n torque)) (Pasch and
-Seering, On the Drive Systems for High-Performance Machines, 1984).
+At the best ratio the inertias match, n^2 J_rotor = J_load: n = sqrt(J_load / J_rotor), and the motor pushes
+and brakes with all its torque, T = 2 sqrt(angle (J_load + n^2 J_rotor) / (n torque)) (Pasch and Seering, On
+the Drive Systems for High-Performance Machines, 1984).
 """
 
 from __future__ import annotations

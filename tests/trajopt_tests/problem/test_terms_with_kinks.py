@@ -49,6 +49,14 @@ def test_least_fuel_is_bang_off_bang():
     assert report.costs[0].integral == pytest.approx(LEAST_FUEL, rel=1e-7)
 
 
+@pytest.mark.parametrize(("intervals", "order", "excess"), [(20, 3, 1.4e-3), (80, 2, 5e-5)])
+def test_on_an_even_mesh_the_interval_of_the_switch_costs_a_little(intervals, order, excess):
+    """The numbers of docs/systems.md."""
+    problem = move(collocated(intervals, order=order))
+    problem.minimize(FUEL)
+    assert trajopt.solve(problem).objective / LEAST_FUEL - 1.0 == pytest.approx(excess, rel=0.15)
+
+
 @pytest.mark.parametrize("points", ["radau", "gauss", "lobatto"])
 def test_slacks_are_the_absolute_values_at_the_nodes(points):
     """Whatever the control does inside an interval, the cost is the quadrature of |u| and no more."""
