@@ -90,6 +90,10 @@ def model_property(model: NamedParts, name: str) -> ModelProperty:
 
 def changed_parts(model: NamedParts, values: Mapping[str, Any]) -> tuple[list[Body], list[Frame]]:
     """Bodies and frames with other values of these properties; see `RigidBodyModel.with_properties`."""
+    if not isinstance(values, Mapping):
+        raise ModelError(
+            f"properties are given as {shown(values)}; give a dictionary, {{'forearm.mass': 2.0}}"
+        )
     bodies, frames = list(model.bodies), list(model.frames)
     for name, given in values.items():
         found = model_property(model, name)

@@ -149,11 +149,15 @@ def held(problem: Problem, values: Mapping[str, Array]) -> Problem:
 
 
 def _shared(phases: Phases, problems: list[Problem]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Parameters that several phases have, and which."""
+    """Parameters that several phases have, and which; slacks of the same name stand for different values."""
     names = phases.phase_names
-    for parameter in dict.fromkeys(name for problem in problems for name in problem.parameters):
-        having = tuple(k for k, problem in enumerate(problems) if parameter in problem.parameters)
-        parts = [problems[k].parameters[parameter] for k in having]
+    own = [
+        {name: given for name, given in problem.parameters.items() if not given.is_slack}
+        for problem in problems
+    ]
+    for parameter in dict.fromkeys(name for given in own for name in given):
+        having = tuple(k for k, given in enumerate(own) if parameter in given)
+        parts = [own[k][parameter] for k in having]
         widths = {part.lower.size for part in parts}
         if len(widths) > 1:
             told = ", ".join(f"{p.lower.size} in '{names[k]}'" for k, p in zip(having, parts, strict=True))

@@ -72,13 +72,17 @@ class Periodicity:
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A constant unknown with bounds and a first guess, all (width,)."""
+    """A constant unknown with bounds and a first guess, all (width,).
+
+    is_slack : whether it stands for a maximum at a node, and is never one unknown of several phases
+    """
 
     name: str
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     guess: NDArray[np.float64]
     unit: str = ""
+    is_slack: bool = False
 
 
 @dataclass(frozen=True)

@@ -214,6 +214,11 @@ def test_a_gear_ratio_without_a_rotor_is_refused():
         robot(0, "none").property_value("joint0.gear_ratio")
 
 
+def test_properties_that_are_no_dictionary_are_refused():
+    with pytest.raises(ModelError, match="properties are given as None; give a dictionary"):
+        robot(0, "exact").with_properties(None)
+
+
 def test_values_of_another_width_are_refused():
     with pytest.raises(ShapeError, match="it has 3 components"):
         robot(0, "exact").with_properties({"tool.position": 0.3})

@@ -212,6 +212,25 @@ def test_slacks_follow_to_another_mesh_and_into_phases():
     assert solution.verify().holds
 
 
+def test_absolute_values_at_the_ends_of_two_phases_have_slacks_of_their_own(tmp_path):
+    """From 3 m with at most 1 m/s: 2 m after one second and 1 m after two, 3 together."""
+    drives = []
+    for name in ("one", "two"):
+        drive = trajopt.system(("x",), ("u",), lambda node: [node.u])
+        problem = trajopt.Problem(drive, collocated(2, order=2, duration=1.0), name=name)
+        problem.control("u", -1.0, 1.0)
+        problem.minimize(trajopt.absolute(trajopt.state("x")), over="end")
+        drives.append(problem)
+    drives[0].start_at(x=[3.0])
+    both = trajopt.Phases(*drives)
+    both.link(trajopt.q, drives[0].at("end"), drives[1].at("start"))
+    solution = trajopt.solve(both)
+    assert solution.objective == pytest.approx(3.0, rel=1e-7)
+    assert solution.verify().holds
+    solution.save(tmp_path / "both.npz")
+    assert trajopt.PhasesSolution.load(tmp_path / "both.npz", both).verify().holds
+
+
 def test_derivatives_of_programs_with_slacks_are_exact():
     problem = two_link_minimum_time(5)
     problem.minimize(trajopt.absolute(trajopt.tau))

@@ -130,7 +130,7 @@ def _value_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
     if name not in problem.parameters:
         free = np.full(width, np.inf)
         lower = -free if maximum.floor is None else np.broadcast_to(np.asarray(maximum.floor), (width,))
-        problem.parameters[name] = Parameter(name, lower, free, np.maximum(lower, 1.0))
+        problem.parameters[name] = Parameter(name, lower, free, np.maximum(lower, 1.0), is_slack=True)
         for i, piece in enumerate(maximum.pieces):
             gap = terms.parameter(name) - piece
             label = f"{name}, {i + 1} of {len(maximum.pieces)}"
