@@ -17,6 +17,7 @@ from trajopt.problem import input_checks
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.instant import Instant
 from trajopt.solvers.registry import check_solver
+from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Phases:
                 raise OptionError(
                     f"'{label}' is to agree at two instants: give bounds with a function of both"
                 )
+            refuse_kinks(what, "a link")
             self.links.append(term_link_of(what, label, chosen, names))
             return
         function = function_of(self._function(what), label, chosen, names)

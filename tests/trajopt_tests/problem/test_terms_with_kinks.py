@@ -289,6 +289,18 @@ def test_numbers_that_cannot_be_meant_are_refused():
         move(collocated(4)).subject_to(trajopt.maximum(trajopt.state("u"), 2.0), upper=1.0)
 
 
+def test_links_and_designs_have_no_kinks():
+    first, second = move(collocated(4)), move(collocated(4))
+    both = trajopt.Phases(first, second)
+    with pytest.raises(OptionError, match="has kinks, which a link cannot have"):
+        both.link(trajopt.absolute(trajopt.q), first.at("end"), second.at("start"))
+    problem = problems.gear_ratio.build()
+    problem.designs.clear()
+    with pytest.raises(OptionError, match="has kinks, which a design cannot have"):
+        problem.design("axle.gear_ratio", trajopt.absolute(trajopt.Quantity("parameter:ratio")))
+    assert not both.links and not problem.designs
+
+
 def test_what_is_refused_leaves_the_problem_as_it_was():
     problem = move(collocated(4))
     before = list(problem.constraints), dict(problem.extras)

@@ -17,6 +17,7 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import PARAMETER, is_parameter
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.problem.independent_copy import independent_copy
+from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import ExpressionTerm, Quantity
 
 
@@ -69,6 +70,7 @@ def design_of(problem: Designable, name: Any, value: Any) -> Design:
     if name in problem.designs:
         raise OptionError(f"'{name}' of the robot follows from parameters already: give it one value")
     term = _term_of(name, value)
+    refuse_kinks(term, "a design")
     blocks = problem.blocks_of(term)
     made = {output: size for block in blocks for output, size in block.outputs.items()}
     inputs = {source for block in blocks for source in block.inputs} - made.keys() or {term.quantity}
