@@ -37,7 +37,7 @@ import numpy as np
 import problems
 import trajopt
 from benchmarks.casadi_moves import mover
-from benchmarks.robustness_cases import arm, moved_arm
+from benchmarks.robustness.cases import arm, moved_arm
 from trajopt.studies.many.point_table import read
 
 DOCS = Path(__file__).parent.parent / "docs"

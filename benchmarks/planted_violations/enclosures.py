@@ -1,6 +1,6 @@
 """Limits near the largest value of what Taylor models enclose: corners, jumps, places, loads, integrals.
 
-As in `planted_peaks`, every function states one thing. Each bound is beyond the largest value that a fine
+As in `peaks`, every function states one thing. Each bound is beyond the largest value that a fine
 grid shows or short of it, by much or by little: an enclosure that is too narrow proves what is false.
 """
 
@@ -13,8 +13,8 @@ import numpy as np
 
 import dynamics
 import trajopt
-from benchmarks import planted_motions as motions
-from benchmarks.planted_peaks import OF_RANGE, TOLERANCE, Planted, Rng
+from benchmarks.planted_violations import motions
+from benchmarks.planted_violations.peaks import OF_RANGE, TOLERANCE, Planted, Rng
 
 GRID = 400_001
 OFFSETS = (-0.1, -1e-4, 1e-4, 0.1)  # of the largest value's size: short of it, or beyond

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import trajopt
-from benchmarks import planted_motions as motions
+from benchmarks.planted_violations import motions
 
 Rng = np.random.Generator
 TOLERANCE = 1e-6  # of the certificates

@@ -1,6 +1,6 @@
 """Equations, bounds of derivatives, differences, ends and costs that are planted on a motion.
 
-As in `planted_peaks`, every function states one thing, and its violation is known by NumPy alone.
+As in `peaks`, every function states one thing, and its violation is known by NumPy alone.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import numpy as np
 
 import dynamics
 import trajopt
-from benchmarks import planted_enclosures as enclosures
-from benchmarks import planted_motions as motions
-from benchmarks import planted_peaks as peaks
-from benchmarks.planted_peaks import OF_RANGE, TOLERANCE, Planted, Rng, middle_of
+from benchmarks.planted_violations import enclosures, motions, peaks
+from benchmarks.planted_violations.peaks import OF_RANGE, TOLERANCE, Planted, Rng, middle_of
 from trajopt.terms.term import Quantity
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import problems
 import trajopt
-from benchmarks.robustness_cases import moved_arm, quick_pendulum
+from benchmarks.robustness.cases import moved_arm, quick_pendulum
 from trajopt.errors import OptionError
 from trajopt.refinement.start_rules import ONE, SEARCHED, start_rule
 from trajopt.solvers.solver import Status

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.planted_violations import outcome
+from benchmarks.planted_violations.outcomes import outcome
 
 
 def check(outcomes):

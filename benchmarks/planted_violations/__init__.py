@@ -1,0 +1,1 @@
+"""Certificates and reports against planted violations: `python -m benchmarks.planted_violations`."""
