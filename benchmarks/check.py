@@ -7,7 +7,7 @@ ratio has fallen by a fifth is measured again, twice, and only where the best of
 is an alarm: its name is printed and the exit status is 1. Ratios depend on the processor (the width of its
 SIMD lanes above all): on another one than the baseline's a note says so.
 
---write : write the baseline instead of comparing
+--write : write the baseline instead of comparing, all rows of it
 --rows : only the rows whose name contains WORD
 """
 
@@ -129,6 +129,8 @@ def main() -> int:
     arguments.add_argument("--write", action="store_true")
     arguments.add_argument("--rows", default="", metavar="WORD")
     given = arguments.parse_args()
+    if given.write and given.rows:
+        arguments.error("--write writes all rows: leave out --rows")
     chosen = {name: measure for name, measure in rows().items() if given.rows in name}
     if given.write:
         ratios = {name: round(measure(), 4) for name, measure in chosen.items()}

@@ -58,3 +58,13 @@ def test_the_exit_status_tells_an_alarm(monkeypatch, tmp_path, capsys):
 def test_a_ratio_is_the_peers_time_by_ours(monkeypatch):
     monkeypatch.setattr(check, "in_turns", lambda calls: [[1.0, 3.0], [2.0, 4.0], [1.0, 2.5]])
     assert check.of_dynamics("serial 7", "rnea") == 2.5
+
+
+def test_a_part_of_the_rows_never_replaces_the_whole_baseline(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "baseline.json"
+    file.write_text("{}")
+    monkeypatch.setattr(check, "BASELINE", file)
+    monkeypatch.setattr(check.sys, "argv", ["check", "--write", "--rows", "rnea"])
+    with pytest.raises(SystemExit):
+        check.main()
+    assert "leave out --rows" in capsys.readouterr().err and file.read_text() == "{}"
