@@ -1,30 +1,23 @@
-"""Figure of a study: objective, duration and effort of the solves over the parameters that were swept."""
+"""Figure of a study: objective, duration and iterations of the solves over the parameters that were swept."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Protocol
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trajopt.errors import OptionError
-from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
+from trajopt.plot.style import LIMIT_COLOUR, WIDTH, NotebookFigure, line_of, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 MOST_CURVES = 12  # that a legend can tell apart
 
 
-class StudiedPoint(Protocol):
-    """What is drawn of a point; those of `trajopt.sweep` and `trajopt.solve_many` have it."""
-
-    number: int
-    parameters: Mapping[str, Any]
-    converged: bool
-
-
 class StudiedPoints(Protocol):
-    """A study: its points in order."""
+    """A study: its points in order, with numbers, parameters and whether they converged."""
 
     @property
     def points(self) -> Sequence[Any]: ...
@@ -40,12 +33,12 @@ def study(result: StudiedPoints, *, over: str | None = None) -> Figure:
     points = list(result.points)
     axis = _axis(points, over)
     values = list(dict.fromkeys(_place(point, axis) for point in points))
-    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    numeric = all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
     if numeric:
         values.sort()
     curves = _curves(points, axis)
     with settings():
-        figure = Figure(figsize=(WIDTH, 1.9 * len(PANELS) + 0.6), layout="constrained")
+        figure = NotebookFigure(figsize=(WIDTH, 1.9 * len(PANELS) + 0.6), layout="constrained")
         axes = figure.subplots(len(PANELS), 1, sharex=True)
         for panel, (name, label) in zip(axes, PANELS.items(), strict=True):
             _draw(panel, curves, axis, name, None if numeric else values)
@@ -115,4 +108,9 @@ def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
 
 
 def _hashable(value: Any) -> Any:
-    return str(value) if isinstance(value, list | tuple | dict) else value
+    """The value itself, or as text where it cannot be hashed: lists, dictionaries, arrays."""
+    try:
+        hash(value)
+    except TypeError:
+        return str(value)
+    return value

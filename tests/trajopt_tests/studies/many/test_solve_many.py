@@ -207,3 +207,9 @@ def test_the_figure_has_a_curve_for_each_combination_and_crosses_where_nothing_c
     assert numbered.axes[0].lines[0].get_xydata().tolist() == [[0.0, 2.0], [1.0, 3.0]]
     with pytest.raises(OptionError, match="'speed' was not swept: the parameters are mass, name"):
         trajopt.plot.study(Study(tuple(points)), over="speed")
+    assert figure._repr_png_().startswith(b"\x89PNG")  # shown by a notebook
+    ends = [point(number, end=np.array([0.0, number])) for number in range(2)]
+    by_end = trajopt.plot.study(Study(tuple(ends)))
+    assert [label.get_text() for label in by_end.axes[-1].get_xticklabels()] == ["[0. 0.]", "[0. 1.]"]
+    counted = trajopt.plot.study(Study(tuple(point(int(n), count=n) for n in np.arange(2))))
+    assert counted.axes[0].lines[0].get_xydata()[:, 0].tolist() == [0.0, 1.0]
