@@ -172,17 +172,19 @@ def unconfirmed() -> list[str]:
         "Where no switching structure is confirmed (column *why no structure*), the spline is refined "
         "locally: its degree is raised to six, accelerations may jump at knots, and knots are placed around "
         "the times where the objective could still gain. The upper end of the bracket is the objective of "
-        "the certified motion, whose limits hold between nodes too. The lower end is the objective of the "
-        "finest spline minus what is left to gain: the integral of multiplier density times distance from "
-        "the limit, and what violations between its nodes gain, twice for safety, and at least what the "
-        "last refinement gained. It is an estimate for this local optimum, not a proof: gains of second "
+        "the certified motion, whose limits hold to the tolerance between nodes too, and what its oversteps "
+        "gain. The lower end is the objective of the mesh with the narrowest bracket minus what is left to "
+        "gain: the integral of multiplier density times distance from the limit, and what violations "
+        "between its nodes gain, twice for safety, and at least what the refinement to this mesh gained. "
+        "It is an estimate for this local optimum, not a proof: gains of second "
         "order and other local optima are not in it.",
         "",
-        "Three links under gravity pass nineteen arcs, on four of which torque and velocity of one joint are "
-        "at their limits together; between arcs with the same limits a velocity touches its limit at single "
-        "instants, which no structure of arcs has yet. One drawn arm has arcs on which a joint is at no "
-        "limit although its motion matters to the others (singular arcs). Six axes with an effort of a "
-        "tenth: torques are continuous, and velocities reach their limits within milliseconds at both ends.",
+        "Three links under gravity pass arcs on which torque and velocity of one joint are at their limits "
+        "together, and between arcs with the same limits a velocity touches its limit at single instants, "
+        "which no structure of arcs has yet ([design decisions](decisions.md)). One drawn arm has arcs on "
+        "which a joint is at no limit although its motion matters to the others (singular arcs). Six axes "
+        "with an effort of a tenth: torques are continuous, and velocities reach their limits within "
+        "milliseconds at both ends.",
         "",
         *covered(),
     ]

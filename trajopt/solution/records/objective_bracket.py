@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class ObjectiveBracket:
     """Between which values the objective of this local optimum lies: an estimate, not a proof.
 
-    lower : objective of the finest spline, minus what is left to gain: `factor` times the first-order gain
-        (integral of |multiplier density| times distance from the limit, and what violations between its
-        nodes gain), at least what the last refinement gained
+    lower : objective of the mesh with the narrowest bracket, minus what is left to gain: `factor` times the
+        first-order gain (integral of |multiplier density| times distance from the limit, and what violations
+        between its nodes gain), at least what the refinement to this mesh gained
     upper : objective of the motion whose limits hold to the tolerance, and what its oversteps gain
     factor : by which estimates are multiplied for safety
     ended : why refinement ended
