@@ -115,8 +115,9 @@ class TaylorModel:
             return self._times(other)
         factor = float(other)
         if factor == 0.0:
-            bounded = np.isfinite(self.radius).all()  # else there may be no product
-            return 0.0 if bounded else TaylorModel(0.0 * self.coefficients, self.radius)
+            bounded = np.isfinite(self.radius)  # else there may be no product
+            radius = np.where(bounded, 0.0, np.inf)
+            return 0.0 if bounded.all() else TaylorModel(np.zeros((1, radius.size)), radius)
         if factor == 1.0:
             return self
         if factor == -1.0:

@@ -107,7 +107,7 @@ def _broken(casadi: Any) -> Mapping[int, Operation]:
         casadi.OP_FABS: abs,
         casadi.OP_FMAX: _maximum,
         casadi.OP_FMIN: lambda x, y: -_maximum(-x, -y),
-        casadi.OP_SIGN: lambda x: _positive(x) - _positive(-x),
+        casadi.OP_SIGN: lambda x: _positive(x) - _positive(-x) + 0.0 * x,  # NaN where x is
         casadi.OP_LT: lambda x, y: _positive(y - x),
         casadi.OP_LE: lambda x, y: _zero(_positive(x - y)),
         casadi.OP_EQ: lambda x, y: _zero(x - y),

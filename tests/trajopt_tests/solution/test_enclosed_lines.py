@@ -130,6 +130,28 @@ def test_what_taylor_models_enclose_is_proved_or_refused(name, offset):
     assert all(line.holds == (offset > 0.0) for line in moving)
 
 
+def test_a_sign_of_what_is_no_number_between_all_samples_is_not_proved():
+    """The root has no value for a microsecond, and so has its sign none; elsewhere that is 1."""
+    solution = arm()
+
+    @trajopt.term
+    def sign(node):
+        x = (node.t[0] - 0.123456) / 1e-6
+        return casadi.sign(casadi.sqrt(0.5 - casadi.exp(-x * x)))
+
+    @trajopt.term
+    def known_sign(node):
+        return casadi.sign(node.q[0] - 0.3)
+
+    solution.problem.subject_to(sign, upper=2.0, name="sign")
+    solution.problem.subject_to(known_sign, upper=2.0, name="known")
+    assert np.isnan(solution.value(sign, 0.123456)).all()
+    assert line_of(solution, "sign").evidence == "sampled"
+    assert line_of(solution, "known").evidence == "enclosure"
+    (row,) = (v for v in solution.verify().violations if v.name == "sign")
+    assert row.evidence == "sampled"
+
+
 def test_operations_without_a_bound_stay_sampled():
     solution = arm()
 
