@@ -27,3 +27,12 @@ def test_the_files_of_a_term_are_those_that_the_map_names(capsys):
     for step in steps:
         if step[:2] in ("1.", "2.", "3.", "4.", "7.", "8.", "10"):
             assert re.findall(r"`(\S+\.py)`", step)[0] in listed, step
+
+
+def test_plans_of_a_receding_horizon_steer_to_both_goals():
+    names = runpy.run_path(str(SCRIPTS / "receding_horizon.py"))
+    found = names["steered"](2.0)
+    half = found["error"].size // 2
+    assert found["error"][0] == 0.5 and found["error"][half - 1] < 0.05
+    assert found["error"][half] > 1.0 and found["error"][-1] < 0.1
+    assert found["iterations"].max() < 10  # a plan that starts cold takes more
