@@ -24,8 +24,8 @@ SOLE_HALF_WIDTH = 0.04  # m
 PRESSURE_IN_FRONT_OF_HEEL = 0.06  # m, where the reaction acts on the leading sole in double support
 PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised foot
 # Parts of the step at which the default gaits would leave limits of feet and arms between the other nodes.
-# `trajopt.LimitNodes`, which gaits recommend, finds such times itself, also without these: they stay because the
-# numbers of the pages on gaits are of motions with them.
+# `trajopt.LimitNodes`, which gaits recommend, finds such times itself, also without these: they stay because
+# the numbers of the pages on gaits are of motions with them.
 LIMIT_NODES = (0.317, 0.54, 0.553, 0.617, 0.659, 0.706, 0.895)
 FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes carry load
 

@@ -190,7 +190,7 @@ class StructureAttempt:
         return whole.arc_count > 1
 
     def _without_short_arc(self) -> Structure | None:
-        """The structure before a doubtful removal, else this one, without a short arc; None if neither has one.
+        """Without a short arc: the structure before a doubtful removal, else this one, else None.
 
         After a doubtful removal that led to another failure, this one is what the doubt was about.
         """
