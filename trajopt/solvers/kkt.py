@@ -96,24 +96,21 @@ def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
     )
     rows = nlp.rows(y)
     equalities = nlp.row_lower == nlp.row_upper
-    gaps = (rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y)
+    gaps = np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
     # A row's multiplier belongs to its upper bound where positive, to its lower one where negative.
-    sides = (np.maximum(-of_rows, 0.0), np.maximum(of_rows, 0.0), of_lower, of_upper)
-    free = (equalities, equalities, np.zeros(y.size, bool), np.zeros(y.size, bool))
-    products, wrong = [0.0], [0.0]
-    for gap, side, skip in zip(gaps, sides, free, strict=True):
-        exists = np.isfinite(gap) & ~skip
-        products.append(_largest(gap[exists] * side[exists]))
-        wrong.append(_largest(side[~np.isfinite(gap)]))
-        wrong.append(_largest(np.minimum(side, 0.0)))
+    sides = np.concatenate([np.maximum(-of_rows, 0.0), np.maximum(of_rows, 0.0), of_lower, of_upper])
+    exists = np.isfinite(gaps)
+    wrong = np.where(exists, np.minimum(sides, 0.0), sides)
+    counts = exists.copy()
+    counts[: 2 * rows.size] &= ~np.tile(equalities, 2)
     total_bounds = np.abs(of_lower).sum() + np.abs(of_upper).sum()
     total_rows = np.abs(of_rows).sum()
     inequality_rows = np.abs(of_rows[~equalities]).sum()
     return KKT(
         stationarity=_largest(lagrangian_gradient(nlp, y, of_rows) - of_lower + of_upper),
         primal=largest_violation(nlp, y, rows),
-        complementarity=max(products),
-        sign=max(wrong),
+        complementarity=_largest(gaps[counts] * sides[counts]),
+        sign=_largest(wrong),
         dual_scale=_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
         complementarity_scale=_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
     )

@@ -110,14 +110,23 @@ class _Way:
         return self.partial(changes) if self.tau >= LEAST_WAY else None
 
     def _factorize(self) -> bool:
-        """The inverse of K, whether there is one."""
+        """The inverse of K, whether there is one: with A' = Y R and Z the rest of an orthogonal basis,
+
+            K^-1 = [P  B; B'  -G' H B],    P = Z (Z' H Z)^-1 Z',    B = G - P H G,    G = Y R^-T.
+
+        Nocedal and Wright, Numerical Optimization (2006), section 16.2.
+        """
         A, H = self.program.A[self.active], self.program.H
-        K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
+        basis, R = np.linalg.qr(A.T, mode="complete")
+        Y, Z = basis[:, : len(A)], basis[:, len(A) :]
         try:
-            self.inverse = np.linalg.inv(K)
+            right = np.linalg.solve(R[: len(A)], Y.T).T
+            self.along = Z.T @ H @ Z
+            P = Z @ np.linalg.solve(self.along, Z.T)
         except np.linalg.LinAlgError:
             return False
-        self.K = K
+        B = right - P @ (H @ right)
+        self.inverse = np.block([[P, B], [B.T, -right.T @ H @ B]])
         return bool(np.abs(self.inverse).max(initial=0.0) < LARGEST)
 
     def advance(self) -> tuple[int, int] | None:
@@ -220,21 +229,21 @@ class _Way:
         program, active = self.program, np.array(self.active, dtype=int)
         if changes and not self._factorize():
             return None
-        limits = np.where(self.side[active] < 0, program.lower[active], program.upper[active])
-        right = np.concatenate([-program.g, limits])
-        found = self.inverse @ right
-        found += self.inverse @ (right - self.K @ found)
+        A, limits = (
+            program.A[active],
+            np.where(self.side[active] < 0, program.lower[active], program.upper[active]),
+        )
+        found = self.inverse @ np.concatenate([-program.g, limits])
+        d, mu = found[: self.n], found[self.n :]
+        found += self.inverse @ np.concatenate([-program.g - program.H @ d - A.T @ mu, limits - A @ d])
         multipliers = np.zeros(self.side.size)
         multipliers[active] = found[self.n :]
         return QuadraticSolution(found[: self.n], multipliers, self.side, 1.0, changes, self._is_strict())
 
     def _is_strict(self) -> bool:
-        """Whether H is positive definite along the active constraints: its projected inverse has no negative
-        eigenvalue, which would be below -1 / |H|."""
-        projected = self.inverse[: self.n, : self.n]
-        slack = 0.5 / max(float(np.linalg.norm(self.program.H)), SMALLEST)
+        """Whether H is positive definite along the active constraints."""
         try:
-            np.linalg.cholesky(0.5 * (projected + projected.T) + slack * np.eye(self.n))
+            np.linalg.cholesky(0.5 * (self.along + self.along.T))
         except np.linalg.LinAlgError:
             return False
         return True
