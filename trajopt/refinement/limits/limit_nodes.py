@@ -21,7 +21,7 @@ from trajopt.refinement.knots import on_trajectory
 from trajopt.solution.check_times import samples
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solution.statements.violation_tracks import Track, tracks
+from trajopt.solution.statements.violation_tracks import Track, narrowed, tracks
 from trajopt.solvers.capabilities import StartPreset, with_start_preset
 from trajopt.solvers.time_budget import SolvesStopped
 from trajopt.splines.trajectory import Trajectory
@@ -104,16 +104,21 @@ class LimitPeaks:
 
 
 def limit_peaks(solution: Solution) -> LimitPeaks:
-    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones."""
+    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones.
+
+    The highest of each is looked for between the samples, too.
+    """
     stated = [c for c in all_constraints(solution.problem) if c.over.integrates and not c.over.is_difference]
     nodes, dense = samples(solution)
-    found = [peak for _, _, track in tracks(solution, stated, nodes, dense) for peak in _peaks(track)]
+    between = [track for _, _, track in tracks(solution, stated, nodes, dense) if track is not None]
+    narrowed(solution, between)
+    found = [peak for track in between for peak in _peaks(track)]
     return LimitPeaks(*np.array(found).reshape(-1, 3).T)
 
 
-def _peaks(track: Track | None) -> Iterator[tuple[float, float, float]]:
+def _peaks(track: Track) -> Iterator[tuple[float, float, float]]:
     """(seconds, relative violation, spacing of samples) of the local maxima of a constraint's violations."""
-    if track is None or track.times.size < 2:
+    if track.times.size < 2:
         return
     limits = np.flatnonzero(track.constraint.lower != track.constraint.upper)
     spacing = np.maximum(np.diff(track.times, prepend=-np.inf), np.diff(track.times, append=np.inf))
@@ -122,6 +127,10 @@ def _peaks(track: Track | None) -> Iterator[tuple[float, float, float]]:
         left, right = np.append(-np.inf, violation[:-1]), np.append(violation[1:], -np.inf)
         peaks = (violation >= left) & (violation >= right) & (violation > 0.0) & (violation < np.inf)
         yield from zip(track.times[peaks], violation[peaks], spacing[peaks], strict=True)
+    for component in limits:
+        peak = track.worst(component)
+        if 0.0 < peak.relative < np.inf:
+            yield peak.time, peak.relative, float(spacing[np.argmin(np.abs(track.times - peak.time))])
 
 
 def with_limit_nodes(solution: Solution, times: Sequence[float] | Array) -> Trajectory:
