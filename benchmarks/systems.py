@@ -38,6 +38,7 @@ GALLERY = (
     "container_crane",
     "quadrotor_gates",
     "acrobot",
+    "double_pendulum_cart",
     "motor_arm",
     "arm_energy_budget",
     "goddard_in_phases",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from problems.gallery import brachistochrone as brachistochrone
     from problems.gallery import bryson_denham as bryson_denham
     from problems.gallery import container_crane as container_crane
+    from problems.gallery import double_pendulum_cart as double_pendulum_cart
     from problems.gallery import energy_budget as energy_budget
     from problems.gallery import five_link_walker as five_link_walker
     from problems.gallery import gear_ratio as gear_ratio

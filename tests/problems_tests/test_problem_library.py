@@ -31,6 +31,7 @@ def solved(name, **parameters):
         ("space_shuttle", {}, 1e-6),
         ("container_crane", {}, 2e-7),
         ("acrobot", {}, 1e-6),
+        ("double_pendulum_cart", {}, 2e-7),
         ("motor_arm", {}, 1e-6),
         ("arm_energy_budget", {}, 1e-6),
         ("goddard_in_phases", {}, 2e-9),
