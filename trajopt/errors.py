@@ -18,6 +18,8 @@ TrajoptError (a ValueError)
 ├── ResultFolderError          a folder that another process writes, that cannot be written, or has no room
 ├── SolutionFileError          a file that is not a saved solution, or one of another problem or version
 └── ShadowedPackageError       a user's file that has the name of a package and hides it; also an ImportError
+
+KinkWarning (UserWarning)      a term whose value or slope jumps, which solvers cannot differentiate
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ __all__ = [
     "EvaluationError",
     "GraphCycleError",
     "InfeasibleBoundsError",
+    "KinkWarning",
     "NotFiniteError",
     "OptionError",
     "ProblemError",
@@ -118,6 +121,10 @@ class SolutionFileError(TrajoptError):
 
 class ShadowedPackageError(TrajoptError, ImportError):
     """A user's own file, `dynamics.py` say, has the name of a package and is imported in its place."""
+
+
+class KinkWarning(UserWarning):
+    """The value or the slope of a traced term jumps near the motion that a solve starts from."""
 
 
 def near_matches(name: object, known: Iterable[str]) -> str:

@@ -51,6 +51,14 @@ def evaluated(function: Any, arguments: Sequence[Sequence[Any]], number: Callabl
     return outputs
 
 
+def has_borders(function: Any) -> bool:
+    """Whether a function of SX expressions has an operation with a corner or a jump."""
+    import casadi
+
+    borders = {casadi.OP_FABS, casadi.OP_FMAX, casadi.OP_FMIN, casadi.OP_SIGN, casadi.OP_LT, casadi.OP_LE}
+    return any(function.instruction_id(k) in borders for k in range(function.n_instructions()))
+
+
 @lru_cache
 def _operations() -> Mapping[int, Operation]:
     """Code of CasADi -> operation; every other one is refused."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.any_arithmetic import evaluated
+from trajopt.graph.any_arithmetic import evaluated, has_borders
 from trajopt.graph.block import Pairs, SymbolicBlock, Values
 
 
@@ -65,6 +65,11 @@ class ExpressionBlock:
         """y in any arithmetic, one operation of the expressions after the other."""
         found = evaluated(self._dense, [u[name] for name in self.inputs], number)
         return dict(zip(self.outputs, found, strict=True))
+
+    @cached_property
+    def has_borders(self) -> bool:
+        """Whether absolute values, maxima or comparisons are among the operations."""
+        return has_borders(self._dense)
 
     @cached_property
     def _dense(self) -> Any:

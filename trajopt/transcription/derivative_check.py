@@ -21,12 +21,14 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import DerivativeError, EvaluationError, ShapeError
 from trajopt.graph.block import Block, SecondOrderBlock, VerifiedBlock
+from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.difference_slopes import LADDER, STEP, DifferenceSlopes
 from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.kink_check import warn_of_kinks
 from trajopt.transcription.spline_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
@@ -63,6 +65,8 @@ def check_problem(problem: Problem) -> None:
         check_purity(block, values, components)
     for number, block in enumerate(fresh):
         check_block(block, values, components, np.random.default_rng(number))
+        if isinstance(block, ExpressionBlock):
+            warn_of_kinks(block, values, problem, components)
         checked.add(key[block])
 
 

@@ -9,7 +9,8 @@ from taylor_slopes import slope_and_difference_of_rows
 
 import problems
 import trajopt
-from trajopt.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+from trajopt.errors import InfeasibleBoundsError, KinkWarning, NotFiniteError, OptionError, ShapeError
+from trajopt.transcription.derivative_check import check_problem
 
 LEAST_FUEL = 3.0 - np.sqrt(5.0)  # of one metre in T = 3 s with |u| <= 1: bang, off, bang; t1 (T - t1) = 1
 SWITCH = LEAST_FUEL / 2.0
@@ -326,3 +327,35 @@ def test_terms_of_different_widths_have_no_maximum():
         two_link_minimum_time(4).minimize(trajopt.maximum(trajopt.q, trajopt.duration))
     with pytest.raises(ShapeError, match="of 2 components and 3 numbers"):
         two_link_minimum_time(4).minimize(trajopt.maximum(trajopt.q, [1.0, 2.0, 3.0]))
+
+
+def test_a_kink_inside_an_own_term_is_told_with_its_sides_and_the_word_for_it():
+    problem = move(collocated(4))
+    problem.minimize(trajopt.ExpressionTerm(lambda node: 2.0 * abs(node.u), "fuel"))
+    told = (
+        r"term 'fuel': its slope by 'extra:u' jumps from -?2 to -?2 at 'extra:u' = 0, in an absolute value\. "
+    )
+    with pytest.warns(KinkWarning, match=told + r".* trajopt\.absolute\(term\), which is exact"):
+        check_problem(problem)
+    check_problem(problem)  # once for every term
+
+
+@pytest.mark.parametrize("duration", [3.0, (2.0, 3.0)])
+def test_own_terms_of_pieces_that_fit_and_kinks_at_given_times_are_not_told(duration):
+    problem = move(collocated(4, duration=duration))
+    problem.minimize(trajopt.ExpressionTerm(lambda node: np.maximum(node.u, 0.0) ** 2, "forwards"))
+    problem.minimize(trajopt.ExpressionTerm(lambda node: node.u**2 * abs(node.t - 1.2), "early"))
+    if duration == 3.0:
+        check_problem(problem)
+        return
+    with pytest.warns(KinkWarning, match="term 'early': its slope by 't' jumps from .* at 't' = 1.2"):
+        check_problem(problem)
+
+
+def test_rates_with_a_kink_are_told_of():
+    dry = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u - 0.1 * np.sign(node.v)])
+    problem = trajopt.Problem(dry, collocated(4))
+    with pytest.warns(
+        KinkWarning, match=r"component v: its value jumps .* component v = .*, in a comparison"
+    ):
+        check_problem(problem)

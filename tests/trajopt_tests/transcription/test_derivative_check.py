@@ -98,7 +98,10 @@ def test_a_step_beside_the_point_is_no_wrong_derivative():
     for edge in np.linspace(-2.0, 2.0, 21):
         at["edge"] = edge
         problem.minimize(trajopt.ExpressionTerm(noted, f"step {edge:.1f}"))
-    check_problem(problem)
+    with pytest.warns(
+        errors.KinkWarning, match=r"its value jumps from . to . at 'q', component .* = .*, in a "
+    ):
+        check_problem(problem)
 
 
 def test_a_wrong_curvature_is_named():

@@ -1,0 +1,54 @@
+"""Warns of traced terms whose values or slopes jump near the motion that a solve starts from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+
+from trajopt.arrays import Array
+from trajopt.errors import KinkWarning
+from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.kinks import Kink, Operation, kink_of
+from trajopt.graph.names import entry
+from trajopt.problem.problem import Problem
+
+ADVICE: Mapping[Operation, str] = {
+    "absolute value": "costs and upper bounds have trajopt.absolute(term), which is exact",
+    "maximum or minimum": "costs and upper bounds have trajopt.maximum(term, ...), lower bounds "
+    "trajopt.minimum(term, ...), which are exact",
+    "comparison": "make the transition smooth, np.tanh say, or let phases (trajopt.Phases) meet there",
+}
+
+
+def warn_of_kinks(
+    block: ExpressionBlock,
+    values: Mapping[str, Array],
+    problem: Problem,
+    components: Callable[[str, int], list[str]],
+) -> None:
+    """KinkWarning where a kink or jump of a traced term is found beside a motion.
+
+    values : of every quantity at the nodes of the motion
+    """
+    found = kink_of(block, values, given_quantities(problem))
+    if found is not None:
+        warnings.warn(_told(block, found, components), KinkWarning, stacklevel=2)
+
+
+def given_quantities(problem: Problem) -> set[str]:
+    """Quantities of which no unknown is part: time and data, where all durations are fixed."""
+    if any(shortest < longest for shortest, longest in (a.duration_bounds for a in problem.trajectory.arcs)):
+        return set()
+    return {"t", "duration", *(data.quantity for data in problem.datasets.values())}
+
+
+def _told(block: ExpressionBlock, kink: Kink, components: Callable[[str, int], list[str]]) -> str:
+    (output, i), (name, j), (at, column, value) = kink.entry, kink.by, kink.where
+    what = "value" if kink.what == "value" else f"slope by {entry(name, j, block.inputs[name], components)}"
+    return (
+        f"{entry(output, i, block.outputs[output], components)}: its {what} jumps from {kink.before:.4g} to "
+        f"{kink.after:.4g} at {entry(at, column, block.inputs[at], components)} = {value:.4g}, in "
+        f"{'an' if kink.operation[0] == 'a' else 'a'} {kink.operation}. Solvers need continuous slopes: "
+        f"{ADVICE[kink.operation]}. If the motion stays away from there, ignore "
+        "trajopt.errors.KinkWarning by warnings.simplefilter"
+    )
