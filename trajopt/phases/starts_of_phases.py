@@ -31,7 +31,8 @@ def best_start_of_phases(phases: Phases, solve: Solve, count: int) -> PhasesSolu
     while len(found) < count and not _stopped(found[-1]):
         number = len(found)
         try:
-            found.append(solve(_perturbed(phases, number)))
+            spread = NEAR if number % 2 else WIDE
+            found.append(solve(perturbed(phases, [0, number], spread)))
             rows.append(_row(number, found))
         except TrajoptError as error:  # a guess at which a term is not finite
             found.append(None)
@@ -49,14 +50,16 @@ def best_start_of_phases(phases: Phases, solve: Solve, count: int) -> PhasesSolu
     )
 
 
-def _perturbed(phases: Phases, number: int) -> Phases:
-    """The phases with the guess of a start."""
+def perturbed(phases: Phases, seed: Sequence[int], spread: float) -> Phases:
+    """A copy of phases whose guesses are moved by smooth random waves, those of phase k seeded by (*seed, k).
+
+    spread : size of the waves, as a part of each coordinate's travel
+    """
     program = linked_program(phases)
     other = phases.on(*(problem.trajectory for problem in phases.problems))
-    spread = NEAR if number % 2 else WIDE
     parts = zip(other.problems, program.programs, program.parts(program.start), strict=True)
     for k, (problem, own, y) in enumerate(parts):
-        rng = np.random.default_rng([0, number, k])
+        rng = np.random.default_rng([*seed, k])
         problem.guess(*perturbed_guess(own.unknowns.curve(y), problem.dynamics.n, rng, spread))
     return other
 

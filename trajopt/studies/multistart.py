@@ -14,6 +14,9 @@ import numpy as np
 
 from trajopt.arguments import check_count, number, shown
 from trajopt.errors import ClusterError, OptionError
+from trajopt.phases.phases import Phases
+from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.phases.starts_of_phases import perturbed
 from trajopt.problem.problem import Problem
 from trajopt.refinement.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts import EQUAL
@@ -55,7 +58,7 @@ class MultiStart:
     """The results by seed, failures included, and the best solution (None if none converged)."""
 
     starts: tuple[Start, ...]
-    best: Solution | None
+    best: Solution | PhasesSolution | None
 
     @property
     def optima(self) -> tuple[float, ...]:
@@ -85,7 +88,7 @@ def multistart(
 ) -> MultiStart:
     """Solve from `starts` starting points; the table is the same wherever the starts are solved.
 
-    source : a problem, its recipe, or a function without arguments that builds one, as in `solve_many`
+    source : a problem, phases, a recipe, or a function without arguments that builds one, as in `solve_many`
     processes, executor : where they are solved, as in `solve_many`; two processes by default
     spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none)
     solver : what `solve` takes
@@ -103,12 +106,12 @@ def multistart(
     best = min(
         (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None
     )
-    problem = source if isinstance(source, Problem) else None
+    problem = source if isinstance(source, Problem | Phases) else None
     winner = None if best is None or best[1] is None else with_problem(best[1], problem or unpacked(content))
     return MultiStart(tuple(start for start, _ in outcomes), winner)
 
 
-def _found(outcome: Outcome) -> tuple[Start, Solution | None]:
+def _found(outcome: Outcome) -> tuple[Start, Solution | PhasesSolution | None]:
     """A row and its solution; a start whose worker died, or whose answer could not be sent, failed."""
     if isinstance(outcome.error, ClusterError):
         raise outcome.error
@@ -117,13 +120,15 @@ def _found(outcome: Outcome) -> tuple[Start, Solution | None]:
 
 def _one(
     content: bytes, number: int, seed: int, spread: float, settings: bytes
-) -> tuple[Start, Solution | None]:
+) -> tuple[Start, Solution | PhasesSolution | None]:
     """Solve from one start; whatever it raises becomes a row of the table."""
     try:
-        problem, (solver, _) = unpacked(content), pickle.loads(settings)
-        if number:
-            perturb(problem, np.random.default_rng([seed, number]), spread)
-        solution = solve(problem, solver)
+        question, (solver, _) = unpacked(content), pickle.loads(settings)
+        if number and isinstance(question, Phases):
+            question = perturbed(question, [seed, number], spread)
+        elif number:
+            perturb(question, np.random.default_rng([seed, number]), spread)
+        solution = solve(question, solver)
     except Exception as error:
         return _failed(number, error), None
     start = Start(

@@ -61,7 +61,10 @@ def test_a_process_that_dies_becomes_a_row():
         ({"starts": 0}, "starts = 0: expected a whole number, 1 or more"),
         ({"processes": 0}, "processes = 0: expected a whole number, 1 or more"),
         ({"spread": -1.0}, "spread is -1.0"),
-        ({"source": trajopt.Problem}, "is no single problem: give a trajopt.Problem, or give its recipe"),
+        (
+            {"source": trajopt.Problem},
+            "is no problem: give a trajopt.Problem or trajopt.Phases, or give its recipe",
+        ),
     ],
 )
 def test_impossible_requests_are_refused(arguments, message):

@@ -18,7 +18,7 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.solution.archive import built
 
-Source = Problem | Recipe | Callable[[], Any]
+Source = Problem | Phases | Recipe | Callable[[], Any]
 ADVICE = (
     "give its recipe (problem.recipe, where nothing was added to a problem of the library), or a function "
     "without arguments that builds it, such as functools.partial(build, mass=2.0)"
@@ -26,14 +26,16 @@ ADVICE = (
 
 
 def packed(source: Source) -> bytes:
-    """A problem, its recipe, or a function without arguments that builds it, as bytes.
+    """A problem, phases, a recipe, or a function without arguments that builds them, as bytes.
 
     Raises OptionError for anything else, and for problems that hold what cannot be sent: compiled functions
     of CasADi, open files, locks.
     """
-    is_one = isinstance(source, Problem | Recipe)
+    is_one = isinstance(source, Problem | Phases | Recipe)
     if not is_one and (not callable(source) or isinstance(source, type)):
-        raise OptionError(f"{shown(source)} is no single problem: give a trajopt.Problem, or {ADVICE}")
+        raise OptionError(
+            f"{shown(source)} is no problem: give a trajopt.Problem or trajopt.Phases, or {ADVICE}"
+        )
     import cloudpickle
 
     try:
@@ -62,7 +64,7 @@ def packed_settings(solver: Any, options: Mapping[str, Any]) -> bytes:
 def unpacked(content: bytes) -> Any:
     """The problem of `packed`, or phases, built where a recipe or a function was sent."""
     source = pickle.loads(content)
-    if isinstance(source, Problem):
+    if isinstance(source, Problem | Phases):
         return source
     question = built(source) if isinstance(source, Recipe) else source()
     return question if isinstance(question, Phases) else checked_problem(question)

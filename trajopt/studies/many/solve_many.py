@@ -9,6 +9,7 @@ from typing import Any, Literal
 from trajopt.arguments import check_flag, check_positive, shown
 from trajopt.errors import OptionError
 from trajopt.files.array_file import file_path
+from trajopt.phases.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.solvers.registry import check_solver
 from trajopt.solvers.solver import Solver
@@ -33,9 +34,9 @@ def solve_many(
 ) -> Study:
     """Solve every problem of a list; the points come in its order, `study.solutions[0]` is that of the first.
 
-    problems : problems, recipes (`problem.recipe`), or functions without arguments that build one, such as
-        `functools.partial(problems.two_link_rr.build, intervals=40)`. What holds compiled CasADi functions,
-        locks or files cannot be sent to another process: its recipe, or the function that builds it, can
+    problems : problems, `Phases`, recipes (`problem.recipe`), or functions without arguments that build one,
+        such as `functools.partial(problems.two_link_rr.build, intervals=40)`. What holds compiled CasADi
+        functions, locks or files cannot be sent to another process: its recipe, or a function, can
     solver, **options : what `trajopt.solve` takes, `refine`, `starts`, `coarse_to_fine`, `time_limit`
     executor, processes : where the solves are made. By default in a process per core of this machine; 1 is
         this process. Or any executor of `concurrent.futures`, which stays open; or a Dask cluster, as
@@ -53,7 +54,7 @@ def solve_many(
     Raises OptionError for what cannot be sent, ClusterError for a cluster that does not answer or has other
     versions, ResultFolderError for a folder of another study, all before anything is solved.
     """
-    if isinstance(problems, str | bytes | Mapping | Problem) or not isinstance(problems, Iterable):
+    if isinstance(problems, str | bytes | Mapping | Problem | Phases) or not isinstance(problems, Iterable):
         raise OptionError(f"problems is {shown(problems)}: give a list of problems")
     try:
         given = list(problems)
@@ -63,7 +64,7 @@ def solve_many(
         raise OptionError("there are no problems: give at least one")
     pack = task_maker(solver, options, keep=folder is None, archive=folder is not None)
     tasks = [pack(number, {}, source) for number, source in enumerate(given)]
-    at_hand = {number: source for number, source in enumerate(given) if isinstance(source, Problem)}
+    at_hand = {number: source for number, source in enumerate(given) if isinstance(source, Problem | Phases)}
     settings = Settings(executor, processes, checked_folder(folder), checked_anew(anew))
     return run(tasks, settings, report_of(progress), at_hand)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from trajopt.errors import ClusterError
 from trajopt.files.run_folder import locked
+from trajopt.phases.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.studies.many.point import (
     INTERRUPTED,
@@ -85,7 +86,7 @@ def run(
     tasks: Sequence[Task],
     settings: Settings,
     report: Report,
-    problems: Mapping[int, Problem] | None = None,
+    problems: Mapping[int, Problem | Phases] | None = None,
 ) -> Study:
     """Solve all tasks; at Ctrl-C what is done is kept, and the study says so.
 
@@ -159,7 +160,9 @@ def _cut(tasks: Sequence[Task], count: int) -> list[Sequence[Task]]:
 class _Record:
     """The points that are done, in memory and in the folder."""
 
-    def __init__(self, tasks: Sequence[Task], settings: Settings, problems: Mapping[int, Problem]) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], settings: Settings, problems: Mapping[int, Problem | Phases]
+    ) -> None:
         self._tasks = {task.number: task for task in tasks}
         self._problems, self._settings = problems, settings
         self._folder = None

@@ -75,8 +75,8 @@ def test_what_cannot_be_sent_is_refused_by_name_before_anything_is_solved():
         OptionError, match=r"cannot be sent to another process .*lock.*: give its recipe \(pro"
     ):
         trajopt.solve_many([moved(1.0), locked])
-    for wrong in (5, trajopt.Problem, problems.goddard_in_phases.build(intervals=4)):
-        with pytest.raises(OptionError, match=r"is no single problem: give a trajopt\.Problem"):
+    for wrong in (5, trajopt.Problem, trajopt.Phases):
+        with pytest.raises(OptionError, match=r"is no problem: give a trajopt\.Problem or trajopt\.Phases"):
             trajopt.solve_many([wrong])
 
     class Locked(trajopt.Ipopt):
