@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.verification": "solve",
     "trajopt.studies": "solve",
     "trajopt.report": "verification plot",
+    "trajopt.display": "report",
     "dynamics.errors": "",
     "dynamics.arguments": "errors",
     "dynamics.model": "arguments",
@@ -73,13 +74,22 @@ SHORTCUTS = frozenset(
         ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
         ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
         ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
+        ("trajopt.phases.phases", "trajopt.display.problem_facts"),  # the card of a notebook
+        ("trajopt.phases.phases_solution", "trajopt.display.solution_facts"),  # repr, card
         ("trajopt.phases.phases_solution", "trajopt.phases.archive"),  # PhasesSolution.save and load
         ("trajopt.phases.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
+        ("trajopt.problem.derived_parts", "trajopt.display.problem_facts"),  # repr, card of a problem
+        ("trajopt.problem.derived_parts", "trajopt.display.problem_summary"),  # problem.summary
+        ("trajopt.solution.certificate", "trajopt.display.report_facts"),  # repr, card
         ("trajopt.solution.solution", "trajopt.compiled.sensitivity"),  # solution.sensitivity
+        ("trajopt.solution.solution", "trajopt.display.samples"),  # solution.sample, to_csv, to_dataframe
+        ("trajopt.solution.solution", "trajopt.display.solution_facts"),  # repr, card
         ("trajopt.solution.solution", "trajopt.verification.diagnosis"),  # solution.diagnose
         ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
         ("trajopt.solution.solution", "trajopt.solution.archive"),  # solution.save, Solution.load
         ("trajopt.solution.solution", "trajopt.solution.certificate"),  # the type of solution.certificate
+        ("trajopt.verification.phases_report", "trajopt.display.report_facts"),  # repr, card
+        ("trajopt.verification.report", "trajopt.display.report_facts"),  # repr, card
     }
 )
 

@@ -213,6 +213,11 @@ class Phases:
     def __repr__(self) -> str:
         return f"Phases({', '.join(self.phase_names)}; {len(self.links)} links)"
 
+    def _repr_html_(self) -> str:
+        from trajopt.display.problem_facts import phases_facts
+
+        return phases_facts(self).html()
+
 
 def _total(*nodes: Any) -> Any:
     """The sum of the durations of several phases."""

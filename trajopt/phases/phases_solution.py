@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trajopt.verification.phases_report import PhasesReport
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PhasesSolution:
     """The motions of all phases; converged or not, see `status`.
 
@@ -159,6 +159,16 @@ class PhasesSolution:
         if name.startswith("_") or not known:
             raise AttributeError(f"a solution of phases has no '{name}'")
         raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
+
+    def __repr__(self) -> str:
+        from trajopt.display.solution_facts import solution_facts
+
+        return str(solution_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.solution_facts import solution_card
+
+        return solution_card(self)
 
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from trajopt.graph.block import Dynamics
@@ -9,6 +11,9 @@ from trajopt.graph.leaves import SplineLeaf, spline_leaves
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
 from trajopt.problem.statements.integrals import IntegralConstraint
 from trajopt.splines.node_sets import PATH
+
+if TYPE_CHECKING:
+    from trajopt.display.problem_summary import ProblemSummary
 
 
 class DerivedParts:
@@ -39,6 +44,25 @@ class DerivedParts:
     def state_curves(self) -> tuple[str, ...]:
         """The additional curves that are further states of a robot."""
         return tuple(name for name, extra in self.extras.items() if extra.is_state)
+
+    def summary(self) -> ProblemSummary:
+        """All costs, constraints and unknowns, and how large the program is, before it is solved; print it.
+
+        Raises ProblemError or a subclass where the problem contradicts itself.
+        """
+        from trajopt.display.problem_summary import ProblemSummary
+
+        return ProblemSummary.of(self)
+
+    def __repr__(self) -> str:
+        from trajopt.display.problem_facts import problem_facts
+
+        return str(problem_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.problem_facts import problem_facts
+
+        return problem_facts(self).html()
 
     @property
     def extra_widths(self) -> dict[str, int]:

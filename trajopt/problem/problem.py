@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Problem(DerivedParts):
     """An optimal control problem over all splines of a trajectory.
 

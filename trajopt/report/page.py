@@ -47,12 +47,9 @@ td.number { text-align: right; font-variant-numeric: tabular-nums }
 .tall { grid-row: span 2 }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(430px, 1fr)); gap: 1em }
 .charts { grid-auto-flow: dense }
-figure { margin: 0 } figcaption span { margin-left: .9em; white-space: nowrap } svg { width: 100% }
-figcaption i { display: inline-block; width: .7em; height: .7em; margin-right: .3em }
+figure { margin: 0 }
 table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
-svg text { font-size: 11px; fill: #444 }
-polyline { fill: none; stroke-width: 1.4 } .grid { stroke: #ddd } .link { stroke-width: 2.2 }
-.link { stroke-linecap: round } .bad { color: #b00020 }
+.link { stroke-width: 2.2; stroke-linecap: round } .bad { color: #b00020 }
 """
 
 

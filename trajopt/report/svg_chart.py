@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 WIDTH, HEIGHT = 560, 220
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
 DARK, BRIGHT = (0, 38, 61), (183, 215, 238)  # shades of the last and the first snapshot
+# Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
+TEXT, LINE = 'font-size="11" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
+SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito
 
 
@@ -31,14 +34,14 @@ def line_chart(
         up = HEIGHT - BOTTOM - (values - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
         return across, up
 
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(y_label)}">']
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {TEXT} aria-label="{escape(y_label)}">']
     if not everything.size:
         middle = f'x="{WIDTH / 2}" y="{HEIGHT / 2}" text-anchor="middle"'
         parts.append(f"<text {middle}>{'zero throughout' if logarithmic else 'no finite value'}</text>")
     for tick in ticks(low, high, whole=logarithmic) if everything.size else ():
         _, (y,) = place(np.zeros(1), np.array([tick]))
         text = f"1e{tick:g}" if logarithmic else f"{tick:g}"
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<line stroke="#ddd" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
     for tick in ticks(first, last):
         (across,), _ = place(np.array([tick]), np.zeros(1))
@@ -54,15 +57,17 @@ def line_chart(
             alone = piece.stop - piece.start == 1
             places = points.split(",")
             dot = f'<circle cx="{places[0]}" cy="{places[-1]}" r="2.5" fill="{colour}"/>'
-            parts.append(dot if alone else f'<polyline stroke="{colour}" points="{points}"/>')
+            parts.append(dot if alone else f'<polyline {LINE} stroke="{colour}" points="{points}"/>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{escape(x_label)}</text></svg>')
     legend = "".join(
-        f'<span><i style="background:{COLOURS[i % len(COLOURS)]}"></i>{escape(name)}</span>'
+        f'<span style="margin-left: .9em; white-space: nowrap"><i style="{SWATCH}; '
+        f'background: {COLOURS[i % len(COLOURS)]}"></i>{escape(name)}</span>'
         for i, name in enumerate(curves)
         if name
     )
-    return f"<figure><figcaption>{escape(y_label)} {legend}</figcaption>{''.join(parts)}</figure>"
+    caption = f"<figcaption>{escape(y_label)} {legend}</figcaption>"
+    return f'<figure style="margin: 0">{caption}{"".join(parts)}</figure>'
 
 
 def motion_chart(lines: NDArray, labels: tuple[str, str]) -> str:
@@ -72,7 +77,9 @@ def motion_chart(lines: NDArray, labels: tuple[str, str]) -> str:
     scale = float((space / np.maximum(high - low, 1e-9)).min())
     tall = TOP + BOTTOM + scale * float(high[1] - low[1])
     wide = LEFT + RIGHT + scale * float(high[0] - low[0])
-    frame = f'<svg viewBox="{(wide - WIDTH) / 2:.0f} 0 {WIDTH} {tall:.0f}" role="img" aria-label="motion">'
+    frame = (
+        f'<svg viewBox="{(wide - WIDTH) / 2:.0f} 0 {WIDTH} {tall:.0f}" {TEXT} role="img" aria-label="motion">'
+    )
     parts = [frame]
     for number, shape in enumerate(lines):
         shade = 1.0 - number / max(len(lines) - 1, 1)

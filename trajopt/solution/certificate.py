@@ -29,7 +29,7 @@ SAMPLED = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """What was checked about a solution, and what came out; `print` gives the page.
 
@@ -180,6 +180,16 @@ class Certificate:
             "margin_cost": None if self.gain is None else _finite(self.gain.of_margins),
             "bracket": None if self.bracket is None else [self.bracket.lower, self.bracket.upper],
         }
+
+    def __repr__(self) -> str:
+        from trajopt.display.report_facts import certificate_facts
+
+        return str(certificate_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.report_facts import certificate_card
+
+        return certificate_card(self)
 
     def __str__(self) -> str:
         return "\n".join([*self._verdict(), *self._statements(), *self._structure(), *self._optimality()])

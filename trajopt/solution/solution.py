@@ -27,6 +27,7 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.compiled.sensitivity import Sensitivity
+    from trajopt.display.samples import Samples
     from trajopt.solution.certificate import Certificate
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from trajopt.verification.verify import Report
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A motion with its costs and multipliers, and how the solver ended; converged or not, see `status`.
 
@@ -249,6 +250,23 @@ class Solution:
 
         return sensitivity(self, input)
 
+    def sample(self, rate: float = 100.0) -> Samples:
+        """The motion at 0, 1/rate, 2/rate ... and at its end, as columns with names and units; rate in Hz.
+
+        solution.sample(1000)["tau elbow"]        # (K,) N m
+        """
+        from trajopt.display.samples import samples_of
+
+        return samples_of(self, rate)
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
+        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
+        self.sample(rate).to_csv(path)
+
+    def to_dataframe(self, rate: float = 100.0) -> Any:
+        """`sample(rate)` as a `pandas.DataFrame`; OptionError where pandas is not installed."""
+        return self.sample(rate).to_dataframe()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""
         from trajopt.solution.archive import save
@@ -289,6 +307,16 @@ class Solution:
         for name, value in self.parameters.items():
             leaves[parameter_leaf(name)] = column * value
         return leaves
+
+    def __repr__(self) -> str:
+        from trajopt.display.solution_facts import solution_facts
+
+        return str(solution_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.solution_facts import solution_card
+
+        return solution_card(self)
 
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"

@@ -24,7 +24,7 @@ from trajopt.verification.statements import Violation
 from trajopt.verification.verify import verify as verify_phase
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PhasesReport:
     """The result of a verification of phases; print it.
 
@@ -136,6 +136,16 @@ class PhasesReport:
             for violation in report.worst(count)
         ]
         return tuple(sorted(every, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
+
+    def __repr__(self) -> str:
+        from trajopt.display.report_facts import report_facts
+
+        return str(report_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.report_facts import report_card
+
+        return report_card(self)
 
     def __str__(self) -> str:
         head = f"FAIL: {self.reason}" if not self.holds else "PASS: all phases and links hold"

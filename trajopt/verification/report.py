@@ -25,7 +25,7 @@ READABLE = 40  # lines; beyond, a report shows the worst component of each const
 EXACT = 1e-9  # relative residual below which an equation counts as an identity of the spline
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """The result of a verification; print it. Violations are in the units of their constraint.
 
@@ -210,6 +210,16 @@ class Report:
             "free_simulation_error": _gap(self.free_simulation, "restarted"),
             "free_simulation_error_end_to_end": _gap(self.free_simulation, "end_to_end"),
         }
+
+    def __repr__(self) -> str:
+        from trajopt.display.report_facts import report_facts
+
+        return str(report_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.report_facts import report_card
+
+        return report_card(self)
 
     def __str__(self) -> str:
         named = self._shown()

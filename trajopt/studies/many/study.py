@@ -34,7 +34,7 @@ PIECES = 8  # of the way through a grid, on an executor that does not tell how m
 LISTED = 10  # failures in the text of a study
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """The points of a list or a sweep, in the order given, those that failed with their error.
 
@@ -69,6 +69,8 @@ class Study:
         listed = failures[:LISTED] + [f"... and {len(failures) - LISTED} more"] * (len(failures) > LISTED)
         where = "" if self.folder is None else f"; written to {self.folder}"
         return "\n".join([f"{self.converged_count} of {len(self.points)} converged{where}", *listed])
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,87 @@
+"""Motions as tables: times, columns, units, CSV and data frames."""
+
+import csv
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from double_integrator import least_effort
+from hand_written import two_link_minimum_time
+
+import trajopt
+from trajopt.display.samples import sample_times
+from trajopt.errors import OptionError, UnknownNameError
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return trajopt.solve(two_link_minimum_time(8))
+
+
+@pytest.mark.parametrize(
+    ("duration", "rate"), [(0.39, 100.0), (1.0, 7.0), (0.3, 10.0), (2.0, 0.1), (1.1, 1e4)]
+)
+def test_times_are_multiples_of_the_step_and_the_end_of_the_motion(duration, rate):
+    t = sample_times(duration, rate)
+    assert t[0] == 0.0 and t[-1] == duration
+    assert np.allclose(t[:-1] * rate, np.arange(t.size - 1), rtol=1e-15, atol=0.0)
+    last = np.diff(t)[-1] * rate
+    assert 1e-6 < last <= 1.0 + 1e-9  # no sample beside the end
+
+
+def test_columns_are_the_curves_of_the_solution(arm):
+    samples = arm.sample(50)
+    assert list(samples.columns) == [
+        "t",
+        *(f"{quantity} {joint}" for quantity in ("q", "v", "a", "tau") for joint in arm.joint_names),
+    ]
+    for quantity in ("q", "v", "a", "tau"):
+        for i, joint in enumerate(arm.joint_names):
+            assert np.allclose(samples[f"{quantity} {joint}"], getattr(arm, quantity)(samples.t)[:, i])
+    with pytest.raises(UnknownNameError, match=r"no column 'q elbov' .did you mean 'q elbow'"):
+        samples["q elbov"]
+
+
+def test_a_file_holds_the_same_numbers_and_the_units(tmp_path):
+    problem = least_effort(3, system=with_units())
+    solution = trajopt.solve(problem)
+    solution.to_csv(tmp_path / "move.csv", rate=25)
+    with open(tmp_path / "move.csv", newline="", encoding="utf-8") as stream:
+        head, *rows = csv.reader(stream)
+    assert head == ["t [s]", "x [m]", "v [m/s]", "u"]
+    samples = solution.sample(25)
+    assert np.array_equal(np.array(rows, dtype=float).T, list(samples.columns.values()))  # bit for bit
+    assert np.allclose(samples["u"], 6.0 - 12.0 * samples.t, atol=1e-6)  # the optimum, by hand
+
+
+def with_units():
+    return trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u], units={"x": "m", "v": "m/s"})
+
+
+def test_a_solution_without_its_problem_has_positions_velocities_and_accelerations(arm, tmp_path):
+    arm.save(tmp_path / "arm.npz")
+    samples = trajopt.Solution.load(tmp_path / "arm.npz").sample(20)
+    assert {name.split()[0] for name in samples.columns} == {"t", "q", "v", "a"}
+    assert np.array_equal(samples["v elbow"], arm.sample(20)["v elbow"])
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf, "100", True, 1e12])
+def test_rates_that_cannot_be_meant_are_refused(arm, rate):
+    with pytest.raises(OptionError, match="rate"):
+        arm.sample(rate)
+
+
+def test_without_pandas_the_error_names_the_extra(arm, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(OptionError, match=r"pip install 'trajopt-splines\[pandas\]'"):
+        arm.to_dataframe()
+
+
+def test_a_data_frame_is_made_of_the_columns(arm, monkeypatch):
+    """A stand-in takes the place of pandas, which the tests do not need."""
+    stand_in = SimpleNamespace(DataFrame=lambda columns: SimpleNamespace(columns=columns, attrs={}))
+    monkeypatch.setitem(sys.modules, "pandas", stand_in)
+    frame, samples = arm.to_dataframe(rate=20), arm.sample(20)
+    assert list(frame.columns) == list(samples.columns)
+    assert frame.attrs["units"]["t"] == "s"

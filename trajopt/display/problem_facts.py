@@ -1,0 +1,77 @@
+"""The facts of a problem that can be told without evaluating a term: for its `repr` and its card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.arguments import few
+from trajopt.display.facts import Facts
+
+
+def problem_facts(problem: Any) -> Facts:
+    """Coordinates, trajectory, costs, constraints and unknowns of a problem, by name."""
+    names = problem.dynamics.joint_names
+    count = f"{len(names)} coordinate{'s' * (len(names) != 1)}"
+    curves = [
+        f"{name} ({extra.lower.size})" if extra.lower.size > 1 else name
+        for name, extra in problem.extras.items()
+        if name not in problem.slacks
+    ]
+    return Facts(
+        f"Problem '{problem.name}': {count} ({few(names)})",
+        (
+            ("trajectory", f"{problem.trajectory}; {durations(problem.trajectory)}"),
+            (
+                "minimize",
+                few(costs(problem)) if problem.costs else "nothing: any feasible motion is an answer",
+            ),
+            ("subject to", few(dict.fromkeys(each.name for each in problem.stated))),
+            ("curves", few(curves) if curves else ""),
+            ("parameters", few(own) if (own := own_parameters(problem)) else ""),
+            ("designs", few(problem.designs) if problem.designs else ""),
+            ("loads on", few(problem.loads) if problem.loads else ""),
+            ("data", few(problem.datasets) if problem.datasets else ""),
+            ("solver", "" if problem.solver is None else f"recommended: {type(problem.solver).__name__}"),
+        ),
+    )
+
+
+def phases_facts(phases: Any) -> Facts:
+    """The problems of all phases, and their links."""
+    links = [link.name for link in phases.links]
+    each = zip(phases.phase_names, phases.problems, strict=True)
+    rows = [(name, f"{few(problem.dynamics.joint_names)}; {problem.trajectory}") for name, problem in each]
+    count = f"{len(rows)} phase{'s' * (len(rows) != 1)}"
+    return Facts(f"Phases '{phases.name}': {count}", [*rows, ("links", few(links) if links else "")])
+
+
+def costs(problem: Any) -> list[str]:
+    """The costs as a sum would be written: "0.02 effort"."""
+    return [cost.name if cost.weight == 1.0 else f"{cost.weight:g} {cost.name}" for cost in problem.costs]
+
+
+def own_parameters(problem: Any) -> list[str]:
+    """Names of the parameters that the user added, with their widths."""
+    return [
+        f"{name} ({parameter.lower.size})" if parameter.lower.size > 1 else name
+        for name, parameter in problem.parameters.items()
+        if not parameter.is_slack
+    ]
+
+
+def durations(trajectory: Any) -> str:
+    """What the durations of the arcs may be, in words."""
+    told = [_duration(*arc.duration_bounds) for arc in trajectory.arcs]
+    if len(set(told)) == 1:
+        return told[0] + (" each" if len(told) > 1 else "")
+    return ", ".join(told)
+
+
+def _duration(shortest: float, longest: float) -> str:
+    if shortest == longest:
+        return f"{shortest:g} s"
+    if np.isinf(longest):
+        return f"free duration, {shortest:g} s or more"
+    return f"free duration, {shortest:g} to {longest:g} s"

@@ -1,0 +1,213 @@
+"""Summary of a problem before it is solved: all costs, constraints and unknowns, and the program's counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.arguments import few
+from trajopt.arrays import Array
+from trajopt.display.facts import Facts
+from trajopt.display.problem_facts import own_parameters, problem_facts
+from trajopt.problem.costs_and_constraints import Constraint, Periodicity
+from trajopt.problem.problem import Problem
+from trajopt.problem.units import units_of
+from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import transcribe
+
+WIDEST = 56  # characters of a column
+FREE = "free"
+MOST_BOUNDS = 3  # components whose bounds are written side by side where they differ
+SHORT = 1e-4  # of the motion: a shorter window is told as one time
+
+
+@dataclass(frozen=True)
+class StatedLine:
+    """One cost, constraint or unknown as it was stated.
+
+    what : bounds, or the weight of a cost, with the unit where one is known
+    where : over which part of the motion, and how it is held there
+    rows : rows of the program; 0 for what became bounds of unknowns or was eliminated
+    """
+
+    name: str
+    what: str
+    where: str = ""
+    rows: int | None = None
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """The texts of a line of the table."""
+        return self.name, self.what, self.where, "" if self.rows is None else str(self.rows)
+
+
+@dataclass(frozen=True)
+class ProblemSummary:
+    """What a problem states, and how large its program is; print it.
+
+    variables : unknowns of the solver, after linear equations were eliminated
+    eliminated : linear equations that were
+    equations, inequalities : rows of the program, those with equal bounds and the others
+    bounded : unknowns with bounds
+    jacobian, hessian : entries that may differ from zero, of the Hessian those of the lower triangle
+    """
+
+    facts: Facts
+    costs: tuple[StatedLine, ...]
+    constraints: tuple[StatedLine, ...]
+    unknowns: tuple[StatedLine, ...]
+    variables: int
+    eliminated: int
+    equations: int
+    inequalities: int
+    bounded: int
+    jacobian: int
+    hessian: int
+
+    @staticmethod
+    def of(problem: Problem) -> ProblemSummary:
+        """Transcribe the problem and count; raises what `trajopt.transcribe` raises."""
+        nlp = transcribe(problem)
+        equal = np.asarray(nlp.row_lower == nlp.row_upper)
+        return ProblemSummary(
+            facts=problem_facts(problem),
+            costs=tuple(_costs(problem)),
+            constraints=tuple(_constraints(problem, nlp)),
+            unknowns=tuple(_unknowns(problem, nlp)),
+            variables=nlp.variable_count,
+            eliminated=nlp.unknowns.layout.size - nlp.variable_count,
+            equations=int(equal.sum()),
+            inequalities=int((~equal).sum()),
+            bounded=int((np.isfinite(nlp.lower) | np.isfinite(nlp.upper)).sum()),
+            jacobian=nlp.jacobian_rows.size,
+            hessian=nlp.hessian_rows.size if nlp.has_hessian else 0,
+        )
+
+    @property
+    def counts(self) -> str:
+        """Sizes of the program in words."""
+        hessian = f"{self.hessian}" if self.hessian else "no second derivatives"
+        return (
+            f"{self.variables} unknowns ({self.bounded} with bounds, {self.eliminated} eliminated by linear "
+            f"equations), {self.equations} equations, {self.inequalities} inequalities\n"
+            f"entries of the Jacobian: {self.jacobian}, of the Hessian's lower triangle: {hessian}"
+        )
+
+    def __str__(self) -> str:
+        nothing = StatedLine("nothing", "any feasible motion is an answer")
+        sections = {
+            "minimize": self.costs or (nothing,),
+            "subject to": self.constraints,
+            "unknowns": self.unknowns,
+        }
+        lines = [line.cells for part in sections.values() for line in part]
+        widths = [min(WIDEST, max(len(cells[i]) for cells in lines)) for i in range(3)]
+        parts = [self.facts.headline, dict(self.facts.rows)["trajectory"]]
+        for title, part in sections.items():
+            heading = (title, "", "", "rows") if title == "subject to" else (title, "", "", "")
+            parts.append(_line(heading, (widths[0] + 2, *widths[1:])))
+            parts += [f"  {_line(line.cells, widths)}" for line in part]
+        return "\n".join([*parts, self.counts])
+
+    __repr__ = __str__
+
+
+def _costs(problem: Problem) -> Iterator[StatedLine]:
+    for cost in problem.costs:
+        what = "integral" if cost.over.integrates else "value"
+        weight = "" if cost.weight == 1.0 else f"{cost.weight:g} times "
+        yield StatedLine(cost.name, weight + what, _part(cost.over))
+
+
+def _constraints(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
+    counts = Counter(label.constraint for label in nlp.row_labels)
+    told: set[str] = set()
+    for each in problem.stated:
+        rows = 0 if each.name in told else counts[each.name]  # those of one name are counted once
+        told.add(each.name)
+        if isinstance(each, Periodicity):
+            yield StatedLine(each.name, "the end follows from the start", "", rows)
+            continue
+        width = each.lower.size
+        units = units_of(problem, each.term, width)
+        what = _bounds(each.lower, each.upper, units, problem.component_names(each.term.quantity, width))
+        held = "" if not isinstance(each, Constraint) else _held(each)
+        yield StatedLine(each.name, what, _part(each.over) + held, rows)
+    for name in counts:
+        if name not in told:
+            yield StatedLine(name, "", "", counts[name])
+
+
+def _unknowns(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
+    layout = nlp.unknowns.layout
+    of = few(problem.dynamics.joint_names)
+    yield StatedLine(f"{layout.control_point_count} control points", f"of {of}", "curves")
+    for name, extra in problem.extras.items():
+        units = [extra.unit] * extra.lower.size
+        kind = "slack of the solver" if name in problem.slacks else "curve"
+        yield StatedLine(name, _bounds(extra.lower, extra.upper, units), kind)
+    for number, arc in enumerate(problem.trajectory.arcs):
+        shortest, longest = arc.duration_bounds
+        if shortest < longest:
+            of = f" of arc {number}" if len(problem.trajectory.arcs) > 1 else ""
+            yield StatedLine(f"duration{of}", _bounds(np.array([shortest]), np.array([longest]), ["s"]))
+    for name in own_parameters(problem):
+        parameter = problem.parameters[name.partition(" ")[0]]
+        units = [parameter.unit] * parameter.lower.size
+        yield StatedLine(name, _bounds(parameter.lower, parameter.upper, units), "parameter")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Cells side by side, cut to the widths of their columns, the last one to the right."""
+    cut = (text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in cells[:3])
+    padded = (f"{text:<{width}}" for text, width in zip(cut, widths, strict=True))
+    return f"{'  '.join(padded)}{cells[3]:>6}".rstrip()
+
+
+def _bounds(lower: Array, upper: Array, units: Sequence[str], names: Sequence[str] = ()) -> str:
+    """ "= 0 rad", "-10 to 10 N m", "x = 0.3, y at most 1 m": one text where all components agree.
+
+    names : of the components, told where some are free
+    """
+    each = [_bound(float(low), float(high)) for low, high in zip(lower, upper, strict=True)]
+    unit = f" {units[0]}" if len(set(units)) == 1 and units[0] else ""
+    if len(set(each)) == 1:
+        return each[0] + unit * (each[0] != FREE)
+    if names and FREE in each:
+        return (
+            _some([f"{name} {text}" for name, text in zip(names, each, strict=True) if text != FREE]) + unit
+        )
+    if all(text.startswith("= ") for text in each):
+        return f"= [{_some([text[2:] for text in each])}]{unit}"
+    return f"[{_some(each)}]{unit}"
+
+
+def _bound(low: float, high: float) -> str:
+    if low == high:
+        return f"= {low:g}"
+    if np.isneginf(low):
+        return FREE if np.isposinf(high) else f"at most {high:g}"
+    return f"at least {low:g}" if np.isposinf(high) else f"{low:g} to {high:g}"
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = f", {len(texts) - MOST_BOUNDS} more" if len(texts) > MOST_BOUNDS + 1 else ""
+    return ", ".join(texts[:MOST_BOUNDS] if more else texts) + more
+
+
+def _part(over: NodeSet) -> str:
+    """ "path", "at the end", "0.2 to 0.6 T": where something holds or counts."""
+    if isinstance(over, TimeWindow):
+        short = over.last - over.first < SHORT
+        return f"at {over.first:.3g} T" if short else f"{over.first:.3g} to {over.last:.3g} T"
+    if isinstance(over, ArcNodes):
+        return f"{over.part} of arc {over.arc}"
+    return f"at the {over.written}" if isinstance(over, MotionEnd) else str(over.written)
+
+
+def _held(constraint: Constraint) -> str:
+    return ", for all t" if constraint.hold == "hull" else ""

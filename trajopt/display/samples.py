@@ -1,0 +1,146 @@
+"""A motion sampled at a fixed rate, as columns with names and units: CSV files and data frames."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.arguments import check_positive
+from trajopt.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
+from trajopt.files.atomic_file import whole_file
+from trajopt.graph.leaves import EXTRA, SPLINE_LEAVES, extra_leaf
+from trajopt.problem.systems.system import System
+from trajopt.problem.units import units_of_quantity
+from trajopt.solution.solution import Solution
+from trajopt.terms import term as terms
+
+RATE = 100.0  # Hz, by default
+MOST_SAMPLES = 10_000_000
+ROUNDING = 1e-9  # of a step: the end of the motion is then a sample of the rate
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Times and curves of a motion: `samples["q elbow"]` is an array, one value per time.
+
+    columns : name -> (K,), "t" first, then "q JOINT", "v JOINT", "a JOINT", "tau JOINT", then every
+        additional curve; of a system x' = f(x, u) its states and controls by their own names
+    units : name -> unit; "" where none is known
+    """
+
+    columns: Mapping[str, NDArray[np.float64]]
+    units: Mapping[str, str]
+
+    @property
+    def t(self) -> NDArray[np.float64]:
+        """Times in seconds, (K,)."""
+        return self.columns["t"]
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        if name not in self.columns:
+            near = near_matches(name, self.columns) or f": there are {', '.join(self.columns)}"
+            raise UnknownNameError(f"there is no column '{name}'{near}")
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    def __repr__(self) -> str:
+        last = float(self.t[-1])
+        return f"Samples: {len(self)} rows from 0 to {last:g} s; columns {', '.join(self.columns)}"
+
+    def csv(self) -> str:
+        """Comma-separated values: a line of names with units in brackets, then a line per time."""
+        text = StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(f"{name} [{self.units[name]}]" if self.units[name] else name for name in self.columns)
+        rows = np.column_stack(list(self.columns.values())).tolist()  # Python's floats print all their digits
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write `csv()`; the file appears whole or not at all."""
+        with whole_file(path) as stream:
+            stream.write(self.csv().encode("utf-8"))
+
+    def to_dataframe(self) -> Any:
+        """A `pandas.DataFrame` with the same columns; `frame.attrs["units"]` has the units.
+
+        Raises OptionError where pandas is not installed.
+        """
+        try:
+            pandas: Any = import_module("pandas")
+        except ImportError as error:
+            raise OptionError(
+                "a data frame needs pandas, which is not installed: pip install 'trajopt-splines[pandas]', "
+                "or write a file, solution.to_csv(path)"
+            ) from error
+        frame = pandas.DataFrame(dict(self.columns))
+        frame.attrs["units"] = dict(self.units)
+        return frame
+
+
+def samples_of(solution: Solution, rate: float = RATE) -> Samples:
+    """The motion at 0, 1/rate, 2/rate, ... and at its end, whatever is left of the last step.
+
+    Torques, additional curves and units need the problem: of a solution read from a file without it there
+    are q, v and a alone. Raises OptionError for a rate that is no positive number, or too high a one.
+    """
+    check_positive("rate", rate)
+    if solution.duration * rate > MOST_SAMPLES:
+        raise OptionError(f"rate is {rate:g} Hz: that makes more than {MOST_SAMPLES:.0e} samples")
+    t = sample_times(solution.duration, rate)
+    columns, units = {"t": t}, {"t": "s"}
+    for name, values, unit in _columns(solution, t):
+        columns[name], units[name] = values, unit
+    return Samples(columns, units)
+
+
+def sample_times(duration: float, rate: float) -> NDArray[np.float64]:
+    """0, 1/rate, ... below the duration, and the duration itself."""
+    whole = int(np.ceil(duration * rate - ROUNDING))
+    return np.append(np.arange(whole) / rate, duration)
+
+
+def _columns(solution: Solution, t: NDArray) -> Iterator[tuple[str, NDArray, str]]:
+    names = solution.joint_names
+    try:
+        problem = solution.problem
+    except SolutionFileError:
+        for quantity, values in zip("qva", (solution.q(t), solution.v(t), solution.a(t)), strict=True):
+            yield from ((f"{quantity} {name}", values[:, i], "") for i, name in enumerate(names))
+        return
+    if isinstance(problem.dynamics, System):
+        wanted = {"q": ""}
+    else:
+        torques = ["tau"] if problem.quantities.knows("tau") else []
+        wanted = {quantity: f"{quantity} " for quantity in (*SPLINE_LEAVES[:3], *torques)}
+    for name in problem.extras:
+        if name not in problem.slacks:
+            wanted[extra_leaf(name)] = name
+    values_of = solution.values([terms.Quantity(quantity) for quantity in wanted], t)
+    for quantity, prefix in wanted.items():
+        values = values_of[quantity]
+        units = units_of_quantity(problem, quantity, values.shape[1])
+        for name, column, unit in zip(
+            _names(problem, quantity, prefix, values), values.T, units, strict=True
+        ):
+            yield name, column, unit
+
+
+def _names(problem: Any, quantity: str, prefix: str, values: NDArray) -> list[str]:
+    """ "q elbow" of joints, "h" of states, "force" or "force 0", "force 1" of additional curves."""
+    width = values.shape[1]
+    if quantity.startswith(EXTRA):
+        return [prefix] if width == 1 else [f"{prefix} {i}" for i in range(width)]
+    if isinstance(problem.dynamics, System):
+        return list(problem.dynamics.joint_names)
+    return [f"{prefix}{name}" for name in problem.component_names(quantity, width)]

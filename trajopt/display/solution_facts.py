@@ -1,0 +1,110 @@
+"""The facts of a solution and of phases, for their `repr`, and the card with small plots of a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.arguments import few
+from trajopt.display.facts import Facts
+from trajopt.errors import TrajoptError
+from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.problem.systems.system import System
+from trajopt.problem.units import units_of_quantity
+from trajopt.report.svg_chart import COLOURS, line_chart
+from trajopt.solution.solution import Solution
+from trajopt.solvers.solver import Status
+from trajopt.terms import term as terms
+
+SAMPLES = 150  # a small plot shows no more
+
+
+def solution_facts(solution: Solution | PhasesSolution) -> Facts:
+    """How the solve ended, costs, durations, parameters, and what is known of the answer."""
+    ended = "converged" if solution.converged else f"not converged ({solution.status.value})"
+    ended += " to a feasible point" * (solution.status is Status.FEASIBLE_POINT)
+    rows = [
+        ("message", "" if solution.converged else solution.detail),
+        ("duration", f"{solution.duration:.7g} s"),
+        ("objective", f"{solution.objective:.7g}"),
+        ("costs", _named(solution.cost_terms) if len(solution.cost_terms) > 1 else ""),
+    ]
+    if isinstance(solution, PhasesSolution):
+        each = zip(solution.names, solution.phases, strict=True)
+        rows += [(name, f"{part.duration:.7g} s, objective {part.objective:.7g}") for name, part in each]
+    else:
+        rows += [
+            ("parameters", _named(solution.parameters) if solution.parameters else ""),
+            ("joints", f"{few(solution.joint_names)}; {_spans(solution)}"),
+        ]
+    certificate, refinement = solution.certificate, solution.refinement
+    rows += [
+        (
+            "solver",
+            f"{solution.iterations} iterations, {solution.seconds:.3f} s, KKT error {solution.kkt.error:.1e}",
+        ),
+        ("program", f"{solution.n_variables} unknowns, {solution.n_constraints} rows"),
+        ("starts", "" if solution.starts is None else solution.starts.known),
+        ("refinement", "" if refinement is None else refinement.verdict().partition("\n")[0]),
+        ("certificate", "" if certificate is None else certificate.verdict),
+        ("run", "" if solution.run is None else f"{solution.run.started}, {solution.run.id}"),
+    ]
+    return Facts(f"Solution of '{solution.name}': {ended}", rows, good=solution.converged)
+
+
+def solution_card(solution: Solution | PhasesSolution) -> str:
+    """The facts, and the motion in small plots, as HTML."""
+    parts = solution.phases if isinstance(solution, PhasesSolution) else (solution,)
+    return solution_facts(solution).html(*[each for part in parts[:2] for each in small_plots(part)])
+
+
+def small_plots(solution: Solution) -> Iterator[str]:
+    """SVG of positions or states, and of torques or the first additional curve where the problem is known."""
+    t = np.linspace(0.0, solution.duration, SAMPLES)
+    try:
+        problem = solution.problem
+    except TrajoptError:
+        curves = dict(zip(solution.joint_names, solution.q(t).T, strict=True))
+        yield _plot(t, curves, "positions", "")
+        return
+    shown = {"q": "states" if isinstance(problem.dynamics, System) else "positions"}
+    if problem.quantities.knows("tau"):
+        shown["tau"] = "torques and forces"
+    else:
+        own = [name for name in problem.extras if name not in problem.slacks]
+        shown |= {terms.extra(name).quantity: name for name in own[:1]}
+    for quantity, label in shown.items():
+        values = solution.value(terms.Quantity(quantity), t).T
+        names = problem.component_names(quantity, len(values))
+        units = units_of_quantity(problem, quantity, len(values))
+        unit = max(units, key=units.count)
+        each = zip(names, values, units, strict=True)
+        yield _plot(t, {name: curve for name, curve, own in each if own == unit}, label, unit)
+
+
+def _plot(t: NDArray, curves: Mapping[str, NDArray], label: str, unit: str) -> str:
+    """A plot of the curves that vary most, as many as there are colours to tell them apart."""
+    most = sorted(curves, key=lambda name: -float(np.ptp(curves[name])))[: len(COLOURS)]
+    chosen = {name: curves[name] for name in curves if name in most}
+    some = f", {len(chosen)} of {len(curves)}" if len(chosen) < len(curves) else ""
+    return line_chart(t, chosen, "t [s]", f"{label} [{unit}]{some}" if unit else f"{label}{some}")
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    """ "duration 0.39, effort 0.1": names with numbers, of arrays their entries."""
+    return few(f"{name} {_numbers(value)}" for name, value in values.items())
+
+
+def _numbers(value: Any) -> str:
+    numbers = np.ravel(value)
+    text = few(f"{number:.6g}" for number in numbers)
+    return text if numbers.size == 1 else f"[{text}]"
+
+
+def _spans(solution: Solution) -> str:
+    arcs = len(solution.curve.bases)
+    spans = sum(basis.span_count for basis in solution.curve.bases)
+    return f"{spans} spans" + (f" in {arcs} arcs" if arcs > 1 else "")
