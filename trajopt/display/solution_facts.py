@@ -49,7 +49,7 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
         ("program", f"{solution.n_variables} unknowns, {solution.n_constraints} rows"),
         ("starts", "" if solution.starts is None else solution.starts.known),
         ("refinement", "" if refinement is None else refinement.verdict().partition("\n")[0]),
-        ("certificate", "" if certificate is None else certificate.verdict),
+        ("certificate", "" if certificate is None else f"by {certificate.method}; print it for its verdict"),
         ("run", "" if solution.run is None else f"{solution.run.started}, {solution.run.id}"),
     ]
     return Facts(f"Solution of '{solution.name}': {ended}", rows, good=solution.converged)
