@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class ProblemSummary:
     hessian: int
 
     @staticmethod
-    def of(problem: Problem) -> ProblemSummary:
+    def of(problem: Any) -> ProblemSummary:
         """Transcribe the problem and count; raises what `trajopt.transcribe` raises."""
         nlp = transcribe(problem)
         equal = np.asarray(nlp.row_lower == nlp.row_upper)

@@ -128,7 +128,7 @@ def _peaks(track: Track) -> Iterator[tuple[float, float, float]]:
         peaks = (violation >= left) & (violation >= right) & (violation > 0.0) & (violation < np.inf)
         yield from zip(track.times[peaks], violation[peaks], spacing[peaks], strict=True)
     for component in limits:
-        peak = track.worst(component)
+        peak = track.worst(int(component))
         if 0.0 < peak.relative < np.inf:
             yield peak.time, peak.relative, float(spacing[np.argmin(np.abs(track.times - peak.time))])
 
