@@ -40,7 +40,8 @@ def test_the_page_on_systems_swings_the_pole_up_like_the_robot(capsys):
     done = run("systems.md")
     assert done["swing_up"].objective == pytest.approx(58.8077, rel=1e-4)
     climb, printed = done["climb"], capsys.readouterr().out
-    assert printed.count("PASS") == 6
+    assert printed.count("PASS") == 7
+    assert done["landed"].objective == pytest.approx(12.0 / (1.7 * (2.4 / 9.81) ** 0.5) ** 3, rel=1e-9)
     assert done["frugal"].objective == pytest.approx(3.0 - 5.0**0.5, rel=1e-6)
     assert done["geared"].parameters["ratio"][0] == pytest.approx(50.0, rel=1e-5)
     assert done["fastest"].converged

@@ -15,6 +15,7 @@ from trajopt.display.facts import Facts
 from trajopt.display.problem_facts import own_parameters, problem_facts
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import Problem
+from trajopt.problem.statements.lower_continuity import MAY_JUMP
 from trajopt.problem.units import units_of
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
@@ -138,6 +139,10 @@ def _constraints(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
         what = _bounds(each.lower, each.upper, units, problem.component_names(each.term.quantity, width))
         held = "" if not isinstance(each, Constraint) else _held(each)
         yield StatedLine(each.name, what, _part(each.over) + held, rows)
+    for lower in problem.lower_continuities:
+        where = "where arcs meet" if lower.after is None else f"after arc {lower.after}"
+        name = problem.dynamics.joint_names[lower.coordinate]
+        yield StatedLine(f"continuity of {name}", f"{MAY_JUMP[lower.order]} may jump", where)
     for name in counts:
         if name not in told:
             yield StatedLine(name, "", "", counts[name])

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.graph.block import Dynamics
+from trajopt.arrays import Array
+from trajopt.graph.block import Block, Dynamics
 from trajopt.graph.leaves import SplineLeaf, spline_leaves
+from trajopt.graph.names import bare
+from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
+from trajopt.problem.own_quantities import quantities_of
 from trajopt.problem.statements.integrals import IntegralConstraint
+from trajopt.problem.statements.lower_continuity import LowerContinuity, continuity_at_borders
 from trajopt.splines.node_sets import PATH
+from trajopt.splines.trajectory import Trajectory
+from trajopt.terms.component_names import names_of_components
 
 if TYPE_CHECKING:
     from trajopt.display.problem_summary import ProblemSummary
@@ -24,6 +31,25 @@ class DerivedParts:
     integrals: list[IntegralConstraint]
     periodicities: list[Periodicity]
     extras: dict[str, AdditionalCurve]
+    lower_continuities: list[LowerContinuity]
+    trajectory: Trajectory
+    _blocks: dict[Any, tuple[Block, ...]]
+
+    @property
+    def quantities(self) -> QuantityTable:
+        """Every quantity that a term may ask for: width, names of components, unit."""
+        return quantities_of(self)
+
+    def width_of(self, quantity: str) -> int:
+        """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""
+        return self.quantities(quantity)
+
+    def component_names(self, quantity: str, width: int) -> list[str]:
+        """Names of a quantity's components in reports: joint names where there is one per joint.
+
+        Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
+        """
+        return names_of_components(self._blocks, self.quantities, bare(quantity), width)
 
     @property
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
@@ -39,6 +65,11 @@ class DerivedParts:
         """The leaves that are derivatives of curves, with their order and their curves."""
         apart = [name for name, extra in self.extras.items() if extra.pieces is not None]
         return spline_leaves(self.dynamics.n, self.extra_widths, apart, self.state_curves)
+
+    @property
+    def continuity_at_borders(self) -> Array:
+        """How many derivatives of every coordinate go on where arcs meet, (arcs - 1, n); -1: not even it."""
+        return continuity_at_borders(self.trajectory, self.dynamics.n, self.lower_continuities)
 
     @property
     def state_curves(self) -> tuple[str, ...]:

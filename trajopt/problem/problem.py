@@ -14,8 +14,6 @@ from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, data_of
 from trajopt.graph.leaves import extra_leaf
-from trajopt.graph.names import bare
-from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
 from trajopt.problem.costs_and_constraints import (
@@ -31,12 +29,12 @@ from trajopt.problem.derived_parts import DerivedParts
 from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.independent_copy import independent_copy, state_without_caches
 from trajopt.problem.instant import Instant, instant_of
-from trajopt.problem.own_quantities import quantities_of
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.problem.statements.boundary_values import boundary_values
 from trajopt.problem.statements.designs import Design, design_of
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint
 from trajopt.problem.statements.joint_limits import joint_limits
+from trajopt.problem.statements.lower_continuity import LowerContinuity, check_borders, lower_continuity
 from trajopt.problem.statements.passive_joints import passive_torques
 from trajopt.problem.statements.periodicities import periodicity_of
 from trajopt.problem.statements.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
@@ -53,7 +51,6 @@ from trajopt.solvers.registry import check_solver
 from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
-from trajopt.terms.component_names import names_of_components
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 
 if TYPE_CHECKING:
@@ -90,6 +87,7 @@ class Problem(DerivedParts):
     guessed_curve: Any = field(default=None, init=False)
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
     passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
+    lower_continuities: list[LowerContinuity] = field(default_factory=list, init=False)
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)
@@ -227,6 +225,18 @@ class Problem(DerivedParts):
         label = term_checks.label_of(name, term, " periodic")
         self.periodicities.append(periodicity_of(term, width, signs, order, offset, label))
 
+    def continuity(self, coordinate: str, order: int, after: int | None = None) -> None:
+        """Let a joint or a state keep only `order` continuous derivatives where arcs meet.
+
+        order : below the trajectory's: 1, the acceleration may jump; 0, the velocity, as in an impact; -1,
+            the coordinate itself, a state that is a velocity for instance
+        after : the arc before the border; None: at every border. The lowest statement for a border holds.
+        The jump is free: `Phases.link` between both sides, or over=Neighbours(after), says what it obeys.
+        Raises UnknownNameError or OptionError, also where the trajectory has no such border.
+        """
+        names, mesh = self.dynamics.joint_names, self.trajectory
+        self.lower_continuities.append(lower_continuity(names, mesh, coordinate, order, after))
+
     def load(self, link: str, term: Any) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
 
@@ -345,6 +355,7 @@ class Problem(DerivedParts):
         """
         other = independent_copy(self)
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
+        check_borders(other.trajectory, self.lower_continuities)
         other.extras = curves_on(self.extras, other.trajectory)
         other.guessed_curve = other.guessed_durations = None
         return other
@@ -354,15 +365,6 @@ class Problem(DerivedParts):
         return instant_of(self, over)
 
     # -- names and widths ---------------------------------------------------------------------------------
-
-    @property
-    def quantities(self) -> QuantityTable:
-        """Every quantity that a term may ask for: width, names of components, unit."""
-        return quantities_of(self)
-
-    def width_of(self, quantity: str) -> int:
-        """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""
-        return self.quantities(quantity)
 
     def blocks_of(self, term: Any) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
@@ -380,13 +382,6 @@ class Problem(DerivedParts):
             if term.quantity in block.outputs:
                 return block.outputs[term.quantity]
         return self.width_of(term.quantity)
-
-    def component_names(self, quantity: str, width: int) -> list[str]:
-        """Names of a quantity's components in reports: joint names where there is one per joint.
-
-        Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
-        """
-        return names_of_components(self._blocks, self.quantities, bare(quantity), width)
 
     def _boundary(self, place: Literal["start", "end"], **given: Values) -> None:
         for term, lower, upper, name in boundary_values(self.dynamics, place, given):

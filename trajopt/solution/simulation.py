@@ -8,7 +8,8 @@ beforehand and all torques computed at once.
 
 * restarted: every span starts from the spline's own state. The gap at its end measures the local consistency
   of torques and motion, also for an unstable robot;
-* end to end: the state is carried through all spans, as in open-loop control. Errors grow with the
+* end to end: the state is carried through all spans, as in open-loop control; at borders of arcs where the
+  problem lets a coordinate jump it takes the spline's jump. Errors grow with the
   instability of the system; where they grow more than `USEFUL_GROWTH` times the gap says nothing about the
   solution.
 
@@ -115,12 +116,31 @@ class _Integration(ABC):
         self.solution = solution
         self.starts, self.lengths = knots[:-1], np.diff(knots)
         self.first = self._states(knots[:-1])
-        self.ends = self._states(knots[1:])
+        self.ends, self.jumps = self._ends(knots[1:])
         self.finite = True  # whether all inputs so far were
 
     @abstractmethod
     def _states(self, times: Array) -> Array:
         """The solution's own states, (m, times, n)."""
+
+    @abstractmethod
+    def _may_jump(self, kept: Array) -> Array:
+        """Which states may jump where `kept` (n,) derivatives of every coordinate are continuous, (m, n)."""
+
+    def _ends(self, times: Array) -> tuple[Array, Array]:
+        """The states at the ends of all spans, and by how much they jump there: both (m, spans, n)."""
+        solution, ends = self.solution, self._states(times)
+        curve, kept = solution.curve, solution.problem.continuity_at_borders
+        jumps = np.zeros_like(ends)
+        if len(kept) != len(curve.bases) - 1:  # refinement has cut the one arc of the problem
+            return ends, jumps
+        for border, own in zip(curve.starts[1:-1], kept, strict=True):
+            free = self._may_jump(own)
+            if free.any():
+                span = int(np.argmin(np.abs(times - border)))
+                ends[:, span] = self._states(times[[span]] - SIDE * solution.duration)[:, 0]
+                jumps[:, span] = np.where(free, self.first[:, span + 1] - ends[:, span], 0.0)
+        return ends, jumps
 
     @abstractmethod
     def _inputs(self, steps: int) -> Any:
@@ -147,6 +167,7 @@ class _Integration(ABC):
             if not np.all(np.isfinite(state)):
                 return np.inf
             worst = max(worst, float(np.abs(state[:, 0] - self.ends[:, span]).max()))
+            state = state + self.jumps[:, span : span + 1]
         return worst
 
     def _stage_times(self, steps: int) -> Array:
@@ -184,6 +205,9 @@ class _RobotIntegration(_Integration):
 
     def _states(self, times: Array) -> Array:
         return np.stack([self.solution.q(times), self.solution.v(times)])
+
+    def _may_jump(self, kept: Array) -> Array:
+        return np.stack([kept < 0, kept < 1])
 
     def _inputs(self, steps: int) -> _Inputs:
         times = self._stage_times(steps)
@@ -242,6 +266,9 @@ class _AugmentedIntegration(_Integration):
         leaves = self.solution.leaves(times)
         return np.concatenate([leaves[name] for name in self.integrated], axis=1)[None]
 
+    def _may_jump(self, kept: Array) -> Array:
+        return np.zeros(self.first.shape[::2], dtype=bool)  # their motions have one arc
+
     def _inputs(self, steps: int) -> _Leaves:
         times = self._stage_times(steps)
         leaves = self.solution.leaves(times.ravel(), self.needed) if self.needed else {}
@@ -274,6 +301,9 @@ class _SystemIntegration(_Integration):
 
     def _states(self, times: Array) -> Array:
         return self.solution.q(times)[None]
+
+    def _may_jump(self, kept: Array) -> Array:
+        return (kept < 0)[None]
 
     def _inputs(self, steps: int) -> _Leaves:
         times = self._stage_times(steps)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import numbers, shown
+from trajopt.arguments import check_count, numbers, shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName
 
 MOST_NODES_PER_SPAN = 100
+MOST_ARCS = 1000
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
 SECONDS = 1e-20, 1e20  # what may be given: sixth powers of T and 1/T are still numbers
 
@@ -159,23 +160,26 @@ class Trajectory:
         order: int = 3,
         points: RuleName = "radau",
         duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf),
+        arcs: int = 1,
     ) -> Trajectory:
-        """One arc whose curves meet the equations of motion at `order` points of every interval.
+        """One or several arcs whose curves meet the equations of motion at `order` points of every interval.
 
         intervals : how many, all alike, or their breakpoints from 0 to 1
         order : points per interval; states of x' = f are polynomials of this degree, continuous
         points : "radau", "gauss" or "lobatto"; see `splines/collocation.py` for their accuracy
-        duration : seconds, or (shortest, longest) for a free one
+        duration : seconds, or (shortest, longest) for a free one, of every arc
+        arcs : how many such arcs follow each other, each with a duration of its own
         Degree, multiplicity and nodes match by themselves: those of x' = f here, those of a robot (second
         derivatives) where a `Problem` gets one.
         """
         scheme = Collocation(order, points)
+        check_count("arcs", arcs, 1, MOST_ARCS)
         breakpoints = numbers(intervals, "intervals")
         if breakpoints.ndim == 0:
             breakpoints = SplineBasis.uniform(intervals).breakpoints
         basis = scheme.basis(breakpoints, 1)
         arc = Arc(basis, duration, order, points, collocated=True)
-        return Trajectory((arc,), continuity=0, scheme=scheme)
+        return Trajectory((arc,) * arcs, continuity=0, scheme=scheme)
 
     def with_limit_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
         """With these limit points, one sequence of normalised times per arc, beside those that it has."""

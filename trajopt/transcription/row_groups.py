@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
+from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import integrand_of
 from trajopt.splines.node_sets import difference
@@ -217,10 +218,11 @@ def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -
 def _continuity_groups(problem: Problem, conditions: Conditions) -> Iterator[RowGroup]:
     zero = np.zeros(problem.dynamics.n)
     last = len(problem.stated)
+    kept = problem.continuity_at_borders
     for arc, quantity in conditions.continuity:
         before, after = problem.trajectory.border(arc)
         weights = difference(problem.trajectory.nodes, after, before)
-        held = np.ones((1, zero.size), dtype=bool)
+        held = kept[[arc]] >= SPLINE_LEAVES.index(quantity)
         yield _group(continuity_name(quantity), quantity, weights, (zero, zero), held, last)
 
 

@@ -203,17 +203,21 @@ def _periodicities(solution: Solution, nodes: Samples) -> Iterator[Violation]:
 def _continuity(solution: Solution) -> Iterator[Violation]:
     """Jumps at the borders of arcs of what must be continuous there."""
     curve, problem = solution.curve, solution.problem
-    n, several = problem.dynamics.n, len(curve.bases) - 1
+    n, borders = problem.dynamics.n, len(curve.bases) - 1
     units = [units_of(problem, leaf, n) for leaf in (terms.q, terms.v, terms.a)]
-    for order in range(problem.trajectory.continuity + 1) if several else ():
+    same = borders == len(problem.trajectory.arcs) - 1  # not where refinement has cut its one arc
+    kept = problem.continuity_at_borders if same else np.full((borders, n), problem.trajectory.continuity)
+    for order in range(int(kept.max(initial=-1)) + 1):
         ends = [
             np.stack([basis.evaluate(points, np.array([s]), order)[0, :n] for s in (0.0, 1.0)]) / T**order
             for basis, points, T in zip(curve.bases, curve.control_points, curve.durations, strict=True)
         ]
         size = np.abs(curve(solution.node_times, order)[:, :n]).max(axis=0)
         size = np.maximum(size, 1e-6 * size.max()) if size.max() > 0.0 else np.ones(n)
-        jumps = np.abs([later[0] - earlier[1] for earlier, later in pairwise(ends)])
+        jumps = np.abs([later[0] - earlier[1] for earlier, later in pairwise(ends)]) * (kept >= order)
         for joint, name in enumerate(problem.dynamics.joint_names):
+            if not np.any(kept[:, joint] >= order):
+                continue
             worst = int(np.argmax(jumps[:, joint]))
             miss, when = float(jumps[worst, joint]), float(curve.starts[worst + 1])
             label = continuity_name(("q", "v", "a")[order])

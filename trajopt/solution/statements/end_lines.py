@@ -36,10 +36,14 @@ def continuity_lines(solution: Solution) -> Iterator[StatementLine]:
     if len(curve.bases) == 1:
         return
     refined = len(problem.trajectory.arcs) != len(curve.bases)  # at switches torques may jump
-    for order in range(2 if refined else problem.trajectory.continuity + 1):
+    shape = len(curve.bases) - 1, problem.dynamics.n
+    kept = np.ones(shape) if refined else problem.continuity_at_borders
+    for order in range(int(kept.max()) + 1):
         for joint, name in enumerate(problem.dynamics.joint_names):
             pieces = pieces_of(curve, joint, order)
-            at_border = np.isin(pieces.start[1:], curve.starts)
+            at_border = np.isin(pieces.start[1:], curve.starts[1:-1][kept[:, joint] >= order])
+            if not at_border.any():
+                continue
             jumps = np.abs(pieces.coefficients[1:, 0] - pieces.coefficients[:-1, -1]) * at_border
             worst = int(np.argmax(jumps))
             scale = float(np.abs(pieces.coefficients).max()) or 1.0

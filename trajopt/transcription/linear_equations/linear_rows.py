@@ -65,7 +65,7 @@ class Conditions:
 
     constraints : number of a constraint -> which components are linear equations, and no rows, (width,)
     periodicities : numbers of those that become rows
-    continuity : (arc, quantity) for every quantity in which an arc agrees with the next
+    continuity : (arc, quantity) for every quantity in which an arc agrees with the next in some component
     """
 
     equations: LinearEquations
@@ -179,15 +179,17 @@ def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
     """Add continuity of positions; yield (arc, quantity) of what must be rows."""
     problem, spline_map = rows.problem, rows.spline_map
     nodes = spline_map.nodes
-    for arc in range(len(problem.trajectory.arcs) - 1):
+    for arc, kept in enumerate(problem.continuity_at_borders):
         left, right = problem.trajectory.border(arc)
         for j, joint in enumerate(problem.dynamics.joint_names):
+            if kept[j] < 0:
+                continue
             before, factors = spline_map.entries("q", j, left)
             after, others = spline_map.entries("q", j, right)
             columns, values = np.concatenate([before, after]), np.concatenate([factors, -others])
             label = RowLabel(continuity_name("q"), joint, left, float(nodes.s[left]), arc)
             rows.add(columns, values, ZERO, label)
-        for order in range(1, problem.trajectory.continuity + 1):
+        for order in range(1, int(kept.max(initial=0)) + 1):
             yield arc, SPLINE_LEAVES[order]
 
 
