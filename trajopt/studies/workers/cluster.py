@@ -42,7 +42,7 @@ def connected(where: Any) -> Iterator[tuple[Executor, int]]:
     Raises ClusterError for a scheduler that does not answer, one without workers, and workers on which
     trajopt is missing or of another version, or runs on another NumPy, Numba or CasADi.
     """
-    client, own = (_client_at(where), True) if isinstance(where, str) else (_client_of(where), False)
+    client, own = (client_at(where), True) if isinstance(where, str) else (_client_of(where), False)
     try:
         count = _checked_threads(client)
         yield client.get_executor(pure=False), count
@@ -92,20 +92,28 @@ def on_every_worker(where: Any, function: Callable[[], Any]) -> Iterator[tuple[s
             yield calls[call], call.result()
 
 
-def _client_at(address: str) -> Any:
+def client_at(address: str) -> Any:
+    """A client of the scheduler at an address; ClusterError where none answers."""
     try:
         from distributed import Client
     except ImportError as error:
         raise OptionError(
             f"the cluster {shown(address)} needs distributed: pip install 'trajopt-splines[cluster]'"
         ) from error
+    # In two steps, so that one that cannot connect is closed here: when collected later, while this process
+    # starts another client or cluster, it would wait for a lock that its own thread holds.
+    client: Any = Client.__new__(Client)
     try:
-        return Client(address, timeout=TIMEOUT, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+        client.__init__(address, timeout=TIMEOUT, set_as_default=False)
+    except BaseException as error:
+        client.__del__()
+        if not isinstance(error, OSError | ValueError | TypeError):
+            raise
         raise ClusterError(
             f"no Dask scheduler answers at {shown(address)} ({' '.join(str(error).split())}): start one with "
             "`dask scheduler` and workers with `dask worker tcp://HOST:8786`, and give the address it prints"
         ) from error
+    return client
 
 
 def _client_of(given: Any) -> Any:

@@ -148,6 +148,16 @@ def test_a_cluster_that_does_not_answer_is_refused_at_once(monkeypatch):
         trajopt.solve_many([partial(build, 1.0)], executor="no address")
 
 
+@pytest.mark.parametrize("where", ["no address", "weird://here:1"])
+def test_a_client_that_cannot_connect_is_closed_at_once(where, monkeypatch):
+    """Collected later, while a loop is started, it would wait for a lock that its own thread holds."""
+    closed, close = [], distributed.Client.close
+    monkeypatch.setattr(distributed.Client, "close", lambda client: closed.append(client) or close(client))
+    with pytest.raises(ClusterError, match="no Dask scheduler answers"):
+        cluster.client_at(where)
+    assert closed and all(client.status == "closed" for client in closed)
+
+
 def test_a_cluster_without_workers_is_refused():
     with (
         distributed.LocalCluster(n_workers=0, **QUIET) as empty,
