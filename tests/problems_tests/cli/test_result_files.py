@@ -5,11 +5,9 @@ import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 import pytest
@@ -147,37 +145,49 @@ def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
 def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path):
     """At random moments of a process that solves and writes; motions of 1 and 4 kg take 2 and 4 s.
 
-    50 of them, or as many as the environment variable TRAJOPT_KILLS tells. How long a turn takes is measured,
-    so that moments of all its parts are met on a slow machine too.
+    50 of them, or as many as the environment variable TRAJOPT_KILLS tells. A process that has imported
+    everything forks those that are killed. How long a turn takes is measured, so that moments of all its
+    parts are met on a slow machine too.
     """
     code = (
-        "import sys; from problems.cli.command_line import main\n"
-        "for turn in range(1000):\n"
-        "    mass = str(4 - 3 * (turn % 2))\n"
+        "import os, signal, sys, time\n"
+        "from problems.cli.command_line import main\n"
+        "def turn(number):\n"
+        "    mass = str(4 - 3 * (number % 2))\n"
         "    main(['solve', 'double_integrator', '--set', 'mass=' + mass, '--out', sys.argv[1], '--plot'],"
         " standalone_mode=False)\n"
-        "    print('turn', flush=True)\n"
+        "turn(0)\n"
+        "begun = time.monotonic()\n"
+        "turn(1)\n"
+        "taken = time.monotonic() - begun\n"
+        "for wanted in sys.stdin:\n"
+        "    process = os.fork()\n"
+        "    if not process:\n"
+        "        for number in range(1000): turn(number)\n"
+        "    time.sleep(float(wanted) * taken)\n"
+        "    os.kill(process, signal.SIGKILL)\n"
+        "    killed = os.WTERMSIG(os.waitpid(process, 0)[1]) == signal.SIGKILL\n"
+        "    print('killed' if killed else 'ended', flush=True)\n"
     )
     rng = random.Random(0)
-    assert invoke("solve", "double_integrator", "--out", tmp_path).exit_code == 0
-    for kill in range(int(os.environ.get("TRAJOPT_KILLS", "50"))):
-        run = subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path)],
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        while run.stdout.readline() != b"turn\n":  # the first one also imports
-            assert run.poll() is None
-        begun = time.monotonic()
-        while run.stdout.readline() != b"turn\n":
-            assert run.poll() is None
-        time.sleep(rng.uniform(0.0, 2.0) * (time.monotonic() - begun))
-        run.send_signal(signal.SIGKILL)
-        run.wait()
-        run.stdout.close()
-        solution = trajopt.Solution.load(tmp_path / "solution.npz")
-        mass = solution.recipe.parameters["mass"]
-        assert solution.duration == pytest.approx(2.0 * np.sqrt(mass), rel=1e-6), kill
-        if json.loads((tmp_path / "summary.json").read_text())["run"]["id"] != solution.run.id:
-            assert list(mixture(tmp_path, solution.run.id)), kill
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    found, kills = set(), int(os.environ.get("TRAJOPT_KILLS", "50"))
+    with subprocess.Popen(command, env=environment(), **pipes) as run:
+        for kill in range(kills):
+            run.stdin.write(f"{rng.uniform(0.0, 2.0)}\n")
+            run.stdin.flush()
+            while (line := run.stdout.readline()) != "killed\n":
+                assert line not in ("", "ended\n"), kill
+            found.add(whole_result(tmp_path, kill))
+    assert found == {1.0, 4.0}
+
+
+def whole_result(folder, kill):
+    """The mass whose solution a folder holds; other files are its own, or told of."""
+    solution = trajopt.Solution.load(folder / "solution.npz")
+    mass = solution.recipe.parameters["mass"]
+    assert solution.duration == pytest.approx(2.0 * np.sqrt(mass), rel=1e-6), kill
+    if json.loads((folder / "summary.json").read_text())["run"]["id"] != solution.run.id:
+        assert list(mixture(folder, solution.run.id)), kill
+    return mass
