@@ -1,4 +1,4 @@
-"""Human gait in three dimensions, predicted from effort alone: Barman's thesis, chapter V.
+"""Human gait in three dimensions, predicted from effort: Barman's thesis, chapter V, or a cost with sources.
 
     minimize integral_0^T sum_i (muscle torque_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt
 
@@ -14,7 +14,9 @@ import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
+from problems.human.gait.formulation import formulation
 from problems.human.gait.gait_problem import gait_problem, gait_solver
+from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
@@ -29,9 +31,10 @@ def build(
     step_length: float = 0.6,
     height: float = 1.75,
     mass: float = 75.0,
+    slope: float = 0.0,
     backpack: float = 0.0,
     foot_flat: float = 0.2,
-    toe_off: float = 0.24,
+    toe_off: float | None = None,
     heel_off: float = 0.65,
     foot_line: float = 0.05,
     contact_samples: int | None = None,
@@ -41,15 +44,20 @@ def build(
     contact_tolerance: float = 0.0,
     contact_drift: float = 5e-3,
     penetration: float = 5e-3,
+    clearance: float | None = None,
     friction: float = 0.7,
+    cost: str = "thesis",
+    power: float = CostWeights.power,
+    steadiness: float = CostWeights.steadiness,
     springs: bool = True,
-    smoothness: float = 1e-6,
+    smoothness: float | None = None,
     without: str = "",
     start: str = "measured",
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, masses in kg, angles in degrees.
 
     intervals : of the spline, three more control points
+    slope : m that the ground rises in every metre; lengths, speed and all results are in axes of the ground
     backpack : rigidly behind the upper thorax
     foot_flat, toe_off, heel_off, knee_peak : events in parts of the step
     foot_line : distance of each foot from the plane of symmetry
@@ -60,22 +68,32 @@ def build(
     contact_tolerance : m, how closely standing foot points are at their places when they are held
     contact_drift : m, how far from their places they may be in between
     penetration : m, how deep foot points may sink where they are not held
+    clearance : m, how high ball and toe of the swinging foot pass over the ground in the middle of swing
     friction : coefficient of the ground
+    cost : "thesis", effort alone, with demands on posture, or "sourced", whose terms have sources and which
+        demands none (`problems.human.gait.sourced_cost`); toe_off, clearance and smoothness left at None are
+        0.24, 0 m, 1e-6 s^4 with the one and 0.28, 0.015 m, 1e-6 s^4 with the other
+    power, steadiness : weights in the sourced cost, without unit
     springs : whether passive stiffness takes its part of each torque
     smoothness : s^4, weight of squared accelerations of joints
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
     start : where the search starts, "standing" upright or a "measured" gait
     """
+    person, own = Person(height, mass, backpack, slope=slope), formulation(cost)
     step = Step(
-        step_length, speed, height, mass, foot_flat, toe_off, heel_off, foot_line,
+        step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak, split=split,
-        limit_nodes=LIMIT_NODES,
+        last_on=own.last_on, limit_nodes=LIMIT_NODES,
+    )  # fmt: skip
+    limits = StepLimits(
+        contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
+        clearance=own.chosen("clearance", clearance),
     )  # fmt: skip
     problem = gait_problem(
-        "gait", Person(height, mass, backpack), (step,),
-        StepLimits(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
+        "gait", person, (step,), limits,
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
-        smoothness=smoothness, without=without, start=start,
+        smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
+        cost=cost, weights=CostWeights(power, steadiness),
     )  # fmt: skip
     problem.recommend(gait_solver(), trajopt.LimitNodes())
     return problem

@@ -13,7 +13,9 @@ import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
+from problems.human.gait.formulation import formulation
 from problems.human.gait.gait_problem import gait_problem, gait_solver
+from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
@@ -29,13 +31,14 @@ def build(
     step_length: float = 0.6,
     height: float = 1.75,
     mass: float = 75.0,
+    slope: float = 0.0,
     backpack: float = 0.0,
     hand_load: float = 0.0,
     knee_strength: float = 1.0,
     ankle_strength: float = 1.0,
     knee_stiffness: float = 0.0,
     foot_flat: float = 0.2,
-    toe_off: float = 0.24,
+    toe_off: float | None = None,
     heel_off: float = 0.65,
     foot_line: float = 0.05,
     contact_samples: int | None = None,
@@ -44,9 +47,13 @@ def build(
     contact_tolerance: float = 0.0,
     contact_drift: float = 5e-3,
     penetration: float = 5e-3,
+    clearance: float | None = None,
     friction: float = 0.7,
+    cost: str = "thesis",
+    power: float = CostWeights.power,
+    steadiness: float = CostWeights.steadiness,
     springs: bool = True,
-    smoothness: float = 1e-6,
+    smoothness: float | None = None,
     without: str = "",
     start: str = "measured",
 ) -> trajopt.Problem:
@@ -60,17 +67,22 @@ def build(
     """
     if not 0.0 <= knee_stiffness < float("inf"):
         raise ProblemError(f"the knee's stiffness is {knee_stiffness} N m/rad: give a number from 0")
+    own = formulation(cost)
     steps = Step(
-        step_length, speed, height, mass, foot_flat, toe_off, heel_off, foot_line,
+        step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
-        limit_nodes=LIMIT_NODES,
+        last_on=own.last_on, limit_nodes=LIMIT_NODES,
     ).steps(2)  # fmt: skip
     strength = {"knee_r_flex": knee_strength, "ankle_r_dorsi": ankle_strength}
     problem = gait_problem(
-        "gait_stride", Person(height, mass, backpack, hand_load, strength), steps,
-        StepLimits(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
+        "gait_stride", Person(height, mass, backpack, hand_load, strength, slope), steps,
+        StepLimits(
+            contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
+            clearance=own.chosen("clearance", clearance),
+        ),
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
-        stiffer={"knee_r_flex": knee_stiffness}, smoothness=smoothness, without=without, start=start,
+        stiffer={"knee_r_flex": knee_stiffness}, without=without, start=start,
+        smoothness=own.chosen("smoothness", smoothness), cost=cost, weights=CostWeights(power, steadiness),
     )  # fmt: skip
     problem.recommend(gait_solver(), trajopt.LimitNodes())
     return problem

@@ -29,14 +29,17 @@ def skeleton(
     moving: Iterable[str] | None = None,
     carried: Mapping[str, MassProperties] = MappingProxyType({}),
     strength: Mapping[str, float] = MappingProxyType({}),
+    slope: float = 0.0,
 ) -> dynamics.RigidBodyModel:
     """The skeleton in which only the degrees of freedom `moving` move (None: all 55), the others at zero.
 
     Bodies behind joints at rest are merged with what carries them and stay as frames of their names, as do
-    "heel_r", "ball_r", "toe_r" and the left ones. World axes: x forward, y up, z to the right. Lengths scale
-    with the height in metres, masses in kg, inertias with both. `carried` is joined to bodies in their axes,
-    `strength` scales the largest torques of joints. Raises ProblemError for a person that cannot be or a name
-    that no degree of freedom has.
+    "heel_r", "ball_r", "toe_r" and the left ones. World axes: x forward along the ground, y up from it, z to
+    the right; on ground that rises by `slope` metres a metre gravity is tilted backwards. Lengths scale
+    with the height in metres, masses in kg, inertias with both, and the largest torques with mass times
+    height (Anderson et al. 2007 normalize isometric strength so). `carried` is joined to bodies in their
+    axes, `strength` scales the largest torques of joints. Raises ProblemError for a person that cannot be or
+    a name that no degree of freedom has.
     """
     for what, value in (("height", height), ("mass", mass)):
         if not (np.isfinite(value) and value > 0.0):
@@ -50,14 +53,20 @@ def skeleton(
     for point, (body, fraction) in contact_points().items():
         carrier, offset = carriers[_freedom_of(body)]
         frames.append(dynamics.Frame(point, names[carrier], position=offset + height * fraction))
+    size = mass * height / (TABLE_MASS * TABLE_HEIGHT)
     bodies = [
-        _body(name, height, carriers, matter, names, strength.get(name, 1.0))
+        _body(name, height, carriers, matter, names, size * strength.get(name, 1.0))
         for name in freedoms()
         if name in chosen
     ]
-    return dynamics.RigidBodyModel(
-        tuple(bodies), gravity=np.array([0.0, -GRAVITY, 0.0]), name="human", frames=tuple(frames)
-    )
+    gravity = tilted_gravity(slope)
+    return dynamics.RigidBodyModel(tuple(bodies), gravity=gravity, name="human", frames=tuple(frames))
+
+
+def tilted_gravity(slope: float) -> np.ndarray:
+    """Gravity in the axes of ground that rises by `slope` m a metre, (3,) m/s^2: -g (sin, cos, 0) of atan."""
+    angle = np.arctan(slope)
+    return -GRAVITY * np.array([np.sin(angle), np.cos(angle), 0.0])
 
 
 def step_symmetry(names: Sequence[str], length: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -21,6 +21,8 @@ PACK_SIZE = (0.20, 0.45, 0.30)  # m: depth, height, width
 HAND_CARRIER, HAND_CENTRE = "hand_r", (0.0, -0.045, 0.0)
 HAND_RADIUS = 0.10  # m
 HEAVIEST = 2.0  # of the body's mass, what a person may carry at most
+STEEPEST = 0.3  # m a metre, up or down
+MASSES, HEIGHTS = (20.0, 130.0), (1.1, 2.0)  # kg and m, children of about six years to large adults
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Person:
 
     backpack, hand_load : rigidly attached to the upper thorax and to the right hand
     strength : joint -> the part of its torques that is left
+    slope : m that the ground under them rises in every metre of travel
     """
 
     height: float = TABLE_HEIGHT
@@ -36,17 +39,25 @@ class Person:
     backpack: float = 0.0
     hand_load: float = 0.0
     strength: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    slope: float = 0.0
 
     def __post_init__(self) -> None:
-        for what in ("height", "mass"):
+        for what, (least, most), unit in (("height", HEIGHTS, "m"), ("mass", MASSES, "kg")):
             value = getattr(self, what)
-            if not (np.isfinite(value) and value > 0.0):
-                raise ProblemError(f"the {what} of the person is {value}: give a positive number")
+            if not least <= value <= most:
+                raise ProblemError(
+                    f"the {what} of the person is {value}: give {least:g} to {most:g} {unit}, "
+                    "within which the proportions of the skeleton hold"
+                )
         for what, value in (("backpack", self.backpack), ("load in the hand", self.hand_load)):
             if not 0.0 <= value <= HEAVIEST * self.mass:
                 raise ProblemError(
                     f"the {what} is {value} kg: give a number from 0 to {HEAVIEST:g} times the body's mass"
                 )
+        if not abs(self.slope) <= STEEPEST:
+            raise ProblemError(
+                f"the slope of the ground is {self.slope}: give -{STEEPEST:g} to {STEEPEST:g} m a metre"
+            )
         for joint, part in self.strength.items():
             if not 0.0 < part <= 1.0:
                 raise ProblemError(f"the strength left in '{joint}' is {part}: give 0 < part <= 1")
@@ -57,13 +68,18 @@ class Person:
         return self.mass * GRAVITY
 
     @property
+    def size(self) -> float:
+        """Mass times height over that of the table's person: strength and passive moments grow with it."""
+        return self.mass * self.height / (TABLE_MASS * TABLE_HEIGHT)
+
+    @property
     def total_mass(self) -> float:
         """Mass of the body and all it carries, kg."""
         return self.mass + self.backpack + self.hand_load
 
     def skeleton(self, moving: Iterable[str] | None = None) -> dynamics.RigidBodyModel:
         """The skeleton in which only `moving` move (None: all 55), with what it carries."""
-        return skeleton(self.height, self.mass, moving, self.carried, self.strength)
+        return skeleton(self.height, self.mass, moving, self.carried, self.strength, self.slope)
 
     @property
     def carried(self) -> dict[str, MassProperties]:
@@ -84,4 +100,5 @@ class Person:
         backpack, hand_load = (float(parameters.get(name, 0.0)) for name in ("backpack", "hand_load"))
         own = sum(body.mass for body in model.bodies) - backpack - hand_load
         height = float(parameters.get("height", TABLE_HEIGHT))
-        return Person(height, float(own), backpack=backpack, hand_load=hand_load)
+        slope = float(parameters.get("slope", 0.0))
+        return Person(height, float(own), backpack=backpack, hand_load=hand_load, slope=slope)

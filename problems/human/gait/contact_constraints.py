@@ -12,6 +12,7 @@ from problems.human.gait.step_limits import StepLimits
 from trajopt.splines.node_sets import Neighbours
 
 INSIDE = 1e-6  # of normalised time, leaves an end out of a window
+MIDDLE_OF_SWING = (0.4, 0.9)  # parts of the swing in which the foot clears the ground
 LEAST_PUSH = 0.1  # of body weight, the ground's least vertical reaction
 
 
@@ -27,8 +28,8 @@ def foot_placement(problem: trajopt.Problem, step: Step, limits: StepLimits) -> 
         x, z = step.place(point)
         leads = point.endswith(step.leads)
         for time in times:
-            flat = leads and not point.startswith("heel") and time <= step.heel_off
-            place = np.array([np.nan if flat else x, 0.0, np.nan if z is None else z])
+            along, across = step.held(point, time)
+            place = np.array([x if along else np.nan, 0.0, z if across and z is not None else np.nan])
             lower = np.nan_to_num(place - limits.contact, nan=-np.inf)
             upper = np.nan_to_num(place + limits.contact, nan=np.inf)
             name = step.named(f"{point} stands at {time:.3g} T")
@@ -47,6 +48,17 @@ def penetration(problem: trajopt.Problem, step: Step, limits: StepLimits) -> Non
     for point in contact_points():
         floor = [-np.inf, -limits.penetration, -np.inf]
         problem.subject_to(trajopt.position(point), floor, name=f"{point} above ground")
+
+
+def swing_clearance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
+    """Ball and toe of the swinging foot pass well above the ground."""
+    swing = 1.0 - step.toe_off
+    middle = step.over(*(step.toe_off + part * swing for part in MIDDLE_OF_SWING))
+    if limits.clearance > 0.0:
+        for kind in ("ball", "toe"):
+            point, floor = f"{kind}_{step.trails}", [-np.inf, limits.clearance, -np.inf]
+            name = step.named(f"{point} clears the ground")
+            problem.subject_to(trajopt.position(point), floor, over=middle, name=name)
 
 
 def balance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:

@@ -1,4 +1,7 @@
-"""Costs of a gait: squared torques relative to strength, less those of passive springs, and accelerations."""
+"""Costs of a gait: squared torques relative to strength, less those of passive springs, and accelerations.
+
+`cost="thesis"` of the problem `gait`; the other one, whose terms have sources, is in `sourced_cost`.
+"""
 
 from __future__ import annotations
 
@@ -25,33 +28,41 @@ def effort(
     model: dynamics.RigidBodyModel,
     springs: bool = True,
     stiffer: Mapping[str, float] = MappingProxyType({}),
+    size: float = 1.0,
 ) -> trajopt.ExpressionTerm:
     """Sum over joints of (muscle torque / largest torque)^2, the dynamic effort of Barman's thesis (5.1).
 
-    Muscles supply tau + k (q - q_0) where springs take their part, tau without them. `stiffer` adds stiffness
-    in N m/rad to joints, about the same angles of rest.
+    Muscles supply tau + k (q - q_0) where springs take their part, tau without them; the stiffness k is that
+    of the table times `size`. `stiffer` adds stiffness in N m/rad to joints, about the same angles of rest.
     """
-    largest = np.maximum(np.abs(model.limits.torque_lower), np.abs(model.limits.torque_upper))
-    powered = []
-    for i, name in enumerate(model.joint_names):
-        if name not in GLOBAL:
+
+    def muscles(node: Any) -> dict[int, Any]:
+        found = {}
+        for i in powered(model):
+            name = model.joint_names[i]
             stiffness, rest = spring(name)
-            stiffness = stiffness * springs + stiffer.get(name, 0.0)
-            powered.append((i, float(largest[i]), stiffness, rest))
+            stiffness = size * stiffness * springs + stiffer.get(name, 0.0)
+            found[i] = node.tau[i] + stiffness * (node.q[i] - rest)
+        return found
+
+    strength = np.maximum(np.abs(model.limits.torque_lower), np.abs(model.limits.torque_upper))
 
     def cost(node: Any) -> Any:
-        return sum(
-            ((node.tau[i] + k * (node.q[i] - rest)) / strength) ** 2 for i, strength, k, rest in powered
-        )
+        return sum((torque / float(strength[i])) ** 2 for i, torque in muscles(node).items())
 
     return trajopt.ExpressionTerm(cost, "dynamic effort")
 
 
+def powered(model: dynamics.RigidBodyModel) -> list[int]:
+    """Indices of the joints that muscles move: all but the six of the root."""
+    return [i for i, name in enumerate(model.joint_names) if name not in GLOBAL]
+
+
 def squared_accelerations(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
     """Sum of the squared accelerations of powered joints, rad^2/s^4: with it flat optima become unique."""
-    powered = [i for i, name in enumerate(model.joint_names) if name not in GLOBAL]
+    moving = powered(model)
     return trajopt.ExpressionTerm(
-        lambda node: sum(node.a[i] ** 2 for i in powered), "squared joint accelerations"
+        lambda node: sum(node.a[i] ** 2 for i in moving), "squared joint accelerations"
     )
 
 

@@ -9,9 +9,11 @@ import trajopt
 from problems.human.body.model import step_symmetry
 from problems.human.body.person import Person
 from problems.human.gait.effort import effort, squared_accelerations
+from problems.human.gait.formulation import formulation
 from problems.human.gait.initial_guess import set_initial_guess
+from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost
 from problems.human.gait.step import Step, reaction_on_foot
-from problems.human.gait.step_constraints import STEP_CONSTRAINTS, subject_to_step_constraints
+from problems.human.gait.step_constraints import subject_to_step_constraints
 from problems.human.gait.step_limits import StepLimits
 from trajopt.errors import OptionError
 
@@ -34,14 +36,21 @@ def gait_problem(
     moving: Iterable[str],
     intervals: int,
     nodes_per_span: int,
-    names: Iterable[str] = tuple(STEP_CONSTRAINTS),
+    names: Iterable[str] | None = None,
     springs: bool = True,
     stiffer: Mapping[str, float] = MappingProxyType({}),
     smoothness: float = 0.0,
     without: str = "",
     start: str = "measured",
+    cost: str = "thesis",
+    weights: CostWeights | None = None,
 ) -> trajopt.Problem:
-    """Effort minimized over these steps; smoothness in s^4 weighs the squared joint accelerations."""
+    """The cost minimized over these steps; smoothness in s^4 weighs the squared joint accelerations.
+
+    cost : "thesis", effort alone, or "sourced", which takes `weights` (see `sourced_cost`)
+    names : of the step constraints, by default those that belong to the cost
+    """
+    constraints = formulation(cost).constraints if names is None else names
     if not smoothness >= 0.0:
         raise OptionError(f"smoothness is {smoothness}: give a weight that is not negative, such as 1e-6")
     if limits.contact == 0.0 and steps[0].samples > intervals + 3:
@@ -53,10 +62,13 @@ def gait_problem(
     problem = trajopt.Problem(model, steps[0].trajectory(intervals, nodes_per_span), name=name)
     load_feet(problem, steps)
     subject_to_periodicity(problem, steps)
-    problem.minimize(effort(model, springs, stiffer))
+    if cost == "sourced":
+        minimize_sourced_cost(problem, model, person, weights or CostWeights(), springs, stiffer)
+    else:
+        problem.minimize(effort(model, springs, stiffer, person.size))
     if smoothness > 0.0:
         problem.minimize(squared_accelerations(model), smoothness)
-    subject_to_step_constraints(problem, steps, limits, names, without)
+    subject_to_step_constraints(problem, steps, limits, constraints, without)
     set_initial_guess(problem, steps, start)
     return problem
 

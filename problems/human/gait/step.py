@@ -22,6 +22,11 @@ from trajopt.errors import OptionError, ProblemError
 NODES_APART = 1e-6  # of normalised time: closer ones are the same
 SOLE_HALF_WIDTH = 0.04  # m
 PRESSURE_IN_FRONT_OF_HEEL = 0.06  # m, where the reaction acts on the leading sole in double support
+PRESSURE_ON_TOES = (
+    0.5  # of the way from ball to toe, where the reaction leaves a foot that rolls over its toe
+)
+BALL_RISES = 0.4  # of double support, when the ball of a foot that rolls over its toe leaves the ground
+TOE_LOADED = 0.1  # of the step, from heel-off until the toe of such a foot is on the ground
 PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised foot
 # Parts of the step at which the default gaits would leave limits of feet and arms between the other nodes.
 # `trajopt.LimitNodes`, which gaits recommend, finds such times itself, also without these: they stay because
@@ -40,6 +45,7 @@ class Step:
     line : distance of each foot from the sagittal plane, None where the model cannot leave it
     samples : times at which each standing point of the leading foot is held
     toes_bend : whether a rising foot turns about its ball; a rigid one turns about its toe
+    last_on : "ball" or "toe", the point of the trailing foot that leaves the ground last
     knee_peak : when the swinging knee is bent most
     split : how the feet share the reaction, by "time", by the "ratio" of distances, or at "one place"
     limit_nodes : further nodes, parts of the step, where the motion would leave its limits between the others
@@ -56,6 +62,7 @@ class Step:
     line: float | None = 0.05
     samples: int = 4
     toes_bend: bool = True
+    last_on: str = "ball"
     knee_peak: float = 0.42
     split: str = "time"
     limit_nodes: tuple[float, ...] = ()
@@ -75,6 +82,8 @@ class Step:
             )
         if self.split not in ("time", "ratio", "one place"):
             raise OptionError(f"the split is {self.split!r}: use 'time', 'ratio' or 'one place'")
+        if self.last_on not in ("ball", "toe"):
+            raise OptionError(f"the foot leaves the ground with its {self.last_on!r}: use 'ball' or 'toe'")
         if not 0.0 < self.knee_peak < 1.0:
             raise ProblemError(f"the knee is bent most at {self.knee_peak} of the step: give 0 < part < 1")
         if not all(0.0 < part < 1.0 for part in self.limit_nodes):
@@ -140,11 +149,33 @@ class Step:
     def contacts(self) -> dict[str, np.ndarray]:
         """Times, in parts of the step, at which standing points are held."""
         pivot = "ball" if self.toes_bend else "toe"
-        return {
+        found = {
             f"heel_{self.leads}": np.linspace(0.0, self.heel_off, self.samples),
             f"{pivot}_{self.leads}": np.linspace(self.flat, 1.0, self.samples),
             f"{pivot}_{self.trails}": np.linspace(0.0, self.toe_off, 3)[1:],
         }
+        if self.rolls:
+            found[f"ball_{self.trails}"] = np.array([BALL_RISES * self.toe_off])
+            found[f"toe_{self.leads}"] = np.array([self.heel_off + TOE_LOADED, 1.0])
+            found[f"toe_{self.trails}"] = np.linspace(0.0, self.toe_off, 3)[1:]
+        return found
+
+    @property
+    def rolls(self) -> bool:
+        """Whether the trailing foot rolls over its toe, after its ball has left the ground."""
+        return self.toes_bend and self.last_on == "toe"
+
+    def held(self, point: str, time: float) -> tuple[bool, bool]:
+        """Whether a standing foot point is held along and across the direction of travel at this time.
+
+        The pivot of a flat foot follows its heel; a toe is on the ground in front of its ball, and
+        held in its place as it leaves.
+        """
+        leads = point.endswith(self.leads)
+        if self.rolls and point.startswith("toe"):
+            leaves = not leads and time > self.toe_off - NODES_APART
+            return leaves, leaves
+        return not (leads and not point.startswith("heel") and time <= self.heel_off), True
 
     def trajectory(self, intervals: int, nodes_per_span: int) -> trajopt.Trajectory:
         """A cubic arc for every step, with nodes at events, contacts, the knee's peak and `limit_nodes`."""
@@ -171,7 +202,8 @@ class Step:
         """(3,) m, the point of a sole where the ground's reaction acts when its share begins or ends."""
         leading = side == self.leads
         x, z = self.place(f"heel_{side}" if leading else f"ball_{side}")
-        forward = PRESSURE_IN_FRONT_OF_HEEL if leading else 0.0
+        toes = self.sole["toe"] - self.sole["ball"] if self.rolls else 0.0
+        forward = PRESSURE_IN_FRONT_OF_HEEL if leading else PRESSURE_ON_TOES * toes
         return np.array([x + forward, 0.0, z or 0.0])
 
     def footprint(self, side: str, part: str = "sole") -> np.ndarray:

@@ -18,6 +18,7 @@ from problems.human.gait.contact_constraints import (
     penetration,
     pressure,
     push,
+    swing_clearance,
 )
 from problems.human.gait.posture_constraints import (
     arm_leg_coupling,
@@ -62,6 +63,7 @@ STEP_CONSTRAINTS: MappingProxyType[str, StepConstraint] = MappingProxyType({
     "torque limits": torque_limits,
     "foot placement": foot_placement,
     "penetration": penetration,
+    "swing clearance": swing_clearance,
     "balance": balance,
     "pressure": pressure,
     "push": push,

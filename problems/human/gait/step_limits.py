@@ -20,6 +20,7 @@ class StepLimits:
     knee : degrees (lower, upper) of the swinging knee
     strike : m/s, how fast the heel may come down
     coupling : m^2, by how much arm and opposite leg may swing apart
+    clearance : m, how high ball and toe pass over the ground in the middle of swing
     """
 
     contact: float = 0.0
@@ -30,10 +31,13 @@ class StepLimits:
     knee: tuple[float, float] = (55.0, 65.0)
     strike: float = 0.3
     coupling: float = 0.01
+    clearance: float = 0.0
 
     def __post_init__(self) -> None:
         tolerances = {"contact tolerance": self.contact, "contact drift": self.drift}
-        for name, value in (tolerances | {"penetration": self.penetration}).items():
+        for name, value in (
+            tolerances | {"penetration": self.penetration, "clearance": self.clearance}
+        ).items():
             if not 0.0 <= value < np.inf:
                 raise ProblemError(f"the {name} is {value} m: give a number from 0")
         if not 0.0 < self.friction < np.inf:

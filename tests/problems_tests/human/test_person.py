@@ -6,7 +6,7 @@ import pytest
 import dynamics
 import trajopt
 from problems import gait
-from problems.human.assessment.identities import identities
+from problems.human.assessment.identities import identities, mean_reaction
 from problems.human.assessment.whole_body import whole_body
 from problems.human.body.model import ACTIVE, GRAVITY
 from problems.human.body.person import PACK_CENTRE, PACK_SIZE, Person
@@ -55,11 +55,24 @@ def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
     assert sum(each.mass for each in carried.bodies) == pytest.approx(90.0)
 
 
+@pytest.mark.parametrize("slope", [-0.1, 0.08])
+def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
+    """One iteration is not optimal, but periodic: the mean reaction is the weight in axes of the ground."""
+    step = trajopt.solve(gait.build(slope=slope), trajopt.Ipopt(max_iterations=1), progress="silent")
+    assert all(each.met for each in identities(step))
+    body = whole_body(gait_cycle(step, 11))
+    assert body.model.gravity[0] / body.model.gravity[1] == pytest.approx(slope)
+    assert np.linalg.norm(body.model.gravity) == pytest.approx(GRAVITY)
+    mean = mean_reaction(step) / (75.0 * GRAVITY)
+    assert mean[0] / mean[1] == pytest.approx(slope) and np.hypot(*mean[:2]) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("parameters", "kind", "message"),
     [
         ({"backpack": -1.0}, ProblemError, r"the backpack is -1\.0 kg: give a number from 0 to 2 times"),
         ({"backpack": 200.0}, ProblemError, r"the backpack is 200\.0 kg"),
+        ({"slope": 0.5}, ProblemError, r"the slope of the ground is 0\.5: give -0\.3 to 0\.3 m a metre"),
         ({"height": -1.0}, ProblemError, r"the height of the person is -1\.0"),
         ({"mass": 0.0}, ProblemError, r"the mass of the person is 0\.0"),
         ({"smoothness": -1e-6}, OptionError, "smoothness is -1e-06: give a weight that is not negative"),

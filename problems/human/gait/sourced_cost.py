@@ -1,0 +1,142 @@
+"""The cost of walking whose terms come from the literature: `cost="sourced"` of the problem `gait`.
+
+With p_i the passive moment of joint i and m_i = tau_i - p_i what its muscles give,
+
+    integral_0^T  sum_i (m_i / s_i)^2
+                + w_power / P0 sum_i (sqrt((m_i v_i)^2 + e^2) - e)
+                + w_steady (H / g)^2 (a_yaw^2 + a_list^2 + a_tilt^2)  dt
+
+over powered joints i. s_i is the strength in the direction in which muscles pull: 200 N m extend an adult's
+hip and 150 flex it, 130 plantarflex the ankle and 43 dorsiflex it. P0 = m g sqrt(g H) for mass m and height
+H, e = 0.0016 P0, and a are angular accelerations of the pelvis. Both weights are without unit, the same
+for every person, speed and step length.
+
+Sources: passive moments of the leg, Riener and Edrich 1999 (`passive_moments`); squared effort relative to
+strength, Ackermann and van den Bogert 2010; strength by direction and in proportion to mass times height,
+Anderson et al. 2007; mechanical power of joints, Srinivasan and Ruina 2006; steadiness, as the stable head of
+Veerkamp et al. 2021, here of the pelvis. The values of both weights are our own, chosen once on the trial of
+Rajagopal et al., and so is the stiffness of the joints that Riener and Edrich did not measure
+(`effort.SPRINGS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import dynamics
+import trajopt
+from problems.human.body.model import GRAVITY
+from problems.human.body.person import Person
+from problems.human.gait.effort import powered, spring
+from problems.human.gait.passive_moments import passive_leg_moments
+from trajopt.errors import OptionError
+
+POWER_ROUNDING = 1.6e-3  # of P0, 5 W for 75 kg and 1.75 m, within which |power| is rounded off at zero
+TURN = 2.0  # N m for 75 kg and 1.75 m, within which one direction's strength passes into the other's
+PELVIS = ("global_yaw", "global_list", "global_tilt")
+
+
+@dataclass(frozen=True)
+class CostWeights:
+    """Weights of mechanical power and of the pelvis' steadiness beside effort, without unit."""
+
+    power: float = 3.0
+    steadiness: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("power", "steadiness"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise OptionError(f"the weight of {name} is {getattr(self, name)}: give a number from 0")
+
+
+def minimize_sourced_cost(
+    problem: trajopt.Problem,
+    model: dynamics.RigidBodyModel,
+    person: Person,
+    weights: CostWeights,
+    springs: bool = True,
+    stiffer: Mapping[str, float] = MappingProxyType({}),
+) -> None:
+    """Minimize muscle effort, mechanical power and angular accelerations of the pelvis.
+
+    Without `springs` muscles give the whole torque; `stiffer` adds stiffness in N m/rad to joints.
+    """
+    muscles = muscle_torques(model, person, springs, stiffer)
+    problem.minimize(muscle_effort(model, muscles, TURN * person.size))
+    if weights.power > 0.0:
+        unit = person.mass * GRAVITY * float(np.sqrt(GRAVITY * person.height))
+        problem.minimize(muscle_power(model, muscles, POWER_ROUNDING * unit), weights.power / unit)
+    if weights.steadiness > 0.0:
+        seconds = (person.height / GRAVITY) ** 2
+        problem.minimize(pelvis_accelerations(model), weights.steadiness * seconds)
+
+
+Torques = Callable[[Any], dict[int, Any]]  # node -> torque in N m by the index of a joint
+
+
+def muscle_torques(
+    model: dynamics.RigidBodyModel,
+    person: Person,
+    springs: bool = True,
+    stiffer: Mapping[str, float] = MappingProxyType({}),
+) -> Torques:
+    """What muscles give at every powered joint: the torque less the passive moment.
+
+    Hip, knee and ankle in the sagittal plane have the moments of Riener and Edrich, all other joints springs;
+    both grow with mass times height, as strength does.
+    """
+    names, size = model.joint_names, person.size
+
+    def torques(node: Any) -> dict[int, Any]:
+        q = dict(zip(names, (node.q[i] for i in range(len(names))), strict=True))
+        published = passive_leg_moments(q, "r") | passive_leg_moments(q, "l") if springs else {}
+        found = {}
+        for i in powered(model):
+            name = names[i]
+            stiffness, rest = spring(name)
+            moment = published.get(name, -springs * stiffness * (q[name] - rest))
+            found[i] = node.tau[i] - size * moment + stiffer.get(name, 0.0) * (q[name] - rest)
+        return found
+
+    return torques
+
+
+def muscle_effort(model: dynamics.RigidBodyModel, muscles: Torques, turn: float) -> trajopt.ExpressionTerm:
+    """Sum over joints of (m / s)^2, s the strength in the direction of m, smooth within `turn` N m of zero.
+
+    m^2 ((1 + c) / s_+^2 + (1 - c) / s_-^2) / 2 with c = m / sqrt(m^2 + turn^2).
+    """
+    upward = 0.5 / model.limits.torque_upper**2
+    downward = 0.5 / model.limits.torque_lower**2
+
+    def effort(node: Any) -> Any:
+        total = 0.0
+        for i, torque in muscles(node).items():
+            way = torque / np.sqrt(torque**2 + turn**2)
+            total += torque**2 * (float(upward[i]) * (1.0 + way) + float(downward[i]) * (1.0 - way))
+        return total
+
+    return trajopt.ExpressionTerm(effort, "dynamic effort")
+
+
+def muscle_power(model: dynamics.RigidBodyModel, muscles: Torques, rounding: float) -> trajopt.ExpressionTerm:
+    """Sum over joints of sqrt(P^2 + e^2) - e, P = m v in W: the work of muscles, positive or negative."""
+
+    def power(node: Any) -> Any:
+        work = (torque * node.v[i] for i, torque in muscles(node).items())
+        return sum(np.sqrt(each**2 + rounding**2) - rounding for each in work)
+
+    return trajopt.ExpressionTerm(power, "mechanical power of muscles")
+
+
+def pelvis_accelerations(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
+    """Sum of the squared accelerations of yaw, list and tilt of the pelvis, rad^2/s^4."""
+    turning = [model.joint_names.index(name) for name in PELVIS if name in model.joint_names]
+    return trajopt.ExpressionTerm(
+        lambda node: sum(node.a[i] ** 2 for i in turning), "unsteadiness of the pelvis"
+    )

@@ -1,0 +1,215 @@
+"""Walking by a cost whose terms have sources: each term against its own definition, then the walk."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from taylor_slopes import slopes
+
+import trajopt
+from problems import gait, gait_stride
+from problems.human.assessment.criteria import credibility, table
+from problems.human.assessment.identities import identities
+from problems.human.assessment.score import mean_correlation, scores
+from problems.human.body.model import ACTIVE, GLOBAL, skeleton
+from problems.human.body.person import Person
+from problems.human.gait.formulation import FORMULATIONS, POSTURE_DEMANDS
+from problems.human.gait.passive_moments import passive_leg_moments, passive_moments
+from problems.human.gait.sourced_cost import (
+    CostWeights,
+    minimize_sourced_cost,
+    muscle_effort,
+    muscle_power,
+    muscle_torques,
+    pelvis_accelerations,
+)
+from trajopt.errors import OptionError, ProblemError
+
+MODEL = skeleton(moving=ACTIVE)
+LIMITS = MODEL.limits
+
+
+def at(joint):
+    return MODEL.joint_names.index(joint)
+
+
+def node(**values):
+    found = SimpleNamespace(**{name: np.zeros(MODEL.n) for name in ("q", "v", "a", "tau")})
+    for name, entries in values.items():
+        for joint, value in entries.items():
+            getattr(found, name)[at(joint)] = value
+    return found
+
+
+# Hip flexion, knee flexion, ankle dorsiflexion in degrees, and every exponential and constant of the printed
+# formulas, worked out by hand in N m.
+@pytest.mark.parametrize(
+    ("posture", "hip", "knee", "plantarflexion"),
+    [
+        ((0, 0, 0), (4.330, -3.820, 8.072), (6.050, -0.019, -4.820, 9.207), (8.179, -0.0003, -1.792)),
+        ((30, 60, 0), (0.372, -2.459, 8.072), (1.403, -0.250, -4.820, 0.001), (2.845, -0.0004, -1.792)),
+        ((-15, 5, 20), (13.11, -2.159, 8.072), (9.174, -0.029, -4.820, 4.349), (40.44, 0.0, -1.792)),
+    ],
+)
+def test_passive_moments_are_those_of_the_printed_formulas(posture, hip, knee, plantarflexion):
+    found = passive_moments(*np.deg2rad(posture))
+    assert np.allclose(found, (sum(hip), sum(knee), -sum(plantarflexion)), atol=0.02)
+
+
+def test_muscles_across_two_joints_couple_their_passive_moments():
+    """Gastrocnemius: a bent knee slackens it; hamstrings: a flexed hip tightens them."""
+    straight, bent = (passive_moments(0.0, np.deg2rad(knee), np.deg2rad(20.0)).ankle for knee in (0.0, 60.0))
+    assert straight < 2.0 * bent < 0.0
+    upright, flexed = (passive_moments(np.deg2rad(hip), np.deg2rad(10.0), 0.0).knee for hip in (0.0, 60.0))
+    assert flexed > upright > 0.0
+
+
+def test_passive_moments_turn_every_joint_away_from_the_ends_of_its_range():
+    hip, knee, ankle = (np.deg2rad(ends) for ends in ((-20.0, 110.0), (0.0, 135.0), (-45.0, 25.0)))
+    assert passive_moments(hip[0], 0.0, 0.0).hip > 10.0 and passive_moments(hip[1], 0.0, 0.0).hip < -50.0
+    assert passive_moments(0.0, knee[0], 0.0).knee > 5.0 and passive_moments(0.0, knee[1], 0.0).knee < -10.0
+    assert (
+        passive_moments(0.0, 0.0, ankle[0]).ankle > 0.5 and passive_moments(0.0, 0.0, ankle[1]).ankle < -30.0
+    )
+
+
+def test_muscles_rest_where_passive_moments_supply_the_torque():
+    q = {"hip_r_flex": 0.4, "knee_r_flex": 0.3, "ankle_r_dorsi": 0.1, "hip_l_flex": -0.2}
+    angles = dict.fromkeys(MODEL.joint_names, 0.0) | q
+    for person in (Person(), Person(1.3, 30.0)):
+        passive = passive_leg_moments(angles, "r") | passive_leg_moments(angles, "l")
+        tau = {joint: person.size * moment for joint, moment in passive.items()}
+        # The elbow's spring rests at 20 degrees.
+        tau |= {f"elbow_{side}_flex": person.size * 5.0 * np.deg2rad(20.0) for side in "rl"}
+        found = muscle_torques(MODEL, person)(node(q=q, tau=tau))
+        assert len(found) == MODEL.n - len(GLOBAL)
+        assert np.allclose(list(found.values()), 0.0, atol=1e-12)
+
+
+def test_without_springs_muscles_give_all_and_further_stiffness_helps_them():
+    here = node(q={"knee_r_flex": 0.5}, tau={"knee_r_flex": 7.0, "hip_l_add": 3.0})
+    plain = muscle_torques(MODEL, Person(), springs=False)(here)
+    assert plain[at("knee_r_flex")] == 7.0 and plain[at("hip_l_add")] == 3.0
+    stiff = muscle_torques(MODEL, Person(), springs=False, stiffer={"knee_r_flex": 10.0})(here)
+    assert stiff[at("knee_r_flex")] == pytest.approx(7.0 + 10.0 * (0.5 - np.deg2rad(5.0)))
+
+
+@pytest.mark.parametrize("joint", ["hip_r_flex", "ankle_l_dorsi", "knee_r_flex"])
+@pytest.mark.parametrize("torque", [-60.0, 60.0])
+def test_effort_is_relative_to_the_strength_in_the_direction_of_the_muscle(joint, torque):
+    effort = muscle_effort(MODEL, muscle_torques(MODEL, Person(), springs=False), 2.0)
+    strength = (LIMITS.torque_upper if torque > 0.0 else LIMITS.torque_lower)[at(joint)]
+    found = float(effort.function(node(tau={joint: torque})))
+    assert found == pytest.approx((torque / strength) ** 2, rel=2e-2)
+
+
+def test_power_is_the_work_of_muscles_either_way_and_rounded_off_at_zero():
+    power = muscle_power(MODEL, muscle_torques(MODEL, Person(), springs=False), 5.0)
+    there, back = (
+        float(power.function(node(tau={"hip_r_flex": 40.0}, v={"hip_r_flex": v}))) for v in (5.0, -5.0)
+    )
+    assert there == pytest.approx(back) and 200.0 - 5.0 < there < 200.0
+    assert float(power.function(node())) == 0.0
+
+
+def test_the_pelvis_alone_is_kept_steady():
+    term = pelvis_accelerations(MODEL).function
+    assert term(node(a={"global_yaw": 2.0, "global_list": 1.0, "global_tilt": 3.0})) == 14.0
+    assert term(node(a={"hip_r_flex": 2.0, "global_tx": 1.0})) == 0.0
+
+
+def test_strength_and_passive_moments_grow_with_mass_times_height():
+    child, adult = (Person(h, m).skeleton().limits for h, m in ((1.25, 25.0), (1.75, 75.0)))
+    names = Person().skeleton().joint_names
+    powered = [i for i, name in enumerate(names) if name not in GLOBAL]
+    ratio = 25.0 * 1.25 / (75.0 * 1.75)
+    assert np.allclose(child.torque_upper[powered], ratio * adult.torque_upper[powered])
+    assert Person(1.25, 25.0).size == pytest.approx(ratio)
+
+
+def test_the_cost_of_a_similar_motion_is_the_same_for_every_person():
+    """Equal postures, velocities as sqrt(g / H), torques as m g H: the integrand has no unit."""
+    rng = np.random.default_rng(3)
+    q, v, a, tau = rng.uniform(-0.4, 0.4, (4, MODEL.n)) * [[1.0], [10.0], [50.0], [100.0]]
+    found = []
+    for person in (Person(), Person(1.3, 30.0)):
+        slow, weak = person.height / 1.75, person.size
+        here = SimpleNamespace(q=q, v=v / slow**0.5, a=a / slow, tau=tau * weak)
+        problem = trajopt.Problem(person.skeleton(ACTIVE), trajopt.Trajectory.uniform(3, 3, 1.0, 5))
+        minimize_sourced_cost(problem, person.skeleton(ACTIVE), person, CostWeights())
+        found.append([each.weight * float(each.term.function(here)) for each in problem.costs])
+    assert len(found[0]) == 3 and min(found[0]) > 0.0
+    assert np.allclose(*found, rtol=1e-12)
+
+
+def test_derivatives_of_the_sourced_cost_are_exact():
+    nlp = trajopt.transcribe(gait.build(cost="sourced"))
+    rng = np.random.default_rng(16)
+    y = nlp.start + 0.01 * rng.standard_normal(nlp.variable_count)
+    multipliers = rng.standard_normal(nlp.row_count) / nlp.row_count
+    # Small steps: within 2 N m and 5 W terms change their curvature.
+    direction = 0.01 * rng.standard_normal(nlp.variable_count) / nlp.variable_count**0.5
+    first, second = slopes(nlp, y, direction, multipliers)
+    assert first == pytest.approx(2.0, abs=0.05) and second == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
+def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
+    names = " ".join(each.name for each in build(cost="sourced").constraints)
+    assert "clears the ground" in names and "toe_l stands at 0.28 T" in names
+    for absent in ("arms hang", "swinging knee bent", "swinging foot near its rest"):
+        assert absent not in names
+    former = " ".join(each.name for each in build().constraints)
+    assert "clears the ground" not in former and "toe_l stands" not in former and "arms hang" in former
+    assert set(FORMULATIONS["thesis"].constraints) - set(FORMULATIONS["sourced"].constraints) == set(
+        POSTURE_DEMANDS
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "message"),
+    [
+        ({"cost": "sorced"}, OptionError, r"no cost of a gait is called 'sorced' \(did you mean 'sourced'"),
+        ({"cost": ""}, OptionError, "no cost of a gait is called ''"),
+        ({"power": -1.0}, OptionError, r"the weight of power is -1\.0: give a number from 0"),
+        ({"steadiness": float("inf")}, OptionError, "the weight of steadiness is inf"),
+        ({"clearance": -0.01}, ProblemError, r"the clearance is -0\.01 m: give a number from 0"),
+        ({"clearance": "high"}, OptionError, r"clearance is 'high': give a number, or None for 0\.015"),
+        ({"toe_off": "late"}, OptionError, r"toe_off is 'late': give a number, or None for 0\.28"),
+        ({"smoothness": -1.0}, OptionError, "smoothness is -1"),
+        ({"mass": 15.0}, ProblemError, r"the mass of the person is 15\.0: give 20 to 130 kg"),
+        ({"mass": 200.0}, ProblemError, r"the mass of the person is 200\.0"),
+        ({"height": 0.9}, ProblemError, r"the height of the person is 0\.9: give 1\.1 to 2 m"),
+        ({"height": 2.3}, ProblemError, r"the height of the person is 2\.3"),
+    ],
+)
+def test_costs_and_persons_out_of_range_are_refused(parameters, kind, message):
+    with pytest.raises(kind, match=message):
+        gait.build(**({"cost": "sourced"} | parameters))
+    if "clearance" not in parameters:
+        return
+    with pytest.raises(kind):
+        gait.build(**parameters)
+
+
+def test_weights_of_zero_leave_their_terms_out():
+    assert CostWeights() == CostWeights(3.0, 0.1)
+    costs = {
+        each.name for each in gait.build(cost="sourced", power=0.0, steadiness=0.0, smoothness=0.0).costs
+    }
+    assert costs == {"dynamic effort"}
+
+
+@pytest.mark.long
+def test_a_sourced_walk_is_human_without_demands_on_its_posture():
+    """The Rajagopal trial's speed and step length, eight control points: nothing of its curves is given."""
+    solution = trajopt.solve(gait.build(cost="sourced", intervals=5, speed=1.253, step_length=0.717))
+    report = solution.verify()
+    assert solution.converged and report.holds, report.reason
+    assert all(each.met for each in identities(solution))
+    criteria = credibility(solution)
+    assert sum(not each.met for each in criteria) <= 1, table(criteria)
+    assert mean_correlation(scores(solution)) > 0.88
+    t = np.linspace(0.6, 0.9, 101) * solution.duration
+    for point in ("ball_l", "toe_l"):
+        assert solution.value(trajopt.position(point), t)[:, 1].min() > 0.010
