@@ -17,7 +17,7 @@ from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
 from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.verification.equation_report import EquationResidual
-from trajopt.verification.link_checks import LinkViolation, link_violations
+from trajopt.phases.link_violations import LinkViolation, link_violations
 from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
 from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report
 from trajopt.verification.statements import Violation
