@@ -74,6 +74,7 @@ SHORTCUTS = frozenset(
         ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
         ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
         ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
+        ("trajopt.phases.certificate", "trajopt.display.report_facts"),  # repr, card
         ("trajopt.phases.phases", "trajopt.display.problem_facts"),  # the card of a notebook
         ("trajopt.phases.phases_solution", "trajopt.display.solution_facts"),  # repr, card
         ("trajopt.phases.phases_solution", "trajopt.phases.archive"),  # PhasesSolution.save and load

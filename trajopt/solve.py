@@ -13,6 +13,7 @@ import numpy as np
 
 from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
+from trajopt.phases.certified_phases import certified_phases, phases_with_limit_nodes
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.phases.refined_phases import refined_phases
@@ -20,6 +21,8 @@ from trajopt.phases.solve_phases import solve_phases
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
+from trajopt.refinement.certified import Certified
+from trajopt.refinement.limits.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.start_rules import ONE, start_rule
@@ -34,6 +37,13 @@ from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.transcription.derivative_check import check_problem
 
 MOST_STARTS = 10_000
+
+RefinementOfPhases = Refined | LimitNodes | Certified
+OF_PHASES: dict[type, Callable[..., PhasesSolution]] = {  # refinement -> what it does with phases
+    Refined: refined_phases,
+    LimitNodes: phases_with_limit_nodes,
+    Certified: certified_phases,
+}
 
 Starts = int | Literal["auto"]
 Progress = Literal["auto", "silent"] | Callable[..., Any]
@@ -55,7 +65,7 @@ def solve(
     problem: Phases,
     solver: Solver | None = None,
     *,
-    refine: Refined | None = None,
+    refine: RefinementOfPhases | None = None,
     starts: Starts = "auto",
     time_limit: float | None = None,
     progress: Progress = "silent",
@@ -94,7 +104,8 @@ def solve(
         every `Iteration`, those of the refinement included
 
     `trajopt.Phases` are solved on their own meshes, from their own guesses or from several `starts` that
-    perturb them, and refined by `trajopt.Refined`; `Certified` and coarse_to_fine are for single problems.
+    perturb them, and refined by the same three; the search for a switching structure and coarse_to_fine are
+    for single problems.
 
     The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
 
@@ -119,8 +130,9 @@ def solve(
             found = solve_phases(problem, solver, callback, run, deadline, count)
             if refined is None or time.monotonic() >= deadline:
                 return found
-            better = partial(refined_phases, refined)
-            return replace(_refined(better, found, solver, deadline, callback), starts=found.starts)
+            better = next(way for kind, way in OF_PHASES.items() if isinstance(refined, kind))
+            improved = _refined(partial(better, refined), found, solver, deadline, callback)
+            return replace(improved, starts=found.starts)
     check_problem(problem)
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with iteration_callback(progress) as callback, np.errstate(all="ignore"):
@@ -200,12 +212,12 @@ def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
     check_positive("time_limit", time_limit, optional=True)
 
 
-def _refinement_of_phases(refine: Any, coarse_to_fine: Any) -> Refined | None:
+def _refinement_of_phases(refine: Any, coarse_to_fine: Any) -> RefinementOfPhases | None:
     """The refinement of phases; OptionError for what is there for single problems only."""
-    if refine is not None and not isinstance(refine, Refined):
+    if refine is not None and not isinstance(refine, tuple(OF_PHASES)):
+        known = " or ".join(f"trajopt.{kind.__name__}(...)" for kind in OF_PHASES)
         raise OptionError(
-            f"{type(refine).__name__} is for single problems: phases are refined by "
-            "refine=trajopt.Refined(tol=1e-6), and checked between their nodes by `verify`"
+            f"{type(refine).__name__} is for single problems: phases are refined by refine={known}"
         )
     if coarse_to_fine is True:
         raise OptionError(

@@ -6,6 +6,7 @@ from typing import Any
 
 from trajopt.display.facts import Facts
 from trajopt.display.solution_facts import small_plots
+from trajopt.phases.certificate import PhasesCertificate
 from trajopt.solution.certificate import Certificate
 from trajopt.verification.phases_report import PhasesReport
 from trajopt.verification.report import Report
@@ -29,10 +30,10 @@ def report_facts(report: Report | PhasesReport) -> Facts:
     return Facts(f"Report: {report.verdict}", rows, good=report.holds)
 
 
-def certificate_facts(certificate: Certificate) -> Facts:
+def certificate_facts(certificate: Certificate | PhasesCertificate) -> Facts:
     """The verdict, the first reason against it, and how it was reached."""
     lines, structure = certificate.lines, certificate.structure
-    proved = sum(line.evidence == "proved" for line in lines)
+    proved = sum(line.holds and line.evidence != "sampled" for line in lines)
     bracket, motion = certificate.bracket, certificate.motion
     rows = [
         ("because", certificate.why_not),
@@ -56,10 +57,11 @@ def report_card(report: Report | PhasesReport) -> str:
     return report_facts(report).html(details=str(report))
 
 
-def certificate_card(certificate: Certificate) -> str:
+def certificate_card(certificate: Certificate | PhasesCertificate) -> str:
     """The facts of a certificate with small plots of its motion, and all of its lines behind a click."""
     motion: Any = certificate.motion
-    pictures = [] if motion is None else list(small_plots(motion))
+    parts = getattr(motion, "phases", (motion,))[:2]
+    pictures = [] if motion is None else [each for part in parts for each in small_plots(part)]
     return certificate_facts(certificate).html(*pictures, details=str(certificate))
 
 

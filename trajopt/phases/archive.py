@@ -12,6 +12,7 @@ import numpy as np
 from trajopt.arguments import shown
 from trajopt.errors import SolutionFileError, TrajoptError
 from trajopt.files.array_file import ArrayFile
+from trajopt.phases.certificate import Certification
 from trajopt.phases.linked_problems import LinkedProblems, held, linked_problems
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Recipe
@@ -57,6 +58,7 @@ class PhasesHeader:
     run: RunRecord | None = None
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
+    certification: Certification | None = None
 
 
 def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
@@ -88,6 +90,7 @@ def contents(solution: PhasesSolution) -> dict[str, Any]:
         "run": None if solution.run is None else asdict(solution.run),
         "starts": None if solution.starts is None else asdict(solution.starts),
         "refinement": None if solution.refinement is None else solution.refinement.summary(),
+        "certification": None if solution.certification is None else asdict(solution.certification),
     }
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "history": solution.history}
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
@@ -125,7 +128,7 @@ def _read(file: ArrayFile) -> PhasesSolution:
     if not 1 <= len(header.names) <= MOST:
         file.refuse(f"{len(header.names)} phases")
     same = ("names", "kkt", "iterations", "seconds", "n_variables", "n_constraints", "name", "timings")
-    same += ("detail", "run", "starts", "refinement")
+    same += ("detail", "run", "starts", "refinement", "certification")
     return PhasesSolution(
         **{key: getattr(header, key) for key in same},
         phases=tuple(_phase(file.part(_prefix(k))) for k in range(len(header.names))),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.errors import SolutionFileError
+from trajopt.phases.certificate import Certification, PhasesCertificate, certificate_of
 from trajopt.phases.linked_problems import held
 from trajopt.phases.linked_program import LinkedProgram
 from trajopt.phases.phases import Phases
@@ -40,6 +41,7 @@ class PhasesSolution:
     kkt : of all phases together
     point, scaling : the solver's own unknowns and multipliers, and the factors of rows and objective
     starts, refinement : what was tried, where there were several starts, or a refinement
+    certification : how `certificate` was asked for, or None
     """
 
     phases: tuple[Solution, ...]
@@ -62,6 +64,7 @@ class PhasesSolution:
     run: RunRecord | None = None
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
+    certification: Certification | None = None
 
     @staticmethod
     def of(program: LinkedProgram, result: Result, run: RunRecord | None = None) -> PhasesSolution:
@@ -118,9 +121,14 @@ class PhasesSolution:
             for cost, value in solution.cost_terms.items()
         }
 
-    @property
-    def certificate(self) -> None:
-        """None: phases are not certified."""
+    @cached_property
+    def certificate(self) -> PhasesCertificate | None:
+        """A line for every statement of every phase and every link; None where nothing was certified."""
+        if self.certification is None:
+            return None
+        ended = "" if self.converged else self.status.value
+        known, solved = self.known_phases, (self.kkt, ended)
+        return certificate_of(self.certification, known, self.names, self.phases, solved, self)
 
     @property
     def known(self) -> Phases:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.errors import TrajoptError
+from trajopt.solution.certified_lines import CertifiedLines
 from trajopt.solution.equations.torque_equations import torque_equations
 from trajopt.solution.first_order_gain import FirstOrderGain
 from trajopt.solution.records.objective_bracket import ObjectiveBracket
@@ -30,7 +31,7 @@ SAMPLED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Certificate(CertifiedLines):
     """What was checked about a solution, and what came out; `print` gives the page.
 
     A line for every statement of the problem names its evidence (`statements.StatementLine`). Lines are
@@ -94,28 +95,6 @@ class Certificate:
             return (), f"the statements of the problem cannot be checked: {error}"
 
     @property
-    def failing(self) -> tuple[StatementLine, ...]:
-        """The lines that do not hold, the worst first, in multiples of their tolerance."""
-        return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
-
-    @property
-    def resolution(self) -> float:
-        """Seconds: the coarsest of the sampled lines; a violation on an interval as long as that is seen."""
-        return max((line.resolution for line in self.lines if line.evidence == "sampled"), default=0.0)
-
-    @property
-    def proved(self) -> bool:
-        """Whether the certificate holds and no line of it is sampled."""
-        return self.holds and all(line.evidence != "sampled" for line in self.lines)
-
-    @property
-    def verdict(self) -> str:
-        """ "proved", "holds, sampled" or "DOES NOT HOLD"."""
-        if not self.holds:
-            return "DOES NOT HOLD"
-        return "proved" if self.proved else "holds, sampled"
-
-    @property
     def why_not(self) -> str:
         """The first reason why the certificate does not hold, or nothing."""
         if self.motion is not None and not self.motion.converged:
@@ -142,14 +121,6 @@ class Certificate:
     def largest_excess(self) -> float:
         """Former name of `largest_violation`."""
         return self.largest_violation
-
-    @property
-    def holds(self) -> bool:
-        """Whether every line of every statement holds, on a solve and a certification that ended well.
-
-        Sampled lines say nothing of violations shorter than their resolution: see `proved`.
-        """
-        return not self.why_not
 
     @cached_property
     def simulation(self) -> Simulation | None:
@@ -192,23 +163,15 @@ class Certificate:
         return certificate_card(self)
 
     def __str__(self) -> str:
-        return "\n".join([*self._verdict(), *self._statements(), *self._structure(), *self._optimality()])
+        how = self.method, self.rounds, self.tolerance, self.reason
+        head = self.headline(how, self.motion)
+        return "\n".join([*head, *self.table, *self._structure(), *self._optimality()])
 
-    def _verdict(self) -> list[str]:
-        sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
-        lines = [
-            f"certificate: {self.verdict} ({self.method}, {self.rounds} rounds, tolerance "
-            f"{self.tolerance:.1e}{sampled})"
-        ]
-        if not self.holds:
-            lines.append(f"because: {self.why_not}")
-        if self.motion is not None:
-            lines.append(f"duration {self.motion.duration:.12g} s, objective {self.motion.objective:.12g}")
-        return lines + ([f"no switching structure: {self.reason}"] if self.reason else [])
-
-    def _statements(self) -> list[str]:
+    @property
+    def table(self) -> list[str]:
+        """The lines of all statements with their heading, and what is said of them, as text."""
         lines = ["", HEADER]
-        lines += [_row(line) for line in _shown(self.lines)]
+        lines += [row(line) for line in _shown(self.lines)]
         if not self.lines:
             lines.append(self.unchecked)
         if any(line.evidence == "sampled" for line in self.lines):
@@ -256,7 +219,7 @@ class Certificate:
             f"KKT residuals{when}, {told}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
             f"complementarity {kkt.complementarity:.1e}",
             *self._signs(),
-            self._simulated(),
+            self.simulated,
         ]
 
     def _signs(self) -> list[str]:
@@ -276,7 +239,9 @@ class Certificate:
             )
         return lines
 
-    def _simulated(self) -> str:
+    @property
+    def simulated(self) -> str:
+        """What the forward simulation found, in words."""
         if self.simulation is None:
             return "forward simulation: the dynamics offers no forward dynamics"
         equations = torque_equations(self.motion.problem) if self.motion is not None else []
@@ -298,7 +263,8 @@ def _shown(lines: tuple[StatementLine, ...]) -> list[StatementLine]:
     return list(worst.values())
 
 
-def _row(line: StatementLine) -> str:
+def row(line: StatementLine) -> str:
+    """A line of the table: label, violation, tolerance, time, evidence."""
     how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
     fails = "" if line.holds else "  FAILS"
     return f"{line.label:<42}{line.value:>18.3e}{line.tolerance:>11.1e}{line.time:>12.6f}  {how}{fails}"

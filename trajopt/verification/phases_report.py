@@ -10,6 +10,14 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import TrajoptError
+from trajopt.phases.link_violations import (
+    OF_ALL,
+    LinkViolation,
+    beyond_bounds,
+    disagreements,
+    link_violations,
+)
+from trajopt.phases.linked_problems import linked_problems
 from trajopt.phases.linked_program import LinkedProgram, linked_program
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
@@ -17,7 +25,6 @@ from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import KKT, kkt_residuals
 from trajopt.solvers.multipliers import least_squares_kkt
 from trajopt.verification.equation_report import EquationResidual
-from trajopt.phases.link_violations import LinkViolation, link_violations
 from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
 from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report
 from trajopt.verification.statements import Violation
@@ -29,7 +36,7 @@ class PhasesReport:
     """The result of a verification of phases; print it.
 
     reports : of every phase, with what it shares held at its value
-    links : every component of every link
+    links : every component of every link, and of the parameters that several phases have, their bounds too
     kkt : of all phases together, recomputed where the problems are as they were
     """
 
@@ -177,7 +184,7 @@ def verify(solution: PhasesSolution, accuracy: float | None = None) -> PhasesRep
         title=str(solution),
         names=solution.names,
         reports=reports,
-        links=tuple(link_violations(solution, phases)),
+        links=tuple(_of_links(solution, phases)),
         kkt=kkt or solution.kkt,
         kkt_of_solve=solution.kkt,
         kkt_recomputed=kkt is not None,
@@ -187,10 +194,25 @@ def verify(solution: PhasesSolution, accuracy: float | None = None) -> PhasesRep
     )
 
 
+def _of_links(solution: PhasesSolution, phases: Phases) -> Iterator[LinkViolation]:
+    """Links, then what phases share under one name: that it is the same, and its own bounds."""
+    yield from link_violations(solution.phases, phases)
+    try:
+        linked = linked_problems(phases)
+    except TrajoptError:  # the problems contradict themselves by now; the phases' reports say where
+        return
+    stated = {name for problem in phases.problems for name in problem.parameters}
+    for each in disagreements(solution.phases, linked):
+        if each.name.removesuffix(OF_ALL) in stated:
+            yield each
+    yield from beyond_bounds(solution.phases, linked)
+
+
 def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Report:
     """The report of one phase, without the values at which what it shares is held."""
     parameters = solution.problem.parameters.values()
     held = {f"bounds of {each.name}" for each in parameters if np.array_equal(each.lower, each.upper)}
+    held -= {stated.name for stated in solution.problem.stated}
     report = verify_phase(solution, accuracy)
     left = tuple(violation for violation in report.violations if violation.name not in held)
     return replace(report, violations=left, objective=total)

@@ -64,9 +64,15 @@ def test_a_saved_problem_of_the_library_with_phases_is_built_again(own):
     assert run("verify", "results/solution.npz").exit_code == 0
 
 
-def test_certification_is_for_single_problems(own):
-    refused = run("solve", "halves.py", "--certify", "1e-6")
-    assert refused.exit_code == 2 and "Certified is for single problems" in refused.output, refused.output
+def test_phases_are_certified_and_the_certificate_is_written_and_read(own):
+    done = run("solve", "halves.py", "--certify", "1e-6", "--out", "results")
+    assert done.exit_code == 0, done.output
+    told = (own / "results" / "certificate.txt").read_text(encoding="utf-8")
+    assert "certificate: proved" in told
+    assert "phase 'second': proved" in told
+    again = run("verify", "results/solution.npz", "--problem", "halves.py")
+    assert again.exit_code == 0, again.output
+    assert "certificate: proved" in again.output
 
 
 def test_phases_have_starts_and_a_page(own):

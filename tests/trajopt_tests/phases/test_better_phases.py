@@ -171,8 +171,6 @@ def test_the_page_of_phases_has_every_phase_and_the_links(tmp_path):
 
 
 def test_what_is_there_for_single_problems_only_says_what_to_do():
-    with pytest.raises(OptionError, match=r"Certified is for single problems: phases are refined by refine="):
-        trajopt.solve(swing(), refine=trajopt.Certified())  # type: ignore[call-overload]
     with pytest.raises(OptionError, match=r"coarse_to_fine is for single problems.*fine\.guess\(solution\)"):
         trajopt.solve(swing(), coarse_to_fine=True)  # type: ignore[call-overload]
     with pytest.raises(ShapeError, match=r"1 trajectories are given for 2 phases \(first, second\)"):

@@ -59,7 +59,9 @@ class NodeRefinement:
             certificate = self._certificate(solution, reason, count, margins)
             if certificate.holds or _violated(certificate) < _violated(best[1]):
                 best = solution, certificate
-            times = self._times_of_violations(solution, certificate) if solution.converged else []
+            times: list[float] = []
+            if solution.converged:
+                times = times_of_violations(solution, certificate, self.tol, self.settings)
             if not times or count == self.rounds:
                 return self._scaled(best[0], replace(best[1], rounds=count))
             problem = on_trajectory(solution, with_limit_nodes(solution, times))
@@ -138,23 +140,27 @@ class NodeRefinement:
             return None
         return replace(refined, known_problem=original, point=None) if refined.converged else None
 
-    def _times_of_violations(self, solution: Solution, certificate: Certificate) -> list[float]:
-        """Peaks of limits that are violated, of those over windows and arcs too; none where limits hold.
 
-        Equations are left to finer knots: a spline has no coefficients for more nodes of theirs.
-        """
-        threshold, times = self.settings.node_threshold * self.tol, []
-        failing = [
-            line.time
-            for line in certificate.lines
-            if line.evidence == "sampled" and not (line.holds or line.equation or line.note)
-        ]
-        if certificate.largest_violation <= self.tol and not failing:
-            return []
-        for limit in path_limits(solution):
-            for at, values in local_maxima(solution, limit, threshold):
-                times += at[(values > threshold) & (values < np.inf)].tolist()
-        return times + failing
+def times_of_violations(
+    solution: Solution, certificate: Certificate, tol: float, settings: SearchSettings
+) -> list[float]:
+    """Peaks of limits that are violated, of those over windows and arcs too; none where limits hold.
+
+    Equations are left to finer knots: a spline has no coefficients for more nodes of theirs.
+    """
+    threshold: float = settings.node_threshold * tol
+    times: list[float] = []
+    failing = [
+        line.time
+        for line in certificate.lines
+        if line.evidence == "sampled" and not (line.holds or line.equation or line.note)
+    ]
+    if certificate.largest_violation <= tol and not failing:
+        return []
+    for limit in path_limits(solution):
+        for at, values in local_maxima(solution, limit, threshold):
+            times += at[(values > threshold) & (values < np.inf)].tolist()
+    return times + failing
 
 
 def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:

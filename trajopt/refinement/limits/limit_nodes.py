@@ -8,9 +8,9 @@ coefficients for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -29,8 +29,11 @@ from trajopt.splines.trajectory import Trajectory
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
 
+Answer = TypeVar("Answer", bound=Any)  # a solution of one problem, or of phases
+
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 SAME_PLACE = 1e-9  # of an arc: no node is added nearer to another one
+BESIDE_END = 1e-8  # of an arc: where a node stands for its end
 
 
 @dataclass(frozen=True)
@@ -55,24 +58,46 @@ class LimitNodes:
 
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """The solution whose limits are violated least between nodes, with the nodes that it needed."""
+
+        def peaks(last: Solution) -> list[LimitPeaks]:
+            return [limit_peaks(last)]
+
+        def finer(last: Solution, times: Sequence[Array], near: Solver) -> Solution:
+            return solve_once(on_trajectory(last, with_limit_nodes(last, times[0])), near, progress)
+
+        return self.improved(solution, solver, peaks, finer)
+
+    def improved(
+        self,
+        solution: Answer,
+        solver: Solver,
+        peaks: Callable[[Answer], Sequence[LimitPeaks]],
+        finer: Callable[[Answer, Sequence[Array], Solver], Answer],
+    ) -> Answer:
+        """The answer, of one problem or of phases, whose limits are violated least between nodes.
+
+        peaks : those of every phase; finer : solves with nodes at these times of every phase
+        """
         near = with_start_preset(solver, StartPreset.SAME_MOTION)
         best = last = solution
-        peaks = limit_peaks(solution)
-        least, iterations, seconds = peaks.largest, solution.iterations, solution.seconds
+        found = peaks(solution)
+        least = largest = max(each.largest for each in found)
+        iterations, seconds = solution.iterations, solution.seconds
         for _ in range(self.rounds):
-            times = peaks.above(SHARE * self.accuracy)
-            if not last.converged or peaks.largest <= self.accuracy or not times.size:
+            times = [each.above(SHARE * self.accuracy) for each in found]
+            if not last.converged or largest <= self.accuracy or not any(own.size for own in times):
                 break
-            problem = on_trajectory(last, with_limit_nodes(last, times))
             try:
-                last = solve_once(problem, near, progress)
+                last = finer(last, times, near)
             except (SolvesStopped, KeyboardInterrupt):
                 break
             iterations, seconds = iterations + last.iterations, seconds + last.seconds
-            peaks = limit_peaks(last)
-            if last.converged and peaks.largest < least:
-                best, least = last, peaks.largest
-        return replace(best, iterations=iterations, seconds=seconds, recipe=solution.recipe)
+            found = peaks(last)
+            largest = max(each.largest for each in found)
+            if last.converged and largest < least:
+                best, least = last, largest
+        total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
+        return replace(best, **total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +165,8 @@ def with_limit_nodes(solution: Solution, times: Sequence[float] | Array) -> Traj
     arcs = np.searchsorted(curve.starts[1:-1], times, side="right")
     for arc in range(len(trajectory.arcs)):
         s = (np.asarray(times)[arcs == arc] - curve.starts[arc]) / curve.durations[arc]
+        if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms
+            s = np.clip(s, BESIDE_END, 1.0 - BESIDE_END)
         known = nodes.s[nodes.arc == arc]
         apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_PLACE
         points.append(s[apart & (s > 0.0) & (s < 1.0)].tolist())
