@@ -83,9 +83,13 @@ class PhasesCertificate(CertifiedLines):
         """Why no switching structure was confirmed."""
         return self.certification.reason
 
-    @cached_property
+    @property
     def lines(self) -> tuple[StatementLine, ...]:
         """The lines of all phases, whose names begin with the phase's, and those of the links."""
+        return self._lines
+
+    @cached_property
+    def _lines(self) -> tuple[StatementLine, ...]:
         of_phases = (
             replace(line, name=f"{name}: {line.name}")
             for name, part in zip(self.names, self.phases, strict=True)

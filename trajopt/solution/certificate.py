@@ -71,7 +71,7 @@ class Certificate(CertifiedLines):
     bracket: ObjectiveBracket | None = None
     stored: bool = False
 
-    @cached_property
+    @property
     def lines(self) -> tuple[StatementLine, ...]:
         """One line for every component of every statement of the problem; none where there is no problem.
 
