@@ -92,7 +92,7 @@ STATED = {
 
 @pytest.fixture(scope="module")
 def certified():
-    return trajopt.solve(everything(), refine=trajopt.Certified(tol=1e-6))
+    return trajopt.solve(everything(), refine=trajopt.Certified(tol=1e-6, time_limit=600.0))
 
 
 def failing(solution):
@@ -178,7 +178,7 @@ def test_a_peak_of_one_phase_that_no_sample_meets_is_not_proved():
         problem.subject_to(spike, upper=1.0, name="no spike")
     solution = trajopt.solve(both)
     assert max(solution.phases[0].value(spike, solution.phases[0].node_times)) < 1.0
-    solution = trajopt.solve(both, refine=trajopt.Certified(tol=1e-6, rounds=1))
+    solution = trajopt.solve(both, refine=trajopt.Certified(tol=1e-6, rounds=1, time_limit=600.0))
     certificate = solution.certificate
     assert not certificate.holds
     assert "first: no spike" in failing(solution)
@@ -206,7 +206,9 @@ def test_limits_between_nodes_are_lowered_by_limit_nodes():
 
 def test_a_certified_way_is_proved_and_its_optimum_is_that_of_fine_meshes(tmp_path):
     finest = trajopt.solve(way(order=5, intervals=60, top=0.4))
-    solution = trajopt.solve(way(order=5, intervals=4, top=0.4), refine=trajopt.Certified(tol=1e-6))
+    solution = trajopt.solve(
+        way(order=5, intervals=4, top=0.4), refine=trajopt.Certified(tol=1e-6, time_limit=600.0)
+    )
     certificate = solution.certificate
     assert certificate.verdict == "proved", str(certificate)
     assert certificate.rounds >= 1
