@@ -13,7 +13,7 @@ from __future__ import annotations
 import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
-from problems.human.body.person import Person
+from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import formulation
 from problems.human.gait.gait_problem import gait_problem, gait_solver
 from problems.human.gait.sourced_cost import CostWeights
@@ -29,7 +29,7 @@ def build(
     nodes_per_span: int = 7,
     speed: float = 1.2,
     step_length: float = 0.6,
-    height: float = 1.75,
+    height: float | None = None,
     mass: float = 75.0,
     slope: float = 0.0,
     backpack: float = 0.0,
@@ -57,6 +57,8 @@ def build(
     """One step; speed in m/s, lengths in m, masses in kg, angles in degrees.
 
     intervals : of the spline, three more control points
+    height : 1.1 to 2.0, or None for the one that keeps the proportions of 1.75 m and 75 kg at this mass
+    mass : 20 to 130, of the body alone
     slope : m that the ground rises in every metre; lengths, speed and all results are in axes of the ground
     backpack : rigidly behind the upper thorax
     foot_flat, toe_off, heel_off, knee_peak : events in parts of the step
@@ -79,6 +81,7 @@ def build(
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
     start : where the search starts, "standing" upright or a "measured" gait
     """
+    height = chosen_height(height, mass)
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost)
     step = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
-from problems.human.body.person import Person
+from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import formulation
 from problems.human.gait.gait_problem import gait_problem, gait_solver
 from problems.human.gait.sourced_cost import CostWeights
@@ -29,7 +29,7 @@ def build(
     nodes_per_span: int = 7,
     speed: float = 1.2,
     step_length: float = 0.6,
-    height: float = 1.75,
+    height: float | None = None,
     mass: float = 75.0,
     slope: float = 0.0,
     backpack: float = 0.0,
@@ -67,7 +67,7 @@ def build(
     """
     if not 0.0 <= knee_stiffness < float("inf"):
         raise ProblemError(f"the knee's stiffness is {knee_stiffness} N m/rad: give a number from 0")
-    own = formulation(cost)
+    height, own = chosen_height(height, mass), formulation(cost)
     steps = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from problems.human.assessment.whole_body import LOADED, WholeBody, centre_of_pressure, whole_body
+from problems.human.assessment.whole_body import WholeBody, centre_of_pressure, whole_body
 from problems.human.body.tables import freedoms
 from problems.human.gait.cycle import gait_cycle
 from trajopt.errors import ProblemError
@@ -68,12 +68,16 @@ def coordinates(body: WholeBody) -> Storage:
 
 
 def ground_reactions(body: WholeBody) -> Storage:
-    """Force, centre of pressure and free moment of both feet, world axes; zeros while a foot is unloaded."""
+    """Force, centre of pressure and free moment of both feet, world axes; zeros while a foot is unloaded.
+
+    At every time place x force + free moment is the whole moment about the world origin, also where a foot is
+    hardly loaded: dropping the place there left 20 N m that inverse dynamics had to find elsewhere.
+    """
     once, columns = once_each(body), {}
     for side in "rl":
-        load, place = body.cycle.reaction(side), centre_of_pressure(body.cycle, side)
-        x, z = np.where(load[:, 4:5] > LOADED * body.cycle.weight, place, 0.0).T
-        free = load[:, 1] - np.nan_to_num(place[:, 1] * load[:, 3] - place[:, 0] * load[:, 5])
+        load, place = body.cycle.reaction(side), np.nan_to_num(centre_of_pressure(body.cycle, side))
+        x, z = place.T
+        free = load[:, 1] - (z * load[:, 3] - x * load[:, 5])
         parts = {
             **{f"ground_force_{side}_v{axis}": load[:, 3 + i] for i, axis in enumerate("xyz")},
             **dict(zip((f"ground_force_{side}_p{axis}" for axis in "xyz"), (x, 0.0 * x, z), strict=True)),

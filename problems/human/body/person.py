@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,7 +13,8 @@ import numpy as np
 import dynamics
 from dynamics.model.mass_properties import MassProperties
 from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
-from trajopt.errors import ProblemError
+from trajopt.arguments import shown
+from trajopt.errors import OptionError, ProblemError
 
 # Our own choices. The pack is a box of even density behind the upper thorax, its centre in parts of H from
 # the origin of that body; the load in the hand an even ball, below the wrist.
@@ -23,6 +25,34 @@ HAND_RADIUS = 0.10  # m
 HEAVIEST = 2.0  # of the body's mass, what a person may carry at most
 STEEPEST = 0.3  # m a metre, up or down
 MASSES, HEIGHTS = (20.0, 130.0), (1.1, 2.0)  # kg and m, children of about six years to large adults
+
+
+class ProportionsWarning(UserWarning):
+    """A person's mass was given without a height: the height is the one that keeps the proportions."""
+
+
+def chosen_height(height: Any, mass: float) -> float:
+    """The height given in m, or for None the one that keeps the proportions of 1.75 m and 75 kg at this mass.
+
+    Warns with ProportionsWarning where that is another one than 1.75 m; OptionError for what is no number.
+    """
+    if height is None:
+        height = proportional_height(mass)
+        if mass != TABLE_MASS:
+            warnings.warn(
+                f"no height was given for {mass:g} kg: {height:.3g} m keeps the proportions of "
+                f"{TABLE_HEIGHT:g} m and {TABLE_MASS:g} kg",
+                ProportionsWarning,
+                stacklevel=2,
+            )
+    if isinstance(height, bool) or not isinstance(height, int | float):
+        raise OptionError(f"the height of the person is {shown(height)}: give a number in m, or None")
+    return float(height)
+
+
+def proportional_height(mass: float) -> float:
+    """1.75 m (mass / 75 kg)^(1/3), in m: a body of the same shape and density."""
+    return float(TABLE_HEIGHT * np.cbrt(mass / TABLE_MASS))
 
 
 @dataclass(frozen=True)
@@ -99,6 +129,7 @@ class Person:
         """The person of a recorded problem; where nothing says otherwise, all mass of the model is theirs."""
         backpack, hand_load = (float(parameters.get(name, 0.0)) for name in ("backpack", "hand_load"))
         own = sum(body.mass for body in model.bodies) - backpack - hand_load
-        height = float(parameters.get("height", TABLE_HEIGHT))
+        height = parameters.get("height", TABLE_HEIGHT)
+        height = proportional_height(float(own)) if height is None else float(height)
         slope = float(parameters.get("slope", 0.0))
         return Person(height, float(own), backpack=backpack, hand_load=hand_load, slope=slope)

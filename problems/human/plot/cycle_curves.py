@@ -22,7 +22,8 @@ from problems.human.assessment.whole_body import (
     whole_body,
 )
 from problems.human.gait.cycle import Cycle, gait_cycle
-from trajopt.plot.style import PALETTE, panels, settings, title
+from problems.human.plot.captions import walk_title
+from trajopt.plot.style import PALETTE, panels, settings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -114,7 +115,7 @@ def drawn(solution: Solution, cycle: Cycle, contents: list[Panel]) -> Figure:
             figure,
             {curve.source for panel in contents if panel.quantity for curve in measured(panel.quantity)},
         )
-        title(figure, solution)
+        walk_title(figure, solution, cycle)
     return figure
 
 
@@ -161,7 +162,7 @@ def key(figure: Figure, sources: set[str]) -> None:
     handles: list[Line2D | Patch] = [Line2D([], [], color=PREDICTED, linewidth=1.8, label="predicted")]
     for source, (colour, style) in ((name, look) for name, look in LOOKS.items() if name in sources):
         handles.append(Line2D([], [], color=colour, linestyle=style, linewidth=1.1, label=source))
-    figure.legend(handles=handles, loc="outside upper right", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
 
 
 def place_on_sole(body: WholeBody) -> np.ndarray:

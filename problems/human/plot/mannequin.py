@@ -19,8 +19,9 @@ from problems.human.assessment.whole_body import LOADED, WholeBody, centre_of_pr
 from problems.human.body.model import TABLE_HEIGHT
 from problems.human.body.person import PACK_CARRIER, PACK_CENTRE, PACK_SIZE
 from problems.human.gait.cycle import gait_cycle
+from problems.human.plot.captions import side_key, walk_title
 from trajopt.errors import OptionError
-from trajopt.plot.style import PALETTE, WIDTH, NotebookFigure, settings, title
+from trajopt.plot.style import PALETTE, WIDTH, NotebookFigure, settings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -79,7 +80,8 @@ def snapshots(solution: Solution, *, count: int = 9, apart: float = 0.42) -> Fig
             place = project(np.array([body.q[moment, 0] + shift, 0.0, 0.35]))
             label = f"{body.cycle.percent[moment]:.0f} %"
             axis.annotate(label, (place[0], place[1]), fontsize=7.0, color="#555555", ha="center", va="top")
-        title(figure, solution)
+        walk_title(figure, solution, body.cycle)
+        side_key(figure, {"right": RIGHT, "left": LEFT, "ground reaction": REACTION})
     return figure
 
 

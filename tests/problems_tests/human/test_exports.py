@@ -52,17 +52,18 @@ def test_what_is_written_is_read_again(name, folder, solution):
     assert np.allclose(list(read.columns.values()), list(made.columns.values()), rtol=1e-10, atol=1e-12)
 
 
-def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads(solution):
-    body = whole_body(gait_cycle(solution, 11))
+def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads_at_every_time(solution):
+    """Also where a foot is hardly loaded: the moment of what is dropped there is a residual for OpenSim."""
+    body = whole_body(gait_cycle(solution, 101))
     table, once = exports.ground_reactions(body), exports.once_each(body)
     for side in "rl":
         force, place, free = (
             np.stack([table.columns[f"ground_{what}{axis}"] for axis in "xyz"], axis=1)
             for what in (f"force_{side}_v", f"force_{side}_p", f"torque_{side}_")
         )
-        loaded = force[:, 1] > 40.0
-        moment = np.cross(place, force) + free
-        assert np.allclose(moment[loaded], body.cycle.reaction(side)[once][loaded, :3], atol=1e-8)
+        assert np.allclose(np.cross(place, force) + free, body.cycle.reaction(side)[once, :3], atol=1e-6)
+        hardly = (force[:, 1] > 0.0) & (force[:, 1] < 0.05 * body.cycle.weight)
+        assert hardly.sum() > 3 and np.abs(place[hardly, 0]).max() < 2.0
 
 
 def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(folder, solution):

@@ -5,11 +5,11 @@ import pytest
 
 import dynamics
 import trajopt
-from problems import gait
+from problems import gait, gait_stride
 from problems.human.assessment.identities import identities, mean_reaction
 from problems.human.assessment.whole_body import whole_body
 from problems.human.body.model import ACTIVE, GRAVITY
-from problems.human.body.person import PACK_CENTRE, PACK_SIZE, Person
+from problems.human.body.person import PACK_CENTRE, PACK_SIZE, Person, ProportionsWarning
 from problems.human.gait.cycle import gait_cycle
 from trajopt.errors import OptionError, ProblemError
 
@@ -45,6 +45,23 @@ def test_merged_and_whole_skeletons_carry_the_same_pack():
     assert wrenches[0][4] == pytest.approx(95.0 * GRAVITY)
 
 
+@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
+def test_a_mass_without_a_height_keeps_the_proportions_and_says_so(build):
+    """Lengths with the cube root of the mass: body and adult have the same density."""
+    with pytest.warns(
+        ProportionsWarning, match=r"no height was given for 30 kg: 1\.29 m keeps the proportions"
+    ):
+        problem = build(mass=30.0)
+    tall, small = 1.75, 1.75 * 0.4 ** (1 / 3)
+    points = [
+        dynamics.forward_kinematics(model, np.zeros(model.n), ["head"]).position[0]
+        for model in (problem.dynamics, build().dynamics)
+    ]
+    assert np.allclose(points[0] / small, points[1] / tall)
+    assert Person.of(problem.recipe.parameters, problem.dynamics).height == pytest.approx(small)
+    assert build(mass=30.0, height=1.3).recipe.parameters["height"] == 1.3
+
+
 def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
     """Not optimal after one iteration, but periodic: on average the ground carries body and pack."""
     step = trajopt.solve(gait.build(backpack=15.0), trajopt.Ipopt(max_iterations=1), progress="silent")
@@ -72,9 +89,15 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
     [
         ({"backpack": -1.0}, ProblemError, r"the backpack is -1\.0 kg: give a number from 0 to 2 times"),
         ({"backpack": 200.0}, ProblemError, r"the backpack is 200\.0 kg"),
+        ({"height": "tall"}, OptionError, "the height of the person is 'tall': give a number in m, or None"),
+        (
+            {"height": 1.75, "mass": 300.0},
+            ProblemError,
+            r"the mass of the person is 300\.0: give 20 to 130 kg",
+        ),
         ({"slope": 0.5}, ProblemError, r"the slope of the ground is 0\.5: give -0\.3 to 0\.3 m a metre"),
         ({"height": -1.0}, ProblemError, r"the height of the person is -1\.0"),
-        ({"mass": 0.0}, ProblemError, r"the mass of the person is 0\.0"),
+        ({"mass": 0.0, "height": 1.75}, ProblemError, r"the mass of the person is 0\.0"),
         ({"smoothness": -1e-6}, OptionError, "smoothness is -1e-06: give a weight that is not negative"),
         ({"contact_samples": "few"}, OptionError, "held at few times: two is the least"),
         ({"contact_samples": 2.5}, OptionError, r"held at 2\.5 times: two is the least"),

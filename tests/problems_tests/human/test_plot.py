@@ -35,6 +35,19 @@ def test_every_figure_is_drawn_without_a_warning(name, solution, tmp_path):
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.parametrize("name", [*CURVES, "snapshots"])
+def test_titles_tell_speed_step_length_and_failure(name, solution):
+    title = getattr(plot, name)(solution).get_suptitle()
+    assert title == "planar_walker, 1.2 m/s, step 0.6 m"
+    failed = replace(solution, status=trajopt.Status.ITERATION_LIMIT)
+    assert getattr(plot, name)(failed).get_suptitle().endswith(", not converged")
+
+
+def test_snapshots_say_which_side_has_which_colour(solution):
+    (legend,) = plot.snapshots(solution).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["right", "left", "ground reaction"]
+
+
 @pytest.mark.parametrize("name", CURVES)
 def test_curves_run_over_one_cycle_in_four_panels(name, solution):
     axes = getattr(plot, name)(solution).axes

@@ -1,0 +1,30 @@
+"""Titles and legends of the figures of a gait: speed and step length, the sides of the body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from problems.human.gait.cycle import Cycle
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:
+    """Name, speed in m/s, step length in m, slope where there is one, and whether it did not converge."""
+    speed = 2.0 * cycle.step_length / cycle.duration
+    parts = [solution.name, f"{speed:.3g} m/s", f"step {cycle.step_length:.3g} m"]
+    if cycle.person.slope:
+        parts.append(f"slope {cycle.person.slope:.3g}")
+    if not solution.converged:
+        parts.append("not converged")
+    figure.suptitle(", ".join(parts), x=0.01, horizontalalignment="left", fontsize=9.0)
+
+
+def side_key(figure: Figure, colours: dict[str, str]) -> None:
+    """What each colour is, above the right end of the figure."""
+    handles = [Line2D([], [], color=colour, linewidth=3.0, label=name) for name, colour in colours.items()]
+    figure.legend(handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=7.0)
