@@ -15,10 +15,12 @@ from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.problem.systems.piecewise_path import PiecewisePath
 
 DEGREE = 5  # of the spline through points: accelerations of the robot are then smooth in s
 HIGHEST = 4  # derivative of p: two in accelerations, two more in their second derivatives
 
+InAnyArithmetic = Callable[[Any, int, Callable[[float], Any]], list[Any]]
 PathLike = NDArray | list | tuple | Callable[..., Any]
 
 
@@ -28,30 +30,46 @@ class JointPath:
 
     function : (s (K,), order) -> (K, n)
     is_exact : whether the derivatives are known to be those of p; a user's own are checked before a solve
+    in_any_arithmetic : (s, order, number) -> n numbers, see `AnyArithmeticBlock`; None where there is none
     """
 
     function: Callable[[Array, int], Array]
     first: float
     last: float
     is_exact: bool
+    in_any_arithmetic: InAnyArithmetic | None = None
 
     def __call__(self, s: Array, order: int = 0) -> Array:
         return self.function(s, order)
+
+    def over(self, s: Any, order: int, number: Callable[[float], Any]) -> list[Any]:
+        """The derivative at a number s of any arithmetic; NotImplementedError where there is none."""
+        if self.in_any_arithmetic is None:
+            raise NotImplementedError(
+                "the path is a function of NumPy alone, a spline of many pieces, or one that does not go on "
+                "beyond its ends"
+            )
+        return self.in_any_arithmetic(s, order, number)
 
 
 def path_of(path: Any, over: Any, joint_names: tuple[str, ...]) -> JointPath:
     """A path of these joints; see `on_path`, also for errors."""
     first, last = _range(over)
     if isinstance(path, np.ndarray | list | tuple):
-        found = JointPath(_through(path, first, last, joint_names), first, last, True)
+        spline = _through(path, first, last, joint_names)
+        found = JointPath(
+            _derivatives_of(spline, len(joint_names)), first, last, True, _arithmetic_of(spline)
+        )
     elif not callable(path) or isinstance(path, type):
         raise OptionError(
             f"the path is {shown(path)}: give points (k, n), a function of s, or a curve of SciPy"
         )
     elif _takes_order(path):
-        found = JointPath(lambda s, order: np.asarray(path(s, order), dtype=float), first, last, False)
+        own = _arithmetic_of(path)
+        found = JointPath(lambda s, order: np.asarray(path(s, order), dtype=float), first, last, False, own)
     else:
-        found = JointPath(_Traced(path).derivative, first, last, True)
+        traced = _Traced(path)
+        found = JointPath(traced.derivative, first, last, True, traced.in_any_arithmetic)
     _check(found, joint_names)
     return found
 
@@ -72,7 +90,7 @@ def _takes_order(path: Any) -> bool:
     return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters) > 1
 
 
-def _through(points: Any, first: float, last: float, joint_names: tuple[str, ...]) -> Callable:
+def _through(points: Any, first: float, last: float, joint_names: tuple[str, ...]) -> Any:
     """The spline of degree five through points, its parameter in proportion to the chords between them."""
     from scipy.interpolate import make_interp_spline
 
@@ -90,8 +108,20 @@ def _through(points: Any, first: float, last: float, joint_names: tuple[str, ...
         raise OptionError(f"points {int(np.argmin(chords))} and the next one are the same: leave one out")
     along = np.concatenate([[0.0], np.cumsum(chords)])
     at = first + (last - first) * along / along[-1]
-    spline = make_interp_spline(at, given, k=min(DEGREE, len(given) - 1))
+    return make_interp_spline(at, given, k=min(DEGREE, len(given) - 1))
+
+
+def _derivatives_of(spline: Any, n: int) -> Callable[[Array, int], Array]:
     return lambda s, order: spline(s, order) if order <= spline.k else np.zeros((len(s), n))
+
+
+def _arithmetic_of(curve: Any) -> InAnyArithmetic | None:
+    """A spline of SciPy as piecewise polynomials; None for any other curve."""
+    pieces = PiecewisePath.of_spline(curve)
+    if pieces is None:
+        return None
+    derivatives = [pieces.derivative(order) for order in range(3)]
+    return lambda s, order, number: derivatives[order](s, number)
 
 
 class _Traced:
@@ -111,6 +141,9 @@ class _Traced:
 
     def derivative(self, s: Array, order: int) -> Array:
         return self.blocks[order].value({"s": s[:, None]})["the path"]
+
+    def in_any_arithmetic(self, s: Any, order: int, number: Callable[[float], Any]) -> list[Any]:
+        return self.blocks[order].value_over({"s": [s]}, number)["the path"]
 
 
 def _check(path: JointPath, joint_names: tuple[str, ...]) -> None:

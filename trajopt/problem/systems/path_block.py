@@ -5,7 +5,7 @@ q = p(s),   v = p' s',   a = p' s'' + p'' s'^2
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values, VerifiedBlock
+from trajopt.graph.block import AnyArithmeticBlock, Block, Pairs, SecondOrderBlock, Values, VerifiedBlock
 from trajopt.problem.systems.joint_path import JointPath
 
 MOTION = ("q", "v", "a")
@@ -35,6 +35,19 @@ class JointMotionBlock:
         p, rate = self._derivatives(u, 2), u["v"]
         every = (p[0], p[1] * rate, p[1] * u["a"] + p[2] * rate**2)
         return {name: every[JOINTS[name]] for name in self.outputs}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        """Outputs, each a list of numbers of any arithmetic."""
+        (s,), (rate,), (second,) = (u[name] for name in MOTION)
+        highest = max(JOINTS[name] for name in self.outputs)
+        p = [self.path.over(s, order, number) for order in range(highest + 1)]
+        found = {"joint_position": p[0]}
+        if len(p) > 1:
+            found["joint_velocity"] = [slope * rate for slope in p[1]]
+        if len(p) > 2:
+            square, slopes = rate * rate, zip(p[1], p[2], strict=True)
+            found["joint_acceleration"] = [slope * second + bend * square for slope, bend in slopes]
+        return {name: found[name] for name in self.outputs}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         p, rate, second = self._derivatives(u, 3), u["v"], u["a"]
@@ -92,6 +105,14 @@ class PathBlock:
 
     def value(self, u: Mapping[str, Array]) -> Values:
         return self.block.value(self._joints(u))
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        """Outputs, each a list of numbers of any arithmetic; NotImplementedError where the robot has none."""
+        if not isinstance(self.block, AnyArithmeticBlock):
+            raise NotImplementedError("the robot's block is computed in floating-point numbers alone")
+        moving = self.motion.value_over(u, number).values()
+        joints = {name: own for name, own in zip(MOTION, moving, strict=True) if name in self.moved}
+        return self.block.value_over(joints | {name: u[name] for name in self.others}, number)
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         by_joints, chain = self.block.partials(self._joints(u)), self._chain(u)
