@@ -10,12 +10,12 @@ import os
 
 import click
 
-from problems.cli.list_command import list_problems
-from problems.cli.saved_commands import plot, verify
-from problems.cli.solve_commands import solve
-from problems.cli.sweep_command import sweep
+from problems.cli.commands.list_problems import list_problems
+from problems.cli.commands.saved_solution import plot, verify
+from problems.cli.commands.solve import solve
+from problems.cli.commands.sweep import sweep
 from problems.cli.versions import print_versions
-from problems.cli.warmup_command import warmup
+from problems.cli.commands.warmup import warmup
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

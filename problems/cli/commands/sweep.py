@@ -11,7 +11,7 @@ import click
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED
 from problems.cli.misuse import explained
 from problems.cli.result_folder import ResultFolder
-from problems.cli.solve_commands import chosen_solver, solver_choice
+from problems.cli.commands.solve import chosen_solver, solver_choice
 
 
 @click.command()
