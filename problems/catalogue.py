@@ -65,6 +65,12 @@ def module(name: str) -> Any:
     return import_module(_found()[name][0])
 
 
+def path(name: str) -> Path:
+    """The file of the problem `name`, to be read without importing it; KeyError for another name."""
+    package, _, module_name = _found()[name][0].rpartition(".")
+    return Path(str(files(package).joinpath(f"{module_name}.py")))
+
+
 def build(name: str, parameters: Mapping[str, Any]) -> Any:
     """The problem `name`, or its phases, with these parameters, the rest at their defaults.
 

@@ -24,7 +24,7 @@ import numpy as np
 import dynamics
 import trajopt
 from problems.recipe import recipe
-from trajopt.errors import OptionError
+from trajopt.errors import OptionError, near_matches
 
 REFERENCE = 0.539891449  # s, the default case with 80 intervals
 REFERENCE_SOURCE = "ours, 80 intervals"
@@ -83,7 +83,8 @@ def source(robot: str) -> str:
     known = sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".urdf"))
     if robot not in known:
         raise OptionError(
-            f"no robot is called '{robot}': there are {', '.join(known)}, or give the path of a .urdf file"
+            f"no robot is called '{robot}'{near_matches(robot, known)}: there are {', '.join(known)}, or "
+            "give the path of a .urdf file"
         )
     return folder.joinpath(f"{robot}.urdf").read_text(encoding="utf-8")
 

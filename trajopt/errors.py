@@ -51,6 +51,10 @@ __all__ = [
 ]
 
 
+MOST_NEAR = 3  # names that a message suggests
+LEAST_BEGINNING = 3  # letters of a name that another may begin with
+
+
 class TrajoptError(ValueError):
     """The root: catch this to catch every misuse that trajopt reports."""
 
@@ -127,9 +131,18 @@ class KinkWarning(UserWarning):
     """The value or the slope of a traced term jumps near the motion that a solve starts from."""
 
 
+def _begin_alike(one: str, other: str) -> bool:
+    """Whether one name begins with the whole other: "tolerance" and "tol"."""
+    shorter, longer = sorted((one, other), key=len)
+    return len(shorter) >= LEAST_BEGINNING and longer.startswith(shorter)
+
+
 def near_matches(name: object, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: ` (did you mean 'tol'?)`, or nothing when none is near."""
     # What is no name, or a text of many characters, is near to none; comparing is slow in their number.
     sought = name if isinstance(name, str) and len(name) <= 200 else ""
-    near = difflib.get_close_matches(sought, list(known), n=3, cutoff=0.6)
+    names = list(known)
+    near = difflib.get_close_matches(sought, names, n=MOST_NEAR, cutoff=0.6)
+    near += [name for name in names if name not in near and _begin_alike(sought, name)]
+    near = near[:MOST_NEAR]
     return f" (did you mean {' or '.join(repr(match) for match in near)}?)" if near else ""

@@ -1,4 +1,4 @@
-"""The command `trajopt`: list problems, solve one, verify and plot what was saved.
+"""The command `trajopt`: list, show, solve and sweep problems, verify and plot what was saved.
 
 Exit status 0: converged. 1: not converged, everything written all the same. 2: misuse, explained in one
 paragraph on standard error. Results go to standard output, progress and complaints to standard error.
@@ -10,12 +10,15 @@ import os
 
 import click
 
+from problems.cli.commands.completion_script import completion
 from problems.cli.commands.list_problems import list_problems
+from problems.cli.commands.new import new
 from problems.cli.commands.saved_solution import plot, verify
+from problems.cli.commands.show import show
 from problems.cli.commands.solve import solve
 from problems.cli.commands.sweep import sweep
-from problems.cli.versions import print_versions
 from problems.cli.commands.warmup import warmup
+from problems.cli.versions import print_versions
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -34,7 +37,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-for command in (list_problems, solve, sweep, verify, plot, warmup):
+for command in (list_problems, new, show, solve, sweep, verify, plot, warmup, completion):
     main.add_command(command)
 
 

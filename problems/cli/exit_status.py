@@ -29,7 +29,7 @@ def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport,
         lines = [f"not converged: {solution.status.value}"]
     else:
         lines = [f"the answer fails: {report.reason}" if not passed else "the certificate does not hold"]
-    if solution.detail:
+    if solution.detail and not solution.converged:
         lines.append(f"message of the solver: {solution.detail}")
     worst = report.worst()
     if worst:

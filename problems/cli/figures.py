@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 FIGURES = ("torques", "joint_forces", "joints", "motion", "states")
 NEEDED = {"torques": "tau", "joint_forces": "wrench"}  # figure -> the quantity that it draws
 STATES = "states"  # one figure of all phases
+Told = Callable[[str], None]  # what is called with a line before each figure
 
 
-def draw(solution: Solution | PhasesSolution, folder: Path, ending: str) -> list[str]:
+def silent(_: str) -> None:
+    """Tell nothing."""
+
+
+def draw(solution: Solution | PhasesSolution, folder: Path, ending: str, tell: Told = silent) -> list[str]:
     """Write every figure that the dynamics allows, and give the names of the files.
 
     Of phases these are one figure of the states and controls of all, and the others of each one.
@@ -27,16 +32,23 @@ def draw(solution: Solution | PhasesSolution, folder: Path, ending: str) -> list
     from trajopt.solution.solution import Solution
 
     if isinstance(solution, Solution):
-        return draw_one(solution, folder, ending) + draw_more(solution, folder, ending)
-    names = [_saved(solution, STATES, solution.run, folder, ending)] if has_states(solution) else []
+        own = draw_one(solution, folder, ending, tell)
+        return own + draw_more(solution, folder, ending, tell)
+    names = [STATES] if has_states(solution) else []
+    names = [_saved(solution, name, solution.run, folder, ending, tell) for name in names]
     for number, phase in enumerate(solution.phases):
         own = replace(phase, run=solution.run)
-        names += draw_one(own, folder, ending, f"phase_{number}_", without=(STATES,))
+        names += draw_one(own, folder, ending, tell, f"phase_{number}_", without=(STATES,))
     return names
 
 
 def draw_one(
-    solution: Solution, folder: Path, ending: str, prefix: str = "", without: Collection[str] = ()
+    solution: Solution,
+    folder: Path,
+    ending: str,
+    tell: Told = silent,
+    prefix: str = "",
+    without: Collection[str] = (),
 ) -> list[str]:
     """The figures of one motion, in files whose names begin with `prefix`."""
     from trajopt.graph.block import SkeletonDynamics
@@ -52,26 +64,36 @@ def draw_one(
     if not has_states(solution):
         left_out.add(STATES)
     wanted = [name for name in FIGURES if known(NEEDED.get(name, "q")) and name not in left_out]
-    return [_saved(solution, name, solution.run, folder, ending, prefix) for name in wanted]
+    return [_saved(solution, name, solution.run, folder, ending, tell, prefix) for name in wanted]
 
 
 def _saved(
-    solution: Any, name: str, run: RunRecord | None, folder: Path, ending: str, prefix: str = ""
+    solution: Any,
+    name: str,
+    run: RunRecord | None,
+    folder: Path,
+    ending: str,
+    tell: Told,
+    prefix: str = "",
 ) -> str:
     """Draw a figure, write its file, which carries the identity of the run, and give the file's name."""
     from trajopt import plot as figures
 
     told = {} if run is None else {"Keywords": f"trajopt run {run.id}"}
     file = f"{prefix}{name}.{ending}"
+    tell(f"drawing {file}")
     getattr(figures, name)(solution).savefig(folder / file, metadata=told)
     return file
 
 
-def draw_more(solution: Solution, folder: Path, ending: str) -> list[str]:
+def draw_more(solution: Solution, folder: Path, ending: str, tell: Told = silent) -> list[str]:
     """Figures that a problem of the library adds, by a function `draw` of its module."""
     from problems import catalogue
 
     if solution.recipe is None or solution.recipe.problem not in catalogue.names():
         return []
     more = getattr(catalogue.module(solution.recipe.problem), "draw", None)
-    return [] if more is None else more(solution, folder, ending)
+    if more is None:
+        return []
+    tell(f"drawing the figures of {solution.recipe.problem}")
+    return more(solution, folder, ending)

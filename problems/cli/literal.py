@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import os
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trajopt.arguments import shown
@@ -29,6 +32,42 @@ _OPERATORS: dict[type, Any] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
+_OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
+_PATH = re.compile(r"[^\[({'\"].*([/\\]|\.[A-Za-z]\w*$)")  # with a slash, or an ending such as .urdf
+
+
+def parameters_of(texts: Sequence[str]) -> dict[str, Any]:
+    """Name and value of every "name=value", one value each.
+
+    Raises OptionError for several values, "a=1,2", which only a sweep takes, and for a name set twice.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, _, listed = text.partition("=")
+        count = len(list(split_values(listed)))
+        if count > 1:
+            raise OptionError(
+                f"{shown(text)} gives {count} values, for as many solves of `trajopt sweep`, and here is one "
+                f"solve: a list is written {name}=[{listed}], a text with commas {name}='\"{listed}\"'"
+            )
+        key, value = assignment(text)
+        if key in found:
+            raise OptionError(f"'{key}' is set twice: give it once")
+        found[key] = value
+    return found
+
+
+def split_values(text: str) -> Iterator[str]:
+    """Parts between commas that stand outside of brackets and quotes."""
+    depth, start, quote = 0, 0, ""
+    for place, letter in enumerate(text):
+        if letter in _QUOTES and quote in ("", letter):
+            quote = "" if quote else letter
+        depth += 0 if quote else (letter in _OPENING) - (letter in _CLOSING)
+        if letter == "," and depth == 0 and not quote:
+            yield text[start:place]
+            start = place + 1
+    yield text[start:]
 
 
 def assignment(text: str) -> tuple[str, Any]:
@@ -46,13 +85,16 @@ def literal(text: str) -> Any:
 
     As in JSON and in Python: 40, 1e-3, [0, -2], (0.1, 0.6), true, null, "word". Also inf, nan, pi and + - * /
     between numbers, as in [pi/4, -pi/4]. A word of letters, digits and signs that is none of these stands for
-    itself. Raises OptionError for a text that begins like a list or a number and is none.
+    itself, and so does a path: ./z1.urdf, 7dof.urdf, ~/robots/z1.urdf with the home folder in place of "~".
+    Raises OptionError for a text that begins like a list or a number and is none.
     """
     try:
         return _value(ast.parse(text, mode="eval").body)
     except ZeroDivisionError:
         raise OptionError(f"{shown(text)} divides by zero") from None
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        if _PATH.match(text):
+            return os.path.expanduser(text)
         if text[0] in "[({\"'+-.0123456789":
             raise OptionError(
                 f"{shown(text)} is no value: write a number, a list such as [0, -2] or [pi/4, -pi/4], "

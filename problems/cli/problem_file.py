@@ -12,6 +12,7 @@ from typing import Any
 
 from dynamics.errors import DynamicsError
 from problems import catalogue
+from problems.cli.file_names import near_files
 from problems.recipe import recipe
 from problems.shadowing import refuse_namesakes
 from trajopt.errors import ProblemError, TrajoptError
@@ -19,7 +20,7 @@ from trajopt.errors import ProblemError, TrajoptError
 
 def is_problem_file(name_or_path: str) -> bool:
     """Whether a command-line argument means a file rather than the name of a problem."""
-    return name_or_path.endswith(".py") or "/" in name_or_path or "\\" in name_or_path
+    return "." in name_or_path or "/" in name_or_path or "\\" in name_or_path
 
 
 def build_named(name_or_path: str, parameters: Mapping[str, Any]) -> Any:
@@ -54,7 +55,8 @@ def imported(path: Path) -> Any:
     """
     if not path.is_file():
         raise ProblemError(
-            f"{path} is not a file: give the path of a Python file, or a name from `trajopt list`"
+            f"{path} is not a file{_meant(path)}: give the path of a Python file, or a name from "
+            "`trajopt list`"
         )
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -72,6 +74,13 @@ def imported(path: Path) -> Any:
         if known is module:
             sys.modules.pop(path.stem, None)
     return module
+
+
+def _meant(path: Path) -> str:
+    """Which problem of the library, or which file beside, was meant."""
+    if path.stem in catalogue.names() and path.parent == Path():
+        return f" (did you mean the problem '{path.stem}'?)"
+    return near_files(path, (".py",))
 
 
 @contextmanager

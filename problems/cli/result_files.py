@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from problems.cli.figures import draw
+from problems.cli.figures import Told, draw, silent
 from problems.cli.summary import summary, write_json, write_text
 from trajopt.files.run_folder import LAST, RunFolder, mixture
 
@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 
 
 def write_results(
-    solution: Solution | PhasesSolution, results: RunFolder, plot: bool, one_page: bool
+    solution: Solution | PhasesSolution,
+    results: RunFolder,
+    plot: bool,
+    one_page: bool,
+    tell: Told = silent,
 ) -> tuple[Report | PhasesReport | None, list[str]]:
     """Verify a solution and write its files; the report, None where Ctrl-C ended the check, and the names.
 
+    tell : called with a line before each figure
     Whatever goes wrong after the solve, the solution and what was written with it are published.
     """
     import trajopt
@@ -41,8 +46,9 @@ def write_results(
             told = f"{solution.certificate}\n\nrun {run_of(solution)}\n"
             write_text(stage / "certificate.txt", told)
         if plot:
-            draw(solution, stage, "png")
+            draw(solution, stage, "png", tell)
         if one_page:
+            tell("writing report.html")
             trajopt.report.html(solution, stage / "report.html")
     finally:
         names = results.publish(run_of(solution))

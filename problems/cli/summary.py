@@ -77,6 +77,27 @@ def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
     }
 
 
+def statements(report: Report | PhasesReport) -> list[dict[str, Any]]:
+    """Every component of every statement with its largest violations; of phases, those of each."""
+    from trajopt.verification.phases_report import PhasesReport
+
+    if isinstance(report, PhasesReport):
+        named = list(zip(report.names, report.reports, strict=True))
+    else:
+        named = [("", report)]
+    found = []
+    for phase, part in named:
+        for violation in part.violations:
+            values = {name: plain(value) for name, value in asdict(violation).items()}
+            found.append({"phase": phase, **values} if phase else values)
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A value with None for a number that is not finite."""
+    return finite(value) if isinstance(value, float) else value
+
+
 def _equation(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {name: finite(each) if isinstance(each, float) else each for name, each in numbers.items()}
 

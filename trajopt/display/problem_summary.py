@@ -13,10 +13,11 @@ from trajopt.arguments import few
 from trajopt.arrays import Array
 from trajopt.display.facts import Facts
 from trajopt.display.problem_facts import own_parameters, problem_facts
+from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import Problem
 from trajopt.problem.statements.lower_continuity import MAY_JUMP
-from trajopt.problem.units import units_of
+from trajopt.problem.units import units_of, units_of_quantity
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
@@ -45,6 +46,11 @@ class StatedLine:
     def cells(self) -> tuple[str, str, str, str]:
         """The texts of a line of the table."""
         return self.name, self.what, self.where, "" if self.rows is None else str(self.rows)
+
+    @property
+    def values(self) -> dict[str, str | int | None]:
+        """The line as plain values, which JSON can hold."""
+        return {"name": self.name, "what": self.what, "where": self.where, "rows": self.rows}
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ def _unknowns(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
     of = few(problem.dynamics.joint_names)
     yield StatedLine(f"{layout.control_point_count} control points", f"of {of}", "curves")
     for name, extra in problem.extras.items():
-        units = [extra.unit] * extra.lower.size
+        units = units_of_quantity(problem, extra_leaf(name), extra.lower.size)
         kind = "slack of the solver" if name in problem.slacks else "curve"
         yield StatedLine(name, _bounds(extra.lower, extra.upper, units), kind)
     for number, arc in enumerate(problem.trajectory.arcs):

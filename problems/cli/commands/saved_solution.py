@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from problems.cli.completion import ProblemName, SavedFile
 from problems.cli.exit_status import conclude
 from problems.cli.figures import draw
+from problems.cli.file_names import near_files
 from problems.cli.misuse import explained
+from problems.cli.output import Output, output_options
 from problems.cli.result_files import run_of, tell_mixture
 from problems.cli.result_folder import ResultFolder
-from trajopt.files.run_folder import RunFolder
+from problems.cli.summary import statements, summary
+from trajopt.files.run_folder import LAST, RunFolder
 
 if TYPE_CHECKING:
     from trajopt.phases.phases_solution import PhasesSolution
@@ -20,58 +24,92 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
+@click.argument("file", type=SavedFile())
+@click.option(
+    "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
+)
 @click.option(
     "--accuracy",
     type=float,
     help="Allowed between nodes, relative to a limit's range or an equation's scale [default: 0.01]",
 )
+@output_options("json", "quiet", "verbose")
 @explained
-def verify(file: Path, problem: str | None, accuracy: float | None) -> None:
-    """Check a saved solution by means that the solver never saw; exit 1 where the verdict is FAIL."""
+def verify(file: Path, problem: str | None, accuracy: float | None, output: Output) -> None:
+    """Check a saved solution, or that of a folder, by means that the solver never saw.
+
+    Exit status 1 where the verdict is FAIL.
+    """
     solution = loaded(file, problem)
-    tell_mixture(file, solution)
+    output.detail(repr(solution))
+    tell_mixture(saved_file(file), solution)
     report = solution.verify(accuracy)
-    click.echo(str(report))
+    output.answer(str(report))
     if solution.certificate is not None:
-        click.echo(f"\n{solution.certificate}")
+        output.answer(f"\n{solution.certificate}")
+    output.values(summary(solution, report) | {"statements": statements(report)})
     conclude(solution, report, report.holds)
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--problem", metavar="FILE.py", help="The user's own problem that was solved.")
+@click.argument("file", type=SavedFile())
+@click.option(
+    "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
+)
 @click.option("--out", type=ResultFolder(), help="Folder for the figures [default: beside FILE]")
 @click.option(
     "--format", "ending", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True
 )
+@output_options("json", "quiet")
 @explained
-def plot(file: Path, problem: str | None, out: Path | None, ending: str) -> None:
+def plot(file: Path, problem: str | None, out: Path | None, ending: str, output: Output) -> None:
     """Draw torques, internal joint forces, joint profiles and the motion of a saved solution."""
     solution = loaded(file, problem)
-    folder = file.parent if out is None else out
+    folder = saved_file(file).parent if out is None else out
     with RunFolder(folder) as results:
-        draw(solution, results.stage, ending)
-        click.echo(f"written to {folder}: " + ", ".join(results.add(run_of(solution))))
+        draw(solution, results.stage, ending, output.progress)
+        names = results.add(run_of(solution))
+    output.answer(f"written to {folder}: " + ", ".join(names))
+    output.values({"folder": str(folder), "files": names})
 
 
 def loaded(file: Path, problem: str | None) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, with the user's problem built again where its file is named."""
-    import trajopt
     from problems.cli.problem_file import build_named, is_problem_file
     from trajopt.errors import SolutionFileError
-    from trajopt.phases.archive import is_of_phases
 
-    kind = trajopt.PhasesSolution if is_of_phases(file) else trajopt.Solution
-    solution = kind.load(file)
+    solution = read(file)
     recipe = solution.recipe
     if problem is not None:
         parameters = {} if recipe is None else recipe.parameters
-        return kind.load(file, build_named(problem, parameters))
+        return type(solution).load(saved_file(file), build_named(problem, parameters))
     if recipe is not None and is_problem_file(recipe.problem):
         raise SolutionFileError(
             f"{file} solves the problem of {recipe.problem}, a file outside this library that is not run "
             f"unasked: add --problem {recipe.problem}"
         )
     return solution
+
+
+def read(file: Path) -> Solution | PhasesSolution:
+    """A saved solution, or that of phases, as it is in the file; no problem is built."""
+    import trajopt
+    from trajopt.phases.archive import is_of_phases
+
+    path = saved_file(file)
+    return (trajopt.PhasesSolution if is_of_phases(path) else trajopt.Solution).load(path)
+
+
+def saved_file(file: Path) -> Path:
+    """The file of a saved solution; that of a folder of results is its solution.npz.
+
+    Raises SolutionFileError for a file that is not there, with those that may be meant.
+    """
+    from trajopt.errors import SolutionFileError
+
+    path = file / LAST if file.is_dir() and (file / LAST).is_file() else file
+    if not path.is_file():
+        what = f"{file} is a folder without {LAST}" if file.is_dir() else f"{file} does not exist"
+        near = near_files(file, (".npz",))
+        raise SolutionFileError(f"{what}{near}: give a file that `trajopt solve` or solution.save wrote")
+    return path

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.misuse import explained
+from problems.cli.output import Output, output_options
 from problems.cli.result_folder import ResultFolder
 from trajopt.solvers import registry
 
@@ -26,10 +28,15 @@ solver_choice = click.option(
 
 
 @click.command()
-@click.argument("problem", metavar="NAME_OR_FILE.py")
+@click.argument("problem", metavar="NAME_OR_FILE.py", type=ProblemName())
 @solver_choice
 @click.option(
-    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Parameter of the problem; may repeat."
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Parameter of the problem; may repeat.",
+    shell_complete=SETTINGS,
 )
 @click.option(
     "--option",
@@ -37,6 +44,7 @@ solver_choice = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     help="Option of the solver, such as tol=1e-10; may repeat.",
+    shell_complete=SOLVER_OPTIONS,
 )
 @click.option("--out", type=ResultFolder(), help="Folder for the results [default: results/PROBLEM]")
 @click.option("--plot", is_flag=True, help="Also draw the figures.")
@@ -62,6 +70,7 @@ solver_choice = click.option(
     metavar="FILE",
     help="Keep the best point here every five seconds, and start from it where it exists.",
 )
+@output_options("json", "quiet", "verbose")
 @explained
 def solve(
     problem: str,
@@ -75,24 +84,29 @@ def solve(
     starts: int | None,
     time_limit: float | None,
     checkpoint: Path | None,
+    output: Output,
 ) -> None:
     """Solve a problem and write solution.npz and summary.json.
 
-    FILE.py is a Python program that runs with your rights: read a stranger's before.
+    FILE.py is a Python program that runs with your rights: read a stranger's before. --json prints what is in
+    summary.json, with the names of the files; --verbose the problem, every iteration and where time went.
     """
     import trajopt
-    from problems.cli.literal import assignment
+    from problems.cli.literal import assignment, parameters_of
     from problems.cli.problem_file import build_named
     from problems.cli.result_files import write_results
+    from problems.cli.summary import summary
     from trajopt.files.run_folder import RunFolder
     from trajopt.solution.archive import check_savable
 
     refine = "auto" if certify is None else trajopt.Certified(tol=certify)
-    question = build_named(problem, dict(assignment(text) for text in assignments))
+    question = build_named(problem, parameters_of(assignments))
     check_savable(question.recipe)
     method = chosen_solver(solver, dict(assignment(text) for text in options), question)
     if checkpoint is not None:
         method = trajopt.Checkpointed(method, checkpoint)
+    if output.verbose:
+        output.detail(described(question))
     folder = out or Path("results") / Path(problem).stem
     with RunFolder(folder) as results:
         solution = trajopt.solve(
@@ -101,18 +115,21 @@ def solve(
             refine=refine,
             starts="auto" if starts is None else starts,
             time_limit=time_limit,
-            progress="auto",
+            progress=progress_of(output),
         )
-        report, names = write_results(solution, results, plot, one_page)
+        report, names = write_results(solution, results, plot, one_page, output.progress)
     if report is None:
         click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
         sys.exit(NOT_CONVERGED)
-    click.echo(str(report))
+    if output.verbose:
+        output.detail(where_time_went(solution))
+    output.answer(str(report))
     if solution.starts is not None:
-        click.echo(f"\n{solution.starts}")
+        output.answer(f"\n{solution.starts}")
     if solution.certificate is not None:
-        click.echo(f"\n{solution.certificate}")
-    click.echo(f"\nwritten to {folder}: " + ", ".join(names))
+        output.answer(f"\n{solution.certificate}")
+    output.answer(f"\nwritten to {folder}: " + ", ".join(names))
+    output.values(summary(solution, report) | {"folder": str(folder), "files": names})
     conclude(solution, report, report.holds_at_nodes)
 
 
@@ -122,3 +139,30 @@ def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> So
     from trajopt.solvers.capabilities import with_options
 
     return with_options(default_solver(problem) if name is None else registry.create(name), options)
+
+
+def progress_of(output: Output) -> Any:
+    """How the iterations of a solve are shown: one line that changes, none, or a line for each."""
+    if output.quiet:
+        return "silent"
+    if not output.verbose:
+        return "auto"
+    from trajopt.solvers.progress import line
+
+    return lambda iteration: output.detail(line(iteration))
+
+
+def described(problem: Any) -> str:
+    """A problem before its solve: its summary, or the facts of phases."""
+    from trajopt.display.problem_facts import phases_facts
+    from trajopt.problem.problem import Problem
+
+    return str(problem.summary() if isinstance(problem, Problem) else phases_facts(problem))
+
+
+def where_time_went(solution: Any) -> str:
+    """Milliseconds of a solve by part."""
+    from trajopt.report.page import time_split
+
+    parts = (f"{name} {1e3 * seconds:.1f}" for name, seconds in time_split(solution).items())
+    return f"time in ms: {', '.join(parts)}; all {1e3 * solution.seconds:.1f}"

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import click
 
+from problems.cli.commands.solve import chosen_solver, solver_choice
+from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED
 from problems.cli.misuse import explained
+from problems.cli.output import Output, output_options
 from problems.cli.result_folder import ResultFolder
-from problems.cli.commands.solve import chosen_solver, solver_choice
 
 
 @click.command()
-@click.argument("problem", metavar="NAME_OR_FILE.py")
+@click.argument("problem", metavar="NAME_OR_FILE.py", type=ProblemName())
 @solver_choice
 @click.option(
     "--set",
@@ -24,9 +26,15 @@ from problems.cli.commands.solve import chosen_solver, solver_choice
     required=True,
     metavar="KEY=VALUE,VALUE,...",
     help="Values of a parameter; may repeat, all combinations are solved.",
+    shell_complete=SETTINGS,
 )
 @click.option(
-    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the solver; may repeat."
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Option of the solver; may repeat.",
+    shell_complete=SOLVER_OPTIONS,
 )
 @click.option("--out", type=ResultFolder(), help="Folder for the results [default: results/PROBLEM_sweep]")
 @click.option("--processes", type=int, help="How many solve at a time [default: one per core].")
@@ -36,6 +44,7 @@ from problems.cli.commands.solve import chosen_solver, solver_choice
 @click.option("--cold", is_flag=True, help="Start every point from the problem's own guess.")
 @click.option("--anew", is_flag=True, help="Solve again what the folder holds already.")
 @click.option("--plot", is_flag=True, help="Also draw sweep.png.")
+@output_options("json", "quiet")
 @explained
 def sweep(
     problem: str,
@@ -48,6 +57,7 @@ def sweep(
     cold: bool,
     anew: bool,
     plot: bool,
+    output: Output,
 ) -> None:
     """Solve a problem for all combinations of parameters and write table.csv and one solution for each.
 
@@ -56,8 +66,10 @@ def sweep(
     """
     import trajopt
     from problems.cli.literal import assignment
+    from problems.cli.summary import plain
     from problems.cli.sweeps.grid import axes_of
     from problems.cli.sweeps.named_build import NamedBuild
+    from trajopt.studies.many.point_table import row_of
     from trajopt.studies.many.sweep import grid
 
     axes, build = axes_of(assignments), NamedBuild.of(problem)
@@ -66,6 +78,7 @@ def sweep(
     if solver or settings:
         method = chosen_solver(solver, settings, build(**grid(axes)[0]))
     folder = out or Path("results") / f"{Path(problem).stem}_sweep"
+    say = output.progress if output.as_json else output.answer
     study = trajopt.sweep(
         build,
         axes,
@@ -75,14 +88,17 @@ def sweep(
         processes=processes,
         folder=folder,
         anew=anew,
-        progress=lambda progress: click.echo(f"{progress.point}  [{progress}]"),
+        progress=lambda progress: say(f"{progress.point}  [{progress}]"),
     )
     if plot:
+        output.progress("drawing sweep.png")
         trajopt.plot.study(study).savefig(folder / "sweep.png")
     count = len(study.points)
-    click.echo(
+    output.answer(
         f"\n{study.converged_count} of {count} converged; written to {folder}: table.csv and the solutions"
     )
+    rows = [{name: plain(value) for name, value in row_of(point).items()} for point in study.points]
+    output.values({"folder": str(folder), "converged": study.converged_count, "points": rows})
     if study.interrupted:
         done = sum(bool(point.file or point.error) for point in study.points)
         click.echo(f"interrupted: {done} of {count} points are in the table", err=True)

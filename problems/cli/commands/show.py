@@ -1,0 +1,112 @@
+"""The command `trajopt show`: what is in a saved solution, a problem or a robot, without solving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from problems.cli.completion import SETTINGS, ShownFile
+from problems.cli.misuse import Complaint, explained
+from problems.cli.output import Output, output_options
+
+ROBOT = ".urdf"
+
+
+@click.command()
+@click.argument("file", metavar="FILE_OR_NAME", type=ShownFile())
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Parameter of a problem; may repeat.",
+    shell_complete=SETTINGS,
+)
+@output_options("json", "verbose")
+@explained
+def show(file: str, assignments: Sequence[str], output: Output) -> None:
+    """Show a saved solution (or its folder), a problem before it is solved, or a robot.
+
+    A solution: how its solve ended, with which parameters. A problem by name or FILE.py: costs, constraints,
+    unknowns and counts; the file runs with your rights. A FILE.urdf: links, joints, limits.
+    """
+    from problems import catalogue
+    from problems.cli.problem_file import is_problem_file
+
+    path = Path(file)
+    if path.suffix == ROBOT:
+        refuse_settings(assignments, "a robot")
+        show_robot(path, output)
+    elif path.suffix == ".py" or (file in catalogue.names() and not path.exists()):
+        show_problem(file, assignments, output)
+    elif path.exists() or is_problem_file(file):
+        refuse_settings(assignments, "a saved solution")
+        show_solution(path, output)
+    else:
+        catalogue.module(file)  # says which names are near
+
+
+def refuse_settings(assignments: Sequence[str], what: str) -> None:
+    """Raise Complaint where parameters were given to what has none."""
+    if assignments:
+        raise Complaint(f"--set is for problems: {what} is as it is")
+
+
+def show_solution(path: Path, output: Output) -> None:
+    """The facts of a saved solution and the parameters it was solved with; no problem is built."""
+    from problems.cli.commands.saved_solution import read
+    from problems.cli.summary import summary
+
+    solution = read(path)
+    output.answer(repr(solution))
+    recipe = solution.recipe
+    if recipe is not None:
+        output.answer(f"parameters of {recipe.problem}: {assigned(recipe.parameters) or 'none'}")
+    if solution.run is not None:
+        told = ", ".join(f"{name} {version}" for name, version in solution.run.versions.items())
+        output.detail(f"found with {told}, by {solution.run.solver}")
+    output.values(summary(solution, None))
+
+
+def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
+    """The summary of a problem, or the facts of phases."""
+    from problems.cli.literal import parameters_of
+    from problems.cli.problem_file import build_named
+    from trajopt.display.problem_facts import phases_facts
+    from trajopt.problem.problem import Problem
+
+    problem = build_named(name, parameters_of(assignments))
+    recipe: Any = problem.recipe
+    described: Any = problem.summary() if isinstance(problem, Problem) else phases_facts(problem)
+    output.answer(str(described))
+    output.answer(f"parameters: {assigned(recipe.parameters) or 'none'}")
+    content: dict[str, Any] = {"problem": recipe.problem, "parameters": dict(recipe.parameters)}
+    if isinstance(problem, Problem):
+        counts = ("variables", "eliminated", "equations", "inequalities", "bounded", "jacobian", "hessian")
+        content |= {count: getattr(described, count) for count in counts}
+        for part in ("costs", "constraints", "unknowns"):
+            content[part] = [line.values for line in getattr(described, part)]
+    output.values(content)
+
+
+def show_robot(path: Path, output: Output) -> None:
+    """The table of a robot's links and joints."""
+    import dynamics
+    from problems.cli.file_names import near_files
+    from trajopt.errors import OptionError
+
+    if not path.is_file():
+        raise OptionError(f"{path} is not a file{near_files(path, (ROBOT,))}: give the path of a URDF")
+    model = dynamics.load_urdf(path)
+    output.answer(str(model))
+    output.values({"robot": model.name, "joints": list(model.joint_names)})
+
+
+def assigned(parameters: Any) -> str:
+    """Parameters as `--set` takes them."""
+    from problems.cli.commands.list_problems import spelled
+
+    return ", ".join(f"{name}={spelled(value)}" for name, value in parameters.items())

@@ -1,0 +1,34 @@
+"""Files as people name them at a command line: folders of results, wrong endings, near matches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from trajopt.errors import near_matches
+
+MOST = 1000  # files of a folder that are looked at
+
+
+def near_files(path: Path, endings: Collection[str]) -> str:
+    """The end of a message that a file is not there: those of the same folder that may be meant.
+
+    Same name, another ending first: ` (did you mean 'arm.py'?)` for arm.pyy.
+    """
+    folder = path if path.is_dir() else path.parent
+    try:
+        names = [each.name for each, _ in zip(sorted(folder.iterdir()), range(MOST), strict=False)]
+    except OSError:
+        return ""
+    names = [name for name in names if Path(name).suffix in endings or _is_folder(folder / name, path)]
+    same = [name for name in names if Path(name).stem == path.stem]
+    if same or path.is_dir():
+        meant = same or names[:3]
+        return f" (did you mean {' or '.join(repr(str(folder / name)) for name in meant)}?)" if meant else ""
+    shown = {str(folder / name): name for name in names}
+    return near_matches(str(path), shown)
+
+
+def _is_folder(entry: Path, sought: Path) -> bool:
+    """Whether an entry is a folder and may be meant: what was sought has no ending and is none itself."""
+    return not sought.suffix and not sought.is_dir() and entry.is_dir()

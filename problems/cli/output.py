@@ -1,0 +1,74 @@
+"""What a command prints and where: answers on standard output, progress and complaints on standard error.
+
+--json     the answer is one JSON value, alone on standard output
+--quiet    no answer in words and no progress; complaints and the exit status remain
+--verbose  more on the way, on standard error
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from trajopt.files.plain_values import words
+
+
+@dataclass(frozen=True)
+class Output:
+    """How much a command prints, and whether its answer is for people or for programs."""
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    def answer(self, text: str) -> None:
+        """The answer in words, where neither JSON nor silence was asked for."""
+        if not (self.as_json or self.quiet):
+            click.echo(text)
+
+    def values(self, content: Any) -> None:
+        """The answer as JSON, where that was asked for; infinite numbers become the word "inf"."""
+        if self.as_json:
+            click.echo(json.dumps(words(content), indent=2, allow_nan=False))
+
+    def progress(self, text: str) -> None:
+        """A line on the way."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def detail(self, text: str) -> None:
+        """What only `--verbose` shows."""
+        if self.verbose:
+            click.echo(text, err=True)
+
+
+def output_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives a command those options among `json`, `quiet`, `verbose`, and what they say as `output`."""
+    helps = {
+        "json": "Print the answer as JSON, alone on standard output.",
+        "quiet": "Print nothing but complaints, and no progress.",
+        "verbose": "Print more on the way, on standard error.",
+    }
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def wrapper(
+            *arguments: Any, as_json: bool = False, quiet: bool = False, verbose: bool = False, **options: Any
+        ) -> Any:
+            if quiet and verbose:
+                raise click.UsageError("--quiet and --verbose exclude each other: give one of them")
+            return command(*arguments, output=Output(as_json, quiet, verbose), **options)
+
+        short = {"json": (), "quiet": ("-q",), "verbose": ("-v",)}
+        for name in reversed(names):
+            variable = "as_json" if name == "json" else name
+            option = click.option(f"--{name}", *short[name], variable, is_flag=True, help=helps[name])
+            wrapper = option(wrapper)
+        return wrapper
+
+    return decorate

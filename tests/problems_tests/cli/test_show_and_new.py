@@ -1,0 +1,126 @@
+"""`trajopt show` tells what a file holds, without solving; what `trajopt new` writes solves as it stands."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import problems
+import trajopt
+from problems.cli.command_line import main
+from problems.cli.commands.new import KINDS
+from problems.cli.problem_file import build_file
+from problems.urdf_arm import source
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """A problem of one's own, solved and saved; the file is gone."""
+    folder = tmp_path_factory.mktemp("mine")
+    file = folder / "mine.py"
+    text = "import problems\ndef build(*, heavy=0.5):\n    "
+    file.write_text(f"{text}return problems.two_link_rr.build(intervals=5, masses=(heavy, heavy))\n")
+    outcome = run("solve", file, "--set", "heavy=0.7", "--out", folder / "out")
+    assert outcome.exit_code == 0, outcome.output
+    file.unlink()
+    return folder / "out"
+
+
+def test_a_saved_solution_is_shown_without_its_problem(solved):
+    shown = run("show", solved)
+    assert shown.exit_code == 0, shown.output
+    solution = trajopt.Solution.load(solved / "solution.npz")
+    assert f"duration   {solution.duration:.7g} s" in shown.stdout
+    assert shown.stdout.splitlines()[-1] == "parameters of mine.py: heavy=0.7"
+    verbose = run("show", solved, "--verbose").stderr
+    assert f"found with trajopt {trajopt.__version__}, python 3." in verbose and "Ipopt(tol=" in verbose
+    told = json.loads(run("show", solved, "--json").stdout)
+    assert told["parameters"] == {"heavy": 0.7} and told["verdict"] is None
+
+
+def test_a_problem_is_shown_with_its_counts_before_it_is_solved():
+    shown = run("show", "two_link_rr", "--set", "intervals=5")
+    counts = problems.two_link_rr.build(intervals=5).summary()
+    assert shown.exit_code == 0 and counts.counts in shown.stdout
+    told = json.loads(run("show", "two_link_rr", "--set", "intervals=5", "--json").stdout)
+    assert told["variables"] == counts.variables and told["parameters"]["intervals"] == 5
+    assert [line["name"] for line in told["constraints"]] == [line.name for line in counts.constraints]
+
+
+def test_phases_and_robots_are_shown(tmp_path):
+    assert run("show", "goddard_in_phases").stdout.startswith("Phases 'goddard_in_phases': 3 phases")
+    (tmp_path / "ur5.urdf").write_text(source("ur5"), encoding="utf-8")
+    shown = run("show", tmp_path / "ur5.urdf")
+    assert shown.exit_code == 0 and shown.stdout.count("_joint") >= 6
+    refused = run("show", tmp_path / "ur5.urdf", "--set", "a=1")
+    assert refused.exit_code == 2 and "--set is for problems: a robot is as it is" in refused.stderr
+
+
+def test_what_is_no_file_and_no_problem_is_refused_with_the_near_names():
+    outcome = run("show", "two_link")
+    assert outcome.exit_code == 2 and "did you mean 'two_link_rr'" in outcome.stderr
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "walk"])
+def test_a_new_problem_solves_and_passes_as_it_is_written(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written = run("new", "mine", "--kind", kind)
+    assert written.exit_code == 0 and "solve it: trajopt solve mine.py" in written.stdout
+    text = (tmp_path / "mine.py").read_text(encoding="utf-8")
+    assert "NAME" not in text and text.startswith('"""mine: ')
+    solution = trajopt.solve(build_file(tmp_path / "mine.py", {}))
+    assert solution.name == "mine"
+    assert solution.verify().holds, solution.verify()
+
+
+@pytest.mark.long
+def test_a_new_walk_adds_a_cost_that_relieves_the_knees(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "mine.py", "--kind", "walk").exit_code == 0
+
+    def knee(weight):
+        solution = trajopt.solve(build_file(tmp_path / "mine.py", {"knee_weight": weight}))
+        assert solution.converged
+        i = [solution.joint_names.index(f"knee_{side}_flex") for side in "rl"]
+        return np.square(solution.tau(np.linspace(0.0, solution.duration, 200))[:, i]).mean()
+
+    assert knee(1e-4) < 0.9 * knee(0.0)
+
+
+def test_commands_in_the_head_of_a_new_problem_exist(tmp_path, monkeypatch):
+    """Those with --set are built, so that a renamed parameter is seen."""
+    monkeypatch.chdir(tmp_path)
+    for kind in KINDS:
+        run("new", f"my_{kind}", "--kind", kind)
+        head = (tmp_path / f"my_{kind}.py").read_text(encoding="utf-8").partition('\n"""')[0]
+        for line in head.splitlines():
+            command = line.partition("trajopt solve ")[2]
+            if "--set" in command and "urdf" not in command:
+                shown = run("show", *shlex.split(command))
+                assert shown.exit_code == 0, shown.output
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("taken", "taken.py is there already and is not overwritten"),
+        ("my-arm", "'my-arm' is no name of a module"),
+        ("class", "'class' is no name of a module"),
+        ("random", "a file random.py would hide the module random"),
+        ("dynamics", "would hide the module dynamics"),
+        ("nowhere/arm", "the folder nowhere does not exist"),
+    ],
+)
+def test_a_name_that_cannot_be_taken_is_refused_and_nothing_is_written(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken.py").write_text("mine")
+    outcome = run("new", name)
+    assert outcome.exit_code == 2 and message in outcome.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.py"]
+    assert (tmp_path / "taken.py").read_text() == "mine"
