@@ -64,7 +64,8 @@ def test_the_commands_shown_are_commands_that_exist():
         for line in block.splitlines()
         if line.startswith("trajopt ")
     }
-    assert shown == {"list", "solve", "sweep", "verify", "plot", "warmup"} and shown <= set(main.commands)
+    assert shown == {"list", "new", "show", "solve", "sweep", "verify", "plot", "warmup"}
+    assert shown <= set(main.commands)
 
 
 def test_the_supported_pythons_are_those_of_the_package():
