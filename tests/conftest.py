@@ -3,6 +3,16 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS / "support"))
 sys.path.append(str(TESTS.parent))
+
+
+@pytest.fixture(autouse=True)
+def pyplot_keeps_no_figure():
+    """Figures belong to pyplot where a test has imported it, and it warns of more than twenty open ones."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -107,14 +107,21 @@ def skeleton(model: RigidBodyModel, q: Any) -> np.ndarray:
     """Line segments that draw the robot, (..., segments, 2, 3) m, world axes.
 
     From every link's origin to the origins of the links it carries and to the frames fixed to it; a link
-    that carries nothing ends at its centre of mass.
+    that carries nothing ends at its centre of mass. The coordinates of a floating base, sliding joints behind
+    links without mass, are no links and are not drawn.
     """
     poses = forward_kinematics(model, q)
     ends: list[tuple[int, np.ndarray | int]] = []
+    massless: list[bool] = []  # of every link, whether neither it nor one before it has a mass
     for link, body in enumerate(model.bodies):
+        parent = int(model.parent[link])
+        massless.append(body.mass == 0.0 and (parent < 0 or massless[parent]))
         children: list[Any] = np.flatnonzero(model.parent == link).tolist()
         tips: list[Any] = [frame.position for frame in model.frames if frame.body == body.name]
-        ends += [(link, end) for end in children + tips or [body.centre_of_mass]]
+        carried = children + tips or [body.centre_of_mass]
+        if massless[link]:
+            carried = [end for end in carried if not (isinstance(end, int) and is_slide(model, end))]
+        ends += [(link, end) for end in carried]
     segments = []
     for link, end in ends:
         start = poses.position[..., link, :]
@@ -125,3 +132,8 @@ def skeleton(model: RigidBodyModel, q: Any) -> np.ndarray:
         )
         segments.append(np.stack([start, stop], axis=-2))
     return np.stack(segments, axis=-3)
+
+
+def is_slide(model: RigidBodyModel, link: int) -> bool:
+    """Whether a link slides on the one that carries it."""
+    return model.bodies[link].joint.kind == "prismatic"

@@ -20,7 +20,13 @@ from problems.cli.command_line import main
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "built" not in path.parts)
-SHORT = ("extend/cost.md", "extend/joint.md", "howto/save_and_export.md", "start.md")
+SHORT = (
+    "extend/cost.md",
+    "extend/joint.md",
+    "howto/figures.md",
+    "howto/save_and_export.md",
+    "start.md",
+)
 IN_OTHER_TESTS = ("first_term.md", "own_dynamics.md", "systems.md")  # test_tutorials.py
 STARTS_PROCESSES = "many.md"  # which import the file that they were started from
 MAY_FAIL = "solution", "short", "straight"  # solutions that a page shows failing

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from trajopt import arguments
 from trajopt.errors import OptionError
 from trajopt.library.tracking import vector_in_metres
+from trajopt.terms.scene import Capsule
 from trajopt.terms.term import ExpressionTerm
 
 ROUNDING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
@@ -26,7 +27,10 @@ def sphere_clearance(frame: str, centre: ArrayLike, radius: float, own_radius: f
     def clearance(node: Any) -> Any:
         return _length(node.position(frame) - middle.tolist()) - reach
 
-    return ExpressionTerm(clearance, f"clearance of {frame}")
+    place = tuple(middle.tolist())
+    return ExpressionTerm(
+        clearance, f"clearance of {frame}", unit="m", scene=Capsule(place, place, _radius(radius))
+    )
 
 
 def capsule_clearance(
@@ -44,7 +48,8 @@ def capsule_clearance(
         here = 0.0 * p
         return _between(p, q, here + a.tolist(), here + b.tolist()) - reach
 
-    return ExpressionTerm(clearance, f"clearance of {first} to {last}")
+    obstacle = Capsule(tuple(a.tolist()), tuple(b.tolist()), _radius(radius))
+    return ExpressionTerm(clearance, f"clearance of {first} to {last}", unit="m", scene=obstacle)
 
 
 def self_clearance(
@@ -56,7 +61,7 @@ def self_clearance(
     def clearance(node: Any) -> Any:
         return _between(*(node.position(frame) for frame in (*one, *other))) - reach
 
-    return ExpressionTerm(clearance, f"clearance of {one[0]}-{one[1]} and {other[0]}-{other[1]}")
+    return ExpressionTerm(clearance, f"clearance of {one[0]}-{one[1]} and {other[0]}-{other[1]}", unit="m")
 
 
 def _between(p1: Any, q1: Any, p2: Any, q2: Any) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.arguments import numbers
 from trajopt.errors import ShapeError
+from trajopt.terms.scene import Target
 from trajopt.terms.term import ExpressionTerm, Quantity, position
 
 
@@ -24,7 +25,8 @@ def position_error(frame: str, target: ArrayLike) -> ExpressionTerm:
     def error(node: Any) -> Any:
         return node.position(frame) - goal.tolist()
 
-    return ExpressionTerm(error, f"position error of {frame}")
+    scene = Target(frame, tuple(goal.tolist()))
+    return ExpressionTerm(error, f"position error of {frame}", unit="m", scene=scene)
 
 
 def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:

@@ -1,5 +1,7 @@
 """Figures of a solution, each returned as a matplotlib Figure: `figure.savefig("torques.pdf")` keeps it.
 
+Where pyplot is imported, `plt.show()` shows them; `figure=` and `ax=` draw on what the caller has.
+
 `torques`, `joint_forces`, `joints` and `motion` correspond to figures 4.2 to 4.7 of Barman's thesis; `states`
 draws states and controls of systems, also phase by phase. Colours
 are those of Okabe and Ito, told apart by colour-blind readers, and every curve has its own line style.

@@ -1,114 +1,167 @@
-"""Curves over time, joint by joint: torques and their limits, internal forces, positions, velocities."""
+"""Curves over time, joint by joint: torques and their limits, internal forces, positions and their rates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.errors import SolutionFileError, UnknownNameError, near_matches
-from trajopt.graph.block import DescribedJoints, JointDescription
-from trajopt.plot.style import LIMIT_COLOUR, line_of, panels, settings, times, title
-from trajopt.problem.systems.robot_on_path import RobotOnPath
-from trajopt.problem.units import units_of_quantity
+from trajopt.arguments import few, shown
+from trajopt.errors import OptionError, UnknownNameError, near_matches
+from trajopt.plot.bounds import (
+    QUANTITIES,
+    joint_bounds,
+    joint_units,
+    path_bounds,
+    problem_of,
+    torque_bounds,
+    torque_units,
+)
+from trajopt.plot.canvas import GivenAxes, panels, title
+from trajopt.plot.style import line_of, settings, times
+from trajopt.plot.time_axis import (
+    borders_of,
+    fit,
+    mark_borders,
+    mark_knots,
+    mark_switches,
+    mark_via_points,
+    switching_times,
+    via_points,
+)
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a torque counts as being at one
-SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
-ROUNDING = 1e-8  # curves below it are drawn as zero
 TOGETHER = 6  # curves that can still be told apart in one panel
+NOTHING = 1e-9  # of the largest curve of a figure: a smaller one is rounding
+SAME = 1e-9  # relative: forces that differ by less are drawn as one
+CURVES = ("position", "velocity", "acceleration", "jerk")
+MANY = 8  # joints: beyond, positions and velocities alone are drawn unless others are asked for
 
 
-def torques(solution: Solution, *, joints: Sequence[str] | None = None, knots: bool = False) -> Figure:
+def torques(
+    solution: Solution,
+    *,
+    joints: Sequence[str] | None = None,
+    knots: bool = False,
+    figure: Any = None,
+    ax: GivenAxes = None,
+) -> Figure:
     """Joint torques (N m) and forces (N) over time with their limits, one panel per joint.
 
-    Where a torque jumps from one limit to the other the switching time is written. `joints` selects by name;
-    `knots` marks the knots of the spline. Raises UnknownNameError for a joint the motion does not have.
+    Every panel is as high as its curve; a limit farther away is told above it. Where a torque jumps from
+    one limit to the other the switching time is written, and lines part arcs. Joints without any torque are
+    named in the title instead.
+
+    joints : select by name, those without torques too;   knots : mark the knots of the spline
+    figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each joint drawn
+    Raises UnknownNameError for a joint the motion does not have, OptionError for another count of axes.
     """
-    names = solution.driven_joints
-    chosen = joint_indices(names, joints)
-    t = times(solution)
+    names, t = solution.driven_joints, times(solution)
     values = solution.tau(t)
-    limits = torque_limits(solution)
-    kinds = joint_kinds(solution, names)
+    chosen, note = active_joints(names, joints, values, "no torque")
+    is_new = figure is None and ax is None
+    units, (lower, upper) = torque_units(solution), torque_bounds(solution)
     with settings():
-        figure, axes = panels(len(chosen), columns_for(len(chosen)), height=1.75)
+        figure, axes = panels([names[i] for i in chosen], columns_for(len(chosen)), 1.75, figure, ax)
         for axis, i in zip(axes, chosen, strict=True):
-            lower, upper = float(limits.torque_lower[i]), float(limits.torque_upper[i])
-            draw_limits(axis, lower, upper)
             axis.plot(t, values[:, i], **line_of(0))
-            mark_switches(axis, switching_times(t, values[:, i], lower, upper), upper)
-            what, unit = {"revolute": ("torque", "N m"), "prismatic": ("force", "N")}.get(
-                kinds[i], ("torque or force", "N m or N")
-            )
-            axis.set_ylabel(f"{what} ({unit})")
+            fit(axis, values[:, i], float(lower[i]), float(upper[i]), units[i])
+            switches = switching_times(t, values[:, i], float(lower[i]), float(upper[i]))
+            mark_switches(axis, switches, float(upper[i]))
+            what = {"N m": "torque", "N": "force"}.get(units[i], "torque or force")
+            axis.set_ylabel(f"{what} ({units[i]})" if units[i] else what)
             axis.set_title(names[i], loc="right")
-            finish(axis, solution, knots)
-        title(figure, solution)
+        finish(axes, solution, knots)
+        if is_new:
+            title(figure, solution, note)
     return figure
 
 
-def joint_forces(solution: Solution, *, joints: Sequence[str] | None = None, knots: bool = False) -> Figure:
+def joint_forces(
+    solution: Solution,
+    *,
+    joints: Sequence[str] | None = None,
+    knots: bool = False,
+    figure: Any = None,
+    ax: GivenAxes = None,
+) -> Figure:
     """Norm |F_i| in N of the force that joint i transmits to its link, (4.3) and (4.6) of Barman's thesis.
 
-    Up to six joints share a panel, more have one each. Arguments and errors as in `torques`.
+    Joints that transmit the same force, the axes of a hip say, are one curve; up to six curves share a panel,
+    more have one each. Arguments and errors as in `torques`.
     """
-    names = solution.driven_joints
-    chosen = joint_indices(names, joints)
-    t = times(solution)
+    names, t = solution.driven_joints, times(solution)
     norms = np.linalg.norm(solution.wrench(t)[..., 3:], axis=-1)
-    together = len(chosen) <= TOGETHER
+    chosen, note = active_joints(names, joints, norms, "no force")
+    groups = same_curves(norms, chosen)
+    labels = [few(names[i] for i in group) for group in groups]
+    together, is_new = len(groups) <= TOGETHER, figure is None and ax is None
+    panel_names = ["internal joint forces"] if together else labels
     with settings():
-        if together:
-            figure, axes = panels(1, 1, height=2.6)
-        else:
-            figure, axes = panels(len(chosen), columns_for(len(chosen)), height=1.6)
-        for position, i in enumerate(chosen):
+        columns, height = (1, 2.6) if together else (columns_for(len(groups)), 1.6)
+        figure, axes = panels(panel_names, columns, height, figure, ax)
+        for position, (group, label) in enumerate(zip(groups, labels, strict=True)):
             axis = axes[0 if together else position]
-            axis.plot(t, norms[:, i], label=names[i], **line_of(position if together else 0))
+            axis.plot(t, norms[:, group[0]], label=label, **line_of(position if together else 0))
             if not together:
-                axis.set_title(names[i], loc="right")
+                axis.set_title(label, loc="right")
         for axis in axes:
             axis.set_ylabel("internal joint force (N)" if together else "force (N)")
             axis.set_ylim(bottom=0.0)
-            finish(axis, solution, knots)
+        finish(axes, solution, knots)
         if together:
             axes[0].legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
-        title(figure, solution)
+        if is_new:
+            title(figure, solution, note)
     return figure
 
 
-def joints(solution: Solution, *, joints: Sequence[str] | None = None, knots: bool = False) -> Figure:
-    """Positions (rad or m) and velocities of every joint over time, with their limits where these are known.
+def joints(
+    solution: Solution,
+    *,
+    joints: Sequence[str] | None = None,
+    curves: Sequence[str] | None = None,
+    knots: bool = False,
+    figure: Any = None,
+    ax: GivenAxes = None,
+) -> Figure:
+    """Positions of every joint over time and their rates, with their limits where these are known.
 
-    Also of a solution read from a file whose problem is not at hand. Arguments and errors as in `torques`.
+    curves : of "position", "velocity", "acceleration" and "jerk"; by default the first three, jerks where the
+        problem bounds them, and only the first two of more than eight joints
+    Diamonds are via points, prescribed at an instant within the motion. Joints at rest are named in the
+    title. Also of a solution read from a file whose problem is not at hand. `ax` has one for each joint and
+    curve, joint by joint; the other arguments and errors are as in `torques`.
     """
-    chosen = joint_indices(solution.joint_names, joints)
-    t = times(solution)
-    limits = known_limits(solution)
-    kinds, known_units = joint_kinds(solution, solution.joint_names), joint_units(solution)
+    names, t = solution.joint_names, times(solution)
+    speeds = solution.v(t)
+    chosen, note = active_joints(names, joints, speeds, "at rest")
+    orders = chosen_orders(solution, curves, len(chosen))
+    values = {0: solution.q(t), 1: speeds, 2: solution.a(t), 3: solution.jerk(t)}
+    bounds = {order: joint_bounds(solution, order) for order in orders}
+    units = {order: joint_units(solution, order) for order in orders}
+    problem, is_new = problem_of(solution), figure is None and ax is None
+    marked = [order for order in orders if problem is not None]
+    fixed = {order: via_points(problem, solution, QUANTITIES[order]) for order in marked}
+    labels = [f"{CURVES[order]} of {names[i]}" for i in chosen for order in orders]
     with settings():
-        figure, axes = panels(2 * len(chosen), 2 * pairs_for(len(chosen)), height=1.6)
-        for row, i in enumerate(chosen):
-            unit = known_units[i] or {"revolute": "rad", "prismatic": "m"}.get(kinds[i], "rad or m")
-            for axis, values in zip(axes[2 * row : 2 * row + 2], (solution.q(t), solution.v(t)), strict=True):
-                axis.plot(t, values[:, i], **line_of(0))
-                finish(axis, solution, knots)
-            position, velocity = axes[2 * row : 2 * row + 2]
-            if limits is not None:
-                draw_limits(position, float(limits.q_lower[i]), float(limits.q_upper[i]))
-                draw_limits(velocity, -float(limits.velocity[i]), float(limits.velocity[i]))
-            position.set_ylabel(f"position ({unit})")
-            velocity.set_ylabel(f"velocity ({unit}/s)")
-            velocity.set_title(solution.joint_names[i], loc="right")
-        title(figure, solution)
+        columns = len(orders) * pairs_for(len(chosen))
+        figure, axes = panels(labels, columns, 1.6, figure, ax, least_width=2.4)
+        for axis, (i, order) in zip(axes, ((i, order) for i in chosen for order in orders), strict=True):
+            curve = values[order][:, i]
+            axis.plot(t, curve, **line_of(0))
+            fit(axis, curve, float(bounds[order][0][i]), float(bounds[order][1][i]), units[order][i])
+            mark_via_points(axis, fixed.get(order, []), i)
+            axis.set_ylabel(f"{CURVES[order]} ({units[order][i]})" if units[order][i] else CURVES[order])
+            axis.set_title(names[i], loc="right", fontsize=8.0)
+        finish(axes, solution, knots)
+        if is_new:
+            title(figure, solution, note)
     return figure
 
 
@@ -121,37 +174,57 @@ def joint_indices(names: Sequence[str], joints: Sequence[str] | None) -> list[in
     return list(range(len(names))) if joints is None else [names.index(name) for name in joints]
 
 
-def joint_kinds(solution: Solution, names: Sequence[str]) -> list[str]:
-    """ "revolute" or "prismatic" per joint where the dynamics says, else "unknown"."""
-    try:
-        dynamics = solution.problem.dynamics
-    except SolutionFileError:
-        dynamics = None
-    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
-    kinds = {joint.name: str(joint.kind) for joint in described if isinstance(joint, JointDescription)}
-    return [kinds.get(name, "unknown") for name in names]
+def active_joints(
+    names: Sequence[str], joints: Sequence[str] | None, values: NDArray, without: str
+) -> tuple[list[int], str]:
+    """The joints to draw, and a note on the others: all named ones, or those whose curves are not zero.
+
+    values : (times, joints)
+    """
+    chosen = joint_indices(names, joints)
+    sizes = np.abs(values).max(axis=0, initial=0.0)
+    active = [i for i in chosen if sizes[i] > NOTHING * max(float(sizes.max(initial=0.0)), NOTHING)]
+    if joints is not None or not active or len(active) == len(chosen):
+        return chosen, ""
+    return active, f"{without}: {few(names[i] for i in chosen if i not in active)}"
 
 
-def torque_limits(solution: Solution) -> Any:
-    """The limits of the joints that have torques: of the dynamics, or of the robot on a path."""
-    dynamics = solution.problem.dynamics
-    return dynamics.robot.limits if isinstance(dynamics, RobotOnPath) else solution.limits
+def chosen_orders(solution: Solution, curves: Sequence[str] | None, count: int) -> list[int]:
+    """The derivatives of the position to draw; OptionError for a word that is none of `CURVES`."""
+    if curves is not None:
+        for name in [curves] if isinstance(curves, str) else curves:
+            if name not in CURVES:
+                near = near_matches(name, CURVES)
+                raise OptionError(f"curves has {shown(name)}{near}: choose among {', '.join(CURVES)}")
+        return [CURVES.index(name) for name in ([curves] if isinstance(curves, str) else curves)]
+    if count > MANY:
+        return [0, 1]
+    problem = problem_of(solution)
+    bounds = () if problem is None else path_bounds(problem, "jerk", len(solution.joint_names))
+    return [0, 1, 2, 3] if any(np.isfinite(each).any() for each in bounds) else [0, 1, 2]
 
 
-def joint_units(solution: Solution) -> list[str]:
-    """The units of positions, "" where none is known; of states those that were told."""
-    try:
-        return units_of_quantity(solution.problem, "q", len(solution.joint_names))
-    except SolutionFileError:
-        return [""] * len(solution.joint_names)
+def same_curves(values: NDArray, chosen: Sequence[int]) -> list[list[int]]:
+    """Joints in groups whose curves (times, joints) are equal, in their order."""
+    groups: list[list[int]] = []
+    size = SAME * max(float(np.abs(values).max(initial=0.0)), NOTHING)
+    for i in chosen:
+        for group in groups:
+            if np.allclose(values[:, i], values[:, group[0]], rtol=SAME, atol=size):
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups
 
 
-def known_limits(solution: Solution) -> Any:
-    """The joint limits, or None for a loaded solution that cannot build its problem."""
-    try:
-        return solution.limits
-    except SolutionFileError:
-        return None
+def finish(axes: Sequence[Any], solution: Solution, knots: bool) -> None:
+    """The range of time, the borders of arcs, numbered above the first panel, and the knots."""
+    for number, axis in enumerate(axes):
+        axis.set_xlim(0.0, solution.duration)
+        mark_borders(axis, borders_of(solution), names=number == 0)
+        if knots:
+            mark_knots(axis, solution)
 
 
 def columns_for(count: int) -> int:
@@ -160,63 +233,5 @@ def columns_for(count: int) -> int:
 
 
 def pairs_for(count: int) -> int:
-    """Joints side by side where each has two panels."""
+    """Joints side by side where each has several panels."""
     return 1 if count <= 8 else 2 if count <= 16 else 3
-
-
-def draw_limits(axis: Axes, lower: float, upper: float) -> None:
-    for value in (lower, upper):
-        if np.isfinite(value):
-            axis.axhline(value, color=LIMIT_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
-
-
-def switching_times(t: NDArray, values: NDArray, lower: float, upper: float) -> list[float]:
-    """When a curve passes from one limit to the other: the times at which it crosses their middle."""
-    if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
-        return []
-    margin = NEAR_LIMIT * (upper - lower)
-    side = np.where(values >= upper - margin, 1, np.where(values <= lower + margin, -1, 0))
-    touching = np.flatnonzero(side)
-    found = []
-    for before, after in pairwise(touching):
-        if side[before] != side[after] and t[after] - t[before] <= SWITCH_WIDTH * t[-1]:
-            between = slice(before, after + 1)
-            rising = side[after] * values[between]
-            found.append(float(np.interp(side[after] * (lower + upper) / 2, rising, t[between])))
-    return found
-
-
-def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
-    for time in switches:
-        axis.axvline(time, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
-        axis.annotate(
-            f"{time:.4f} s",
-            (time, top),
-            xytext=(0, 3),
-            textcoords="offset points",
-            horizontalalignment="center",
-            fontsize=7.0,
-            color=LIMIT_COLOUR,
-        )
-
-
-def finish(axis: Axes, solution: Solution, knots: bool) -> None:
-    """The range of time, a zero line under curves that cross it, and the knots along the bottom."""
-    axis.set_xlim(0.0, solution.duration)
-    low, high = axis.get_ylim()
-    if max(abs(low), abs(high)) < ROUNDING:
-        low, high = axis.set_ylim(-1.0, 1.0)
-    if low < 0.0 < high:
-        axis.axhline(0.0, color="#BBBBBB", linewidth=0.6, zorder=0)
-    if knots:
-        at = np.asarray(solution.knot_times)
-        axis.plot(
-            at,
-            np.zeros_like(at),
-            linestyle="none",
-            marker="|",
-            markersize=5.0,
-            color=LIMIT_COLOUR,
-            transform=axis.get_xaxis_transform(),
-            clip_on=False,
-        )

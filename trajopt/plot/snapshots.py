@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from trajopt.errors import OptionError
 from trajopt.graph.block import GravityField, SkeletonDynamics
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, NotebookFigure, settings, title
+from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, title
+from trajopt.plot.scenery import draw_scenery, points_of, scenery
+from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, settings
 from trajopt.solution.skeleton_view import checked_segments, drawing_axes
 
 if TYPE_CHECKING:
@@ -23,19 +25,30 @@ if TYPE_CHECKING:
 PATH_SAMPLES = 300
 MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar
 NARROWEST = 1.8  # inches
+SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
+STILL = 1e-9  # m, by which a standing base may seem to move
+STRAIGHT = 1e-6  # of its length: how far a rail may bend
 #: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
 SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])
 
 
-def motion(solution: Solution, *, snapshots: int = 9) -> Figure:
+def motion(solution: Solution, *, snapshots: int = 9, figure: Any = None, ax: GivenAxes = None) -> Figure:
     """The robot at evenly spaced times, light at the start and dark at the end, with its end point's path.
 
-    Drawn in the world plane that the motion lies in, or spreads over most; lengths in m, one scale on both
-    axes. Raises OptionError for fewer than two snapshots or a dynamics without `skeleton(q)`.
+    Drawn in the world plane that the motion lies in; a spatial motion is drawn twice, from the side on which
+    it spreads most and from above. Lengths in m, one scale on both axes. Obstacles of `trajopt.library` are
+    grey shadows, targets crosses.
+
+    figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for the first view alone, or
+        one for each
+    Raises OptionError for fewer than two snapshots or a dynamics without `skeleton(q)`.
     """
     if snapshots < 2:
         raise OptionError(f"snapshots is {snapshots}: give at least 2, the first and the last")
-    dynamics = solution.as_built.dynamics
+    check_place(figure, ax)
+    is_new = figure is None and ax is None
+    problem = solution.as_built
+    dynamics = problem.dynamics
     if not isinstance(dynamics, SkeletonDynamics):
         raise OptionError(
             f"the dynamics of {solution.name} has no skeleton(q): a picture needs line segments "
@@ -45,26 +58,52 @@ def motion(solution: Solution, *, snapshots: int = 9) -> Figure:
     lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), snapshots)
     along = np.linspace(0.0, solution.duration, PATH_SAMPLES)
     path = np.asarray(dynamics.skeleton(solution.q(along)))[:, -1, 1]
-    across, up = drawing_axes(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
+    scene = scenery(problem)
+    planes = views(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
+    if ax is not None and np.size(np.asarray(ax, dtype=object)) == 1:
+        planes = planes[:1]
+    around = [*lines.reshape(-1, 3), *points_of(scene)]
     with settings():
-        figure = NotebookFigure(figsize=figure_size(lines[..., (across, up)]), layout="constrained")
-        axis = figure.subplots()
-        draw_base(axis, lines[:, 0, 0][:, (across, up)])
-        draw_path(axis, path[:, (across, up)])
-        draw_snapshots(axis, lines[..., (across, up)], shown_at)
-        axis.set_xlabel(f"{'xyz'[across]} (m)")
-        axis.set_ylabel(f"{'xyz'[up]} (m)")
-        axis.set_aspect("equal", adjustable="datalim")
-        axis.autoscale_view()
+        figure, axes = _places(np.stack(around), planes, figure, ax)
+        for axis, (across, up) in zip(axes, planes, strict=True):
+            draw_scenery(axis, scene, across, up)
+            draw_base(axis, lines[:, 0, 0][:, (across, up)])
+            draw_path(axis, path[:, (across, up)])
+            draw_snapshots(axis, lines[..., (across, up)], shown_at)
+            axis.set_xlabel(f"{'xyz'[across]} (m)")
+            axis.set_ylabel(f"{'xyz'[up]} (m)")
+            axis.set_aspect("equal", adjustable="datalim")
+            axis.autoscale_view()
         bar = ScalarMappable(Normalize(0.0, solution.duration), SHADES)
-        figure.colorbar(bar, ax=axis, label="time (s)", shrink=0.8, aspect=30, pad=0.02)
-        title(figure, solution)
+        figure.colorbar(bar, ax=axes, label="time (s)", shrink=0.8, aspect=30, pad=0.02)
+        if is_new:
+            title(figure, solution)
     return figure
 
 
-def figure_size(flat_lines: NDArray) -> tuple[float, float]:
-    """Inches in which the motion keeps its shape: within the page's width, margins and colour bar added."""
-    width, height = np.ptp(flat_lines.reshape(-1, 2), axis=0)
+def views(lines: NDArray, gravity: Any = None) -> list[tuple[int, int]]:
+    """The planes in which a motion is drawn, as pairs of world axes: one, and the one from above."""
+    across, up = drawing_axes(lines, gravity)
+    depth = 3 - across - up
+    extent = np.ptp(lines.reshape(-1, 3), axis=0)
+    return [(across, up)] + [(across, depth)] * bool(extent[depth] > SPATIAL * extent.max())
+
+
+def _places(points: NDArray, planes: list[tuple[int, int]], figure: Any, ax: GivenAxes) -> tuple[Any, list]:
+    """Axes one above the other, each of the size in which the motion keeps its shape."""
+    if ax is not None:
+        axes = given_axes(ax, ["the motion", "from above"][: len(planes)])
+        return axes[0].figure, axes
+    sizes = [figure_size(points[:, plane]) for plane in planes]
+    if figure is None:
+        figure = new_figure(max(width for width, _ in sizes), sum(height for _, height in sizes))
+    ratios = [height for _, height in sizes]
+    return figure, list(figure.subplots(len(planes), 1, squeeze=False, height_ratios=ratios).flat)
+
+
+def figure_size(points: NDArray) -> tuple[float, float]:
+    """Inches in which points (k, 2) keep their shape: within the page's width, margins and bar added."""
+    width, height = np.ptp(points, axis=0)
     longest = WIDTH - MARGINS[0]
     scale = longest / max(width, height)
     drawn = np.clip(scale * np.array([width, height]), NARROWEST, longest) + MARGINS
@@ -87,10 +126,15 @@ def draw_path(axis: Axes, path: NDArray) -> None:
 
 
 def draw_base(axis: Axes, first_joints: NDArray) -> None:
-    """A square where the robot stands, or the rail along which its first joint slides."""
-    if np.ptp(first_joints, axis=0).max() == 0.0:
+    """A square where the robot stands, or the rail along which its first joint slides.
+
+    Nothing where that joint moves along a curve: then the robot stands nowhere.
+    """
+    offsets = first_joints - first_joints.mean(axis=0)
+    extents = np.linalg.svd(offsets, compute_uv=False)
+    if extents[0] <= STILL:
         axis.plot(*first_joints[0], marker="s", markersize=7.0, color=LIMIT_COLOUR, zorder=2)
-    else:
+    elif extents[1] <= STRAIGHT * extents[0]:
         axis.plot(first_joints[:, 0], first_joints[:, 1], color="#CCCCCC", linewidth=7.0, zorder=1)
 
 

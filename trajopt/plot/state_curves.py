@@ -7,16 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trajopt.arrays import Array
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.plot.joint_curves import columns_for, draw_limits
-from trajopt.plot.style import LIMIT_COLOUR, line_of, panels, settings, times, title
+from trajopt.plot.bounds import path_bounds
+from trajopt.plot.canvas import GivenAxes, panels, title
+from trajopt.plot.joint_curves import columns_for
+from trajopt.plot.style import line_of, settings, times
+from trajopt.plot.time_axis import (
+    borders_of,
+    fit,
+    mark_borders,
+    mark_switches,
+    mark_via_points,
+    switching_times,
+    via_points,
+)
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.splines.node_sets import PATH
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -25,21 +34,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Track:
-    """One coordinate of one phase: times and values (k,), unit, and the bounds that hold over the path."""
+    """One coordinate of one phase: times and values (k,), unit, and the bounds that hold over the path.
+
+    via : times and values that are prescribed within the motion
+    """
 
     times: Array
     values: Array
     unit: str
     lower: float
     upper: float
+    via: tuple[tuple[float, int, float], ...] = ()
 
 
-def states(solution: Any, *, names: Sequence[str] | None = None) -> Figure:
+def states(
+    solution: Any, *, names: Sequence[str] | None = None, figure: Any = None, ax: GivenAxes = None
+) -> Figure:
     """States and controls of a system, or what a robot has beside its joints, one panel per name.
 
     solution : a `Solution`, or a `PhasesSolution`, whose phases follow each other in time; what only some
         phases have is drawn where it is
     names : those to draw, in this order; all by default
+    figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each name
+    Where a control jumps from one bound to the other the switching time is written. Lines part arcs and
+    phases, diamonds are values prescribed within the motion.
     Units are those that were told, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
     name that no phase has, or where there is nothing but joints.
     """
@@ -51,28 +69,44 @@ def states(solution: Any, *, names: Sequence[str] | None = None) -> Figure:
     if not tracks:
         raise UnknownNameError("the motion has no states or controls: `plot.joints` draws its joints")
     chosen = list(tracks if names is None else names)
-    borders = np.cumsum([part.duration for part in _parts(solution)])
+    borders, is_new = _borders(solution), figure is None and ax is None
     with settings():
-        figure, axes = panels(len(chosen), columns_for(len(chosen)), height=1.6)
-        for axis, name in zip(axes, chosen, strict=True):
-            for track in tracks[name]:
-                axis.plot(track.times, track.values, **line_of(0))
-                draw_limits(axis, track.lower, track.upper)
-            _finish(axis, name, tracks[name][0].unit, borders)
-        title(figure, solution)
+        figure, axes = panels(chosen, columns_for(len(chosen)), 1.6, figure, ax)
+        for number, (axis, name) in enumerate(zip(axes, chosen, strict=True)):
+            _draw(axis, tracks[name])
+            unit = tracks[name][0].unit
+            axis.set_ylabel(f"{name} ({unit})" if unit else name)
+            axis.set_xlim(0.0, float(borders[-1]))
+            mark_borders(axis, borders, names=number == 0)
+        if is_new:
+            title(figure, solution)
     return figure
+
+
+def _draw(axis: Any, tracks: Sequence[_Track]) -> None:
+    """A coordinate in all phases that have it, its switches and the tightest bounds of all phases."""
+    for track in tracks:
+        axis.plot(track.times, track.values, **line_of(0))
+        mark_via_points(axis, list(track.via), 0)
+    lower, upper = min(track.lower for track in tracks), max(track.upper for track in tracks)
+    fit(axis, np.concatenate([track.values for track in tracks]), lower, upper, tracks[0].unit)
+    for track in tracks:
+        start = float(track.times[0])
+        found = switching_times(track.times - start, track.values, track.lower, track.upper)
+        mark_switches(axis, [start + time for time in found], track.upper)
+
+
+def _borders(solution: Any) -> Array:
+    """Where arcs and phases begin, and where the motion ends."""
+    parts = _parts(solution)
+    if len(parts) == 1:
+        return borders_of(parts[0])
+    return np.append(0.0, np.cumsum([part.duration for part in parts]))
 
 
 def has_states(solution: Any) -> bool:
     """Whether a solution, of a problem or of phases, has anything to draw beside joints."""
     return bool(_tracks(solution))
-
-
-def _finish(axis: Axes, name: str, unit: str, borders: Array) -> None:
-    axis.set_ylabel(f"{name} ({unit})" if unit else name)
-    axis.set_xlim(0.0, float(borders[-1]))
-    for border in borders[:-1]:
-        axis.axvline(border, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
 
 
 def _parts(solution: Any) -> tuple[Solution, ...]:
@@ -98,9 +132,12 @@ def _of_part(solution: Solution, start: float) -> Iterator[tuple[str, _Track]]:
     for quantity in quantities:
         values = solution.value(terms.Quantity(quantity), t)
         width = values.shape[1]
-        units, (lower, upper) = units_of_quantity(problem, quantity, width), _bounds(problem, quantity, width)
+        units = units_of_quantity(problem, quantity, width)
+        lower, upper = path_bounds(problem, quantity, width)
+        fixed = via_points(problem, solution, quantity)
         for i, name in enumerate(_names(problem, quantity, width)):
-            yield name, _Track(start + t, values[:, i], units[i], float(lower[i]), float(upper[i]))
+            via = tuple((start + time, 0, value) for time, component, value in fixed if component == i)
+            yield name, _Track(start + t, values[:, i], units[i], float(lower[i]), float(upper[i]), via)
 
 
 def _names(problem: Any, quantity: str, width: int) -> list[str]:
@@ -109,15 +146,3 @@ def _names(problem: Any, quantity: str, width: int) -> list[str]:
         return list(problem.dynamics.joint_names)
     name = quantity.partition(":")[2]
     return [name] if width == 1 else [f"{name} {i}" for i in range(width)]
-
-
-def _bounds(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
-    """The largest lower and the smallest upper bound over the path; infinite where there is none."""
-    lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
-    name = quantity.partition(":")[2]
-    if name in problem.extras:
-        lower, upper = problem.extras[name].lower, problem.extras[name].upper
-    for constraint in problem.constraints:
-        if constraint.term.quantity == quantity and constraint.over == PATH:
-            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
-    return lower, upper

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trajopt.errors import OptionError
-from trajopt.plot.style import LIMIT_COLOUR, WIDTH, NotebookFigure, line_of, settings
+from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
+from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 MOST_CURVES = 12  # that a legend can tell apart
@@ -23,13 +24,18 @@ class StudiedPoints(Protocol):
     def points(self) -> Sequence[Any]: ...
 
 
-def study(result: StudiedPoints, *, over: str | None = None) -> Figure:
+def study(
+    result: StudiedPoints, *, over: str | None = None, figure: Any = None, ax: GivenAxes = None
+) -> Figure:
     """Objective, duration and iterations over a parameter, one curve for each combination of the others.
 
     over : the parameter on the horizontal axis; by default the one with the most values. A list of problems
-        without parameters is drawn over its numbers. Points that did not converge are crosses at their
-        numbers' places below the curves. Raises OptionError for a parameter that was not swept.
+        without parameters is drawn over its numbers.
+    figure : a matplotlib figure or a part of one to draw on;   ax : three axes, one for each quantity
+    Points that did not converge are crosses at their numbers' places below the curves. Raises OptionError for
+    a parameter that was not swept.
     """
+    check_place(figure, ax)
     points = list(result.points)
     axis = _axis(points, over)
     values = list(dict.fromkeys(_place(point, axis) for point in points))
@@ -38,8 +44,12 @@ def study(result: StudiedPoints, *, over: str | None = None) -> Figure:
         values.sort()
     curves = _curves(points, axis)
     with settings():
-        figure = NotebookFigure(figsize=(WIDTH, 1.9 * len(PANELS) + 0.6), layout="constrained")
-        axes = figure.subplots(len(PANELS), 1, sharex=True)
+        if ax is None:
+            figure = new_figure(WIDTH, 1.9 * len(PANELS) + 0.6) if figure is None else figure
+            axes = list(figure.subplots(len(PANELS), 1, sharex=True))
+        else:
+            axes = given_axes(ax, list(PANELS))
+            figure = axes[0].figure
         for panel, (name, label) in zip(axes, PANELS.items(), strict=True):
             _draw(panel, curves, axis, name, None if numeric else values)
             panel.set_ylabel(label)
@@ -47,7 +57,11 @@ def study(result: StudiedPoints, *, over: str | None = None) -> Figure:
         if not numeric:
             axes[-1].set_xticks(range(len(values)), [str(value) for value in values])
         if 1 < len(curves) <= MOST_CURVES:
-            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+            handles = axes[0].get_legend_handles_labels()
+            if ax is None:
+                figure.legend(*handles, loc="outside upper left", ncols=3)
+            else:
+                axes[0].legend(*handles)
     return figure
 
 

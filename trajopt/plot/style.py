@@ -1,17 +1,13 @@
-"""What all figures share: palette, sizes, the grid of panels, and the times at which curves are sampled."""
+"""What all figures share: palette, line styles, and the times at which curves are sampled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -22,7 +18,6 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
 LIMIT_COLOUR = "#555555"
 WIDTH = 6.3  # inches; the text of an A4 page
-NOTEBOOK_DOTS = 110  # per inch: the width of a notebook's cell
 SAMPLES = 600  # a figure of this width shows no more
 
 _SETTINGS: dict[Any, Any] = {
@@ -43,15 +38,6 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-class NotebookFigure(Figure):
-    """A figure that a notebook shows where it is the value of a cell, without pyplot."""
-
-    def _repr_png_(self) -> bytes:
-        picture = BytesIO()
-        self.savefig(picture, format="png", dpi=NOTEBOOK_DOTS)
-        return picture.getvalue()
-
-
 @contextmanager
 def settings() -> Iterator[None]:
     """The style, for as long as a figure is drawn; the user's own settings stay as they are."""
@@ -62,35 +48,6 @@ def settings() -> Iterator[None]:
 def line_of(index: int) -> dict[str, Any]:
     """Colour and line style of the curve number `index`."""
     return {"color": PALETTE[index % len(PALETTE)], "linestyle": LINE_STYLES[index % len(LINE_STYLES)]}
-
-
-def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of `count` panels over a common time axis, each `height` inches tall."""
-    rows = ceil(count / columns)
-    size = (WIDTH * max(1.0, columns / 4), rows * height + 0.5)
-    figure = NotebookFigure(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
-    axes = list(grid.flat)
-    for unused in axes[count:]:
-        unused.set_visible(False)
-    for position, axis in enumerate(axes[:count]):
-        below_is_empty = position + columns >= count
-        axis.tick_params(labelbottom=below_is_empty)
-        if below_is_empty:
-            axis.set_xlabel("time (s)")
-        axis.margins(x=0.0)
-    return figure, axes[:count]
-
-
-def title(figure: Figure, solution: Solution) -> None:
-    """Title with name and duration, and "not converged" where that is so."""
-    outcome = "" if solution.converged else ", not converged"
-    figure.suptitle(
-        f"{solution.name}, T = {solution.duration:.4g} s{outcome}",
-        x=0.01,
-        horizontalalignment="left",
-        fontsize=9.0,
-    )
 
 
 def times(solution: Solution) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from trajopt.graph.declared_quantities import described
 from trajopt.graph.leaves import extra_leaf, parameter_leaf
 from trajopt.graph.names import own_term
 from trajopt.terms.arithmetic import Arithmetic, documented
+from trajopt.terms.scene import Capsule, Target
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,14 @@ class ExpressionTerm(Arithmetic):
 
     components : names of the components; empty: the joints' names if there is one for each, or numbers
     unit : for reports, of all components or one each; empty where none is told
+    scene : what pictures show of it
     """
 
     function: Callable[[Any], Any]
     name: str
     components: tuple[str, ...] = ()
     unit: str | tuple[str, ...] = ""
+    scene: Capsule | Target | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.function) or isinstance(self.function, type):

@@ -23,7 +23,8 @@ from problems.human.assessment.whole_body import (
 )
 from problems.human.gait.cycle import Cycle, gait_cycle
 from problems.human.plot.captions import walk_title
-from trajopt.plot.style import PALETTE, panels, settings
+from trajopt.plot.canvas import panels
+from trajopt.plot.style import PALETTE, settings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -102,7 +103,7 @@ def forces(solution: Solution) -> Figure:
 def drawn(solution: Solution, cycle: Cycle, contents: list[Panel]) -> Figure:
     """One panel each, in two columns, over 0 to 100 % of the cycle."""
     with settings():
-        figure, axes = panels(len(contents), 2, HEIGHT)
+        figure, axes = panels([panel.label for panel in contents], 2, HEIGHT)
         for axis, panel in zip(axes, contents, strict=True):
             known = measured(panel.quantity) if panel.quantity else ()
             for curve in known:

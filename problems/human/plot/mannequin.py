@@ -21,7 +21,8 @@ from problems.human.body.person import PACK_CARRIER, PACK_CENTRE, PACK_SIZE
 from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.captions import side_key, walk_title
 from trajopt.errors import OptionError
-from trajopt.plot.style import PALETTE, WIDTH, NotebookFigure, settings
+from trajopt.plot.canvas import new_figure
+from trajopt.plot.style import PALETTE, WIDTH, settings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -72,7 +73,7 @@ def snapshots(solution: Solution, *, count: int = 9, apart: float = 0.42) -> Fig
     low, high = extent(body, chosen, shifts)
     with settings():
         size = (WIDTH, WIDTH * (high[1] - low[1]) / (high[0] - low[0]) + 0.45)
-        figure = NotebookFigure(figsize=size)
+        figure = new_figure(*size, layout=None)
         axis = stage(figure, (0.0, 0.0, 1.0, 1.0 - 0.45 / size[1]), low, high)
         draw_ground(axis, low, high, 0.0)
         for moment, shift in zip(chosen, shifts, strict=True):

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 import problems
 import trajopt
 from trajopt.errors import OptionError, ShapeError, UnknownNameError
-from trajopt.plot.joint_curves import columns_for, switching_times
+from trajopt.plot.joint_curves import columns_for
+from trajopt.plot.time_axis import switching_times
 from trajopt.solution.skeleton_view import drawing_axes
 
 FIGURES = ("torques", "joint_forces", "joints", "motion")
@@ -64,7 +65,8 @@ def test_units_follow_the_kind_of_the_joint(pr):
     first, second = visible(trajopt.plot.torques(pr))
     assert (first.get_ylabel(), second.get_ylabel()) == ("force (N)", "torque (N m)")
     labels = [axis.get_ylabel() for axis in visible(trajopt.plot.joints(pr))]
-    assert labels == ["position (m)", "velocity (m/s)", "position (rad)", "velocity (rad/s)"]
+    shown = ["position (m)", "velocity (m/s)", "acceleration (m/s^2)"]
+    assert labels == shown + [label.replace("m", "rad") for label in shown]
 
 
 def test_joint_forces_are_norms_of_transmitted_forces(rr):
@@ -128,10 +130,16 @@ def test_positions_of_a_motion_without_its_problem_are_drawn_without_limits(rr, 
 
 
 def test_limits_of_positions_and_velocities_are_shown():
-    problem = problems.two_link_rr.build(intervals=5, q_upper=2.0, q_lower=-3.0, velocity=9.0)
-    position, velocity = visible(trajopt.plot.joints(trajopt.solve(problem)))[:2]
-    for axis, limits in ((position, {-3.0, 2.0}), (velocity, {-9.0, 9.0})):
+    """Those near the curve as lines; those far from it in words, so that they do not flatten it."""
+    problem = problems.two_link_rr.build(intervals=5, q_upper=1.2, q_lower=-9.0, velocity=4.0)
+    solution = trajopt.solve(problem)
+    position, velocity = visible(trajopt.plot.joints(solution))[:2]
+    for axis, limits in ((position, {1.2}), (velocity, {4.0})):
         assert limits <= {float(line.get_ydata()[0]) for line in axis.lines}
+    assert position.get_title(loc="left") == "limit -9 rad"
+    low, high = position.get_ylim()
+    motion = np.ptp(solution.q(np.linspace(0.0, solution.duration, 200))[:, 0])
+    assert high - low < 1.7 * motion
 
 
 def test_many_joints_get_a_panel_each_and_unused_places_stay_empty():

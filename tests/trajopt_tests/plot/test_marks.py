@@ -1,0 +1,146 @@
+"""What figures mark: arcs, via points, joints without a motion, equal forces, obstacles and targets."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, Polygon
+
+import dynamics
+import problems
+import trajopt
+from trajopt.plot.joint_curves import same_curves
+from trajopt.plot.time_axis import fit, via_points
+from trajopt.terms.scene import Capsule, Target, scene_of
+
+MIDDLE = trajopt.ArcNodes(0, "end")
+
+
+def arm(*, arcs=2, elbow=1.0):
+    """Two links that pass a given pose where two arcs meet, and end at rest."""
+    one = trajopt.Trajectory.uniform(6, duration=0.5).arcs[0]
+    link = dict(a=0.5, mass=1.0, centre_of_mass=(-0.25, 0, 0), inertia=np.diag([0.0, 0.02, 0.02]))
+    robot = dynamics.from_dh([{**link, "name": "upper"}, {**link, "name": "lower"}], gravity=(0, 0, 0))
+    problem = trajopt.Problem(robot, trajopt.Trajectory((one,) * arcs), name="arm")
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=[1.0, elbow], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    return problem
+
+
+def test_via_points_are_marked_where_they_are_prescribed():
+    problem = arm()
+    problem.subject_to(trajopt.q, equals=[0.9, 0.2], over=MIDDLE)
+    problem.subject_to(trajopt.v[1], equals=0.0, over=MIDDLE)
+    solution = trajopt.solve(problem)
+    assert via_points(problem, solution, "q") == [(0.5, 0, 0.9), (0.5, 1, 0.2)]
+    assert via_points(problem, solution, "v") == [(0.5, 1, 0.0)]
+    assert via_points(problem, solution, "a") == []  # boundary values are none
+    axes = trajopt.plot.joints(solution, curves=["position"]).axes
+    diamonds = [line for axis in axes for line in axis.lines if line.get_marker() == "D"]
+    assert [(float(d.get_xdata()[0]), float(d.get_ydata()[0])) for d in diamonds] == [(0.5, 0.9), (0.5, 0.2)]
+    for i, (t, value) in enumerate(((0.5, 0.9), (0.5, 0.2))):
+        assert solution.q(t)[i] == pytest.approx(value, abs=1e-7)
+
+
+def test_arcs_are_parted_and_numbered_once():
+    axes = trajopt.plot.torques(trajopt.solve(arm(arcs=3))).axes
+    assert [text.get_text() for text in axes[0].texts] == ["0", "1", "2"] and not axes[1].texts
+    for axis in axes:
+        upright = {float(line.get_xdata()[0]) for line in axis.lines if len(set(line.get_xdata())) == 1}
+        assert upright == {0.5, 1.0}
+
+
+def test_one_arc_has_no_border():
+    axis = trajopt.plot.torques(trajopt.solve(arm(arcs=1))).axes[0]
+    assert not axis.texts and not [line for line in axis.lines if len(set(line.get_xdata())) == 1]
+
+
+def test_joints_at_rest_are_named_and_not_drawn_unless_asked_for():
+    problem = arm(elbow=0.0)
+    problem.subject_to(trajopt.v[1], equals=0.0)
+    solution = trajopt.solve(problem)
+    figure = trajopt.plot.joints(solution, curves=["position"])
+    assert len(figure.axes) == 1 and figure.get_suptitle().endswith("; at rest: lower")
+    assert len(trajopt.plot.joints(solution, joints=["lower"]).axes) == 3
+
+
+def test_equal_forces_are_one_curve_under_both_names():
+    curves = np.array([[1.0, 1.0, 2.0], [3.0, 3.0, 4.0]])
+    assert same_curves(curves, [0, 1, 2]) == [[0, 1], [2]]
+    assert same_curves(curves, [2, 0]) == [[2], [0]]
+    solution = trajopt.solve(arm(arcs=1))
+    twice = replace(solution, joint_names=("hip x", "hip y", "knee"))
+    object.__setattr__(twice, "wrench", lambda t: np.ones((np.size(t), 3, 6)) * np.array([1, 1, 2])[:, None])
+    (axis,) = trajopt.plot.joint_forces(twice).axes
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["hip x, hip y", "knee"]
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "lines", "told"),
+    [
+        ([0.0, 1.0], (-1.0, 1.2), {1.2}, "limit -1 N"),
+        ([0.0, 1.0], (-9.0, 9.0), set(), "limits ±9 N"),
+        ([0.0, 1.0], (-0.4, 1.4), {-0.4, 1.4}, ""),
+        ([0.0, 1.0], (-np.inf, np.inf), set(), ""),
+        ([0.0, 1.0], (-5.0, 9.0), set(), "limits -5 and 9 N"),
+        ([1e-12, -1e-12], (-9.0, 9.0), set(), "limits ±9 N"),
+        ([7.0, 7.0], (6.5, np.inf), {6.5}, ""),
+        ([np.nan, np.nan], (0.0, 1.0), {0.0, 1.0}, ""),
+    ],
+)
+def test_an_axis_is_as_high_as_its_curve(values, bounds, lines, told):
+    axis = Figure().subplots()
+    fit(axis, np.array(values), *bounds, "N")
+    low, high = axis.get_ylim()
+    assert low < high and axis.get_title(loc="left") == told
+    dashed = {float(line.get_ydata()[0]) for line in axis.lines if line.get_linestyle() == "--"}
+    assert dashed == lines and all(low <= limit <= high for limit in lines)
+
+
+def test_obstacles_and_targets_of_the_library_are_drawn():
+    problem = arm(arcs=1)
+    clear = trajopt.library.capsule_clearance("lower", "lower_tip", 0.02, (2, 2, 0), (2, 3, 0), 0.3)
+    problem.subject_to(clear, lower=0.0)
+    problem.subject_to(trajopt.library.sphere_clearance("lower_tip", (-3, 0, 0), 0.5), lower=0.1)
+    problem.minimize(trajopt.library.position_error("lower_tip", (0.5, 0.6, 0.0)) ** 2, weight=0.1)
+    problem.subject_to(trajopt.position("lower"), lower=-2.0, upper=2.0)  # bounds are no target
+    axis = trajopt.plot.motion(trajopt.solve(problem)).axes[0]
+    circles = {(*patch.center, patch.radius) for patch in axis.patches if isinstance(patch, Circle)}
+    assert circles == {(2.0, 2.0, 0.3), (2.0, 3.0, 0.3), (-3.0, 0.0, 0.5)}
+    assert sum(isinstance(patch, Polygon) for patch in axis.patches) == 1
+    crosses = [line for line in axis.lines if line.get_marker() == "x"]
+    assert [(float(x.get_xdata()[0]), float(x.get_ydata()[0])) for x in crosses] == [(0.5, 0.6)]
+    (left, right), (bottom, top) = axis.get_xlim(), axis.get_ylim()
+    assert left < -3.5 and right > 2.3 and bottom < 0.0 and top > 3.3
+
+
+def test_scenes_are_found_within_arithmetic():
+    error = trajopt.library.position_error("tip", (1, 2, 3))
+    ball = trajopt.library.sphere_clearance("tip", (0, 0, 1), 0.1, 0.05)
+    assert list(scene_of(2.0 * error**2 - ball)) == [
+        Target("tip", (1.0, 2.0, 3.0)),
+        Capsule((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0.1),
+    ]
+    assert list(scene_of(trajopt.q[1])) == []
+
+
+def test_a_spatial_motion_is_drawn_from_above_too():
+    solution = trajopt.solve(problems.urdf_arm.build(intervals=6, u=0.5))
+    figure = trajopt.plot.motion(solution)
+    views = [(axis.get_xlabel(), axis.get_ylabel()) for axis in figure.axes if axis.get_xlabel()]
+    assert len(views) == 2 and views[0][1] == "z (m)" and views[1][1] in ("x (m)", "y (m)")
+    axis = Figure().subplots()
+    trajopt.plot.motion(solution, ax=axis)
+    assert axis.get_ylabel() == "z (m)"
+
+
+def test_the_coordinates_of_a_floating_base_are_no_links():
+    model = problems.planar_walker.build().dynamics
+    massless = [body.name for body in model.bodies if body.mass == 0.0]
+    moved = np.zeros((2, model.n))
+    moved[1, :2] = 5.0  # the base far away from the ground's origin
+    lines = model.skeleton(moved)
+    longest = np.linalg.norm(np.diff(lines, axis=-2), axis=-1).max(axis=(1, 2))
+    assert massless and longest[0] == pytest.approx(longest[1])

@@ -1,0 +1,75 @@
+"""Limits and units of the curves of a solution, as far as its problem is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.errors import SolutionFileError
+from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.problem.units import units_of_quantity
+from trajopt.splines.node_sets import PATH
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+QUANTITIES = ("q", "v", "a", "jerk")  # by their order
+RATES = ("", "/s", "/s^2", "/s^3")
+
+
+def problem_of(solution: Solution) -> Any:
+    """The problem, or None for a loaded solution that cannot build it."""
+    try:
+        return solution.problem
+    except SolutionFileError:
+        return None
+
+
+def path_bounds(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
+    """The largest lower and the smallest upper bound over the path; infinite where there is none."""
+    lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
+    name = quantity.partition(":")[2]
+    if name in problem.extras:
+        lower, upper = problem.extras[name].lower, problem.extras[name].upper
+    for constraint in problem.constraints:
+        if constraint.term.quantity == quantity and constraint.over == PATH:
+            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
+    return lower, upper
+
+
+def joint_bounds(solution: Solution, order: int) -> tuple[Array, Array]:
+    """Bounds of positions (order 0), velocities, accelerations or jerks of all joints, (n,) each.
+
+    Those of the robot, or narrower ones that the problem states over the path; infinite where it is unknown.
+    """
+    count, problem = len(solution.joint_names), problem_of(solution)
+    if problem is None:
+        return np.full(count, -np.inf), np.full(count, np.inf)
+    lower, upper = path_bounds(problem, QUANTITIES[order], count)
+    limits = solution.limits
+    if limits is not None and order < 2:
+        own = (limits.q_lower, limits.q_upper) if order == 0 else (-limits.velocity, limits.velocity)
+        lower, upper = np.maximum(lower, own[0]), np.minimum(upper, own[1])
+    return lower, upper
+
+
+def torque_bounds(solution: Solution) -> tuple[Array, Array]:
+    """Torque limits of the joints that have torques: of the dynamics, or of the robot on a path."""
+    dynamics = solution.problem.dynamics
+    limits = dynamics.robot.limits if isinstance(dynamics, RobotOnPath) else solution.limits
+    return limits.torque_lower, limits.torque_upper
+
+
+def joint_units(solution: Solution, order: int = 0) -> list[str]:
+    """Units of positions, velocities, accelerations or jerks of all joints: "rad/s" or "m/s"."""
+    problem, names = problem_of(solution), solution.joint_names
+    if problem is None:
+        return ["rad or m" if order == 0 else f"(rad or m){RATES[order]}"] * len(names)
+    return units_of_quantity(problem, QUANTITIES[order], len(names))
+
+
+def torque_units(solution: Solution) -> list[str]:
+    """Units of torques and forces of the joints that have them."""
+    return units_of_quantity(solution.problem, "tau", len(solution.driven_joints))

@@ -1,0 +1,127 @@
+"""Where a figure is drawn: on a new one, on a figure or a part of one that the caller has, or on his axes.
+
+A new figure belongs to pyplot where the program has imported pyplot, so that `plt.show()` shows it; else it
+belongs to nobody and is gone with its last name, as scripts and long runs want it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from io import BytesIO
+from math import ceil
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, FigureBase
+
+from trajopt.arguments import few, shown
+from trajopt.errors import OptionError
+from trajopt.plot.style import WIDTH
+from trajopt.solvers.progress import in_notebook
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+NOTEBOOK_DOTS = 110  # per inch: the width of a notebook's cell
+MARGIN = 0.5  # inches above and below all panels
+PYPLOT = "matplotlib.pyplot"
+
+GivenAxes: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
+
+
+class NotebookFigure(Figure):
+    """A figure that a notebook shows where it is the value of a cell, once, with pyplot and without."""
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        self.savefig(picture, format="png", dpi=NOTEBOOK_DOTS)
+        return picture.getvalue()
+
+    def _ipython_display_(self) -> None:
+        if not in_notebook():
+            raise NotImplementedError  # IPython then prints the figure as any other object
+        from IPython.display import Image, display  # type: ignore[import-not-found]
+
+        display(Image(self._repr_png_()))
+        if PYPLOT in sys.modules:
+            sys.modules[PYPLOT].close(self)  # else the notebook shows it again at the end of the cell
+
+
+def new_figure(width: float, height: float, layout: str | None = "constrained") -> Figure:
+    """An empty figure, in inches."""
+    settings: dict[str, Any] = {"figsize": (width, height), "layout": layout}
+    if PYPLOT in sys.modules:
+        return sys.modules[PYPLOT].figure(FigureClass=NotebookFigure, **settings)
+    return NotebookFigure(**settings)
+
+
+def check_place(figure: Any, ax: Any) -> None:
+    """Raise OptionError unless at most one of a figure and axes is given, each of its kind."""
+    if figure is not None and ax is not None:
+        raise OptionError("figure and ax are both given: axes have their figure, give one of them")
+    if figure is not None and not isinstance(figure, FigureBase):
+        raise OptionError(f"figure is {shown(figure)}: give a matplotlib Figure or SubFigure")
+    for each in _listed(ax):
+        if not isinstance(each, Axes):
+            raise OptionError(f"ax is {shown(each)}: give matplotlib Axes, or a list of them")
+
+
+def given_axes(ax: GivenAxes, names: Sequence[str]) -> list[Axes]:
+    """The axes that the caller gave, one for each panel; OptionError for another count."""
+    axes = _listed(ax)
+    if len(axes) != len(names):
+        raise OptionError(
+            f"ax has {len(axes)} axes for {len(names)} panels ({few(names)}): give one for each, or choose "
+            "fewer"
+        )
+    return axes
+
+
+def panels(
+    names: Sequence[str],
+    columns: int,
+    height: float,
+    figure: Any = None,
+    ax: GivenAxes = None,
+    least_width: float = 0.25 * WIDTH,
+) -> tuple[Any, list[Axes]]:
+    """Axes over a common time, one for each name, and their figure.
+
+    height : inches of a panel of a new figure
+    least_width : inches of one, where there are several columns
+    """
+    check_place(figure, ax)
+    if ax is not None:
+        axes = given_axes(ax, names)
+        for axis in axes:
+            axis.set_xlabel("time (s)")
+        return axes[0].figure, axes
+    count = len(names)
+    rows = ceil(count / columns)
+    if figure is None:
+        figure = new_figure(max(WIDTH, least_width * columns), rows * height + MARGIN)
+    axes = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    for position, axis in enumerate(axes[:count]):
+        below_is_empty = position + columns >= count
+        axis.tick_params(labelbottom=below_is_empty)
+        if below_is_empty:
+            axis.set_xlabel("time (s)")
+        axis.margins(x=0.0)
+    return figure, axes[:count]
+
+
+def title(figure: Any, solution: Solution, note: str = "") -> None:
+    """Title of a new figure: name, duration, "not converged" where that is so, and what is not drawn."""
+    outcome = "" if solution.converged else ", not converged"
+    text = f"{solution.name}, T = {solution.duration:.4g} s{outcome}" + (f"; {note}" if note else "")
+    figure.suptitle(text, x=0.01, horizontalalignment="left", fontsize=9.0)
+
+
+def _listed(ax: Any) -> list[Any]:
+    if ax is None:
+        return []
+    return list(np.ravel(np.asarray(ax, dtype=object)))

@@ -1,0 +1,153 @@
+"""What stands on an axis over time beside its curve: limits, arcs, via points, switches, knots, the range."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.transforms import blended_transform_factory
+
+from trajopt.arrays import Array
+from trajopt.plot.style import LIMIT_COLOUR, PALETTE
+from trajopt.terms.term import ComponentTerm, Quantity
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
+SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
+ROUNDING = 1e-8  # curves below it are drawn as zero
+MARGIN = 0.07  # of the range of a curve, above and below it
+SHOWN_LIMIT = 0.5  # of the range of a curve: a limit farther away is told above
+INSTANT = 1e-6  # of the duration: nodes closer together are one instant
+SMALL = 7.0  # points of text
+
+
+def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
+    """Range and limits: the curve fills the axis; limits near it are lines, those far away are told above.
+
+    values : of all curves of the axis
+    """
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    span = high - low
+    if max(abs(low), abs(high)) < ROUNDING:
+        low, high, span = -1.0, 1.0, 0.0
+    elif span < 1e-6 * max(abs(low), abs(high)):
+        span = 0.2 * max(abs(low), abs(high))
+    near = SHOWN_LIMIT * span
+    drawn = [limit for limit in (lower, upper) if np.isfinite(limit) and low - near <= limit <= high + near]
+    pad = MARGIN * span
+    axis.set_ylim(min([low, *drawn]) - pad, max([high, *drawn]) + pad)
+    for limit in drawn:
+        axis.axhline(limit, color=LIMIT_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    far = [limit for limit in (lower, upper) if np.isfinite(limit) and limit not in drawn]
+    if far:
+        axis.set_title(f"{_limits(far)} {unit}".rstrip(), loc="left", fontsize=SMALL, color=LIMIT_COLOUR)
+    bottom, top = axis.get_ylim()
+    if bottom < 0.0 < top:
+        axis.axhline(0.0, color="#BBBBBB", linewidth=0.6, zorder=0)
+
+
+def _limits(far: list[float]) -> str:
+    """Limits beyond the axis in words: "limits \u00b1150", "limit 28"."""
+    if len(far) == 2 and far[0] == -far[1]:
+        return f"limits \u00b1{far[1]:.4g}"
+    return ("limits " if len(far) > 1 else "limit ") + " and ".join(f"{limit:.4g}" for limit in far)
+
+
+def mark_borders(axis: Axes, borders: Array, names: bool = False) -> None:
+    """Vertical lines where arcs or phases meet; `names` numbers the parts along the top.
+
+    borders : ends of all parts, the first at 0, the last that of the motion
+    """
+    if len(borders) <= 2:
+        return
+    for border in borders[1:-1]:
+        axis.axvline(border, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
+    above = blended_transform_factory(axis.transData, axis.transAxes)
+    for number, (start, end) in enumerate(pairwise(borders)) if names else ():
+        style: dict[str, Any] = {"fontsize": SMALL, "color": LIMIT_COLOUR, "ha": "center", "va": "bottom"}
+        axis.text(0.5 * (start + end), 1.0, str(number), transform=above, **style)
+
+
+def borders_of(solution: Solution) -> Array:
+    """Where the arcs of a motion begin, and where it ends, in seconds."""
+    return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
+
+
+def via_points(problem: Any, solution: Solution, quantity: str) -> list[tuple[float, int, float]]:
+    """Time, component and value of what a problem prescribes of a quantity within the motion, at one instant.
+
+    Boundary values are not among them: they stand where the curves begin and end.
+    """
+    times = solution.node_times
+    if times.size != problem.trajectory.nodes.count:
+        return []
+    found = []
+    for each in problem.constraints:
+        term = each.term
+        component = term.component if isinstance(term, ComponentTerm) and term.base == quantity else None
+        if component is None and not (isinstance(term, Quantity) and term.quantity == quantity):
+            continue
+        at = times[each.over.nodes(problem.trajectory)]
+        instant = np.ptp(at) <= INSTANT * solution.duration and not each.over.is_difference
+        if instant and INSTANT < at[0] / solution.duration < 1.0 - INSTANT:
+            for i in np.flatnonzero(each.lower == each.upper):
+                found.append((float(at[0]), int(i) if component is None else component, float(each.lower[i])))
+    return found
+
+
+def mark_via_points(axis: Axes, points: list[tuple[float, int, float]], component: int) -> None:
+    """Diamonds where the value of this component is prescribed."""
+    mine = [(time, value) for time, i, value in points if i == component]
+    if mine:
+        axis.plot(*zip(*mine, strict=True), "D", markersize=4.0, color=PALETTE[1], zorder=5)
+
+
+def switching_times(t: Array, values: Array, lower: float, upper: float) -> list[float]:
+    """When a curve passes from one limit to the other: the times at which it crosses their middle."""
+    if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
+        return []
+    margin = NEAR_LIMIT * (upper - lower)
+    side = np.where(values >= upper - margin, 1, np.where(values <= lower + margin, -1, 0))
+    touching = np.flatnonzero(side)
+    found = []
+    for before, after in pairwise(touching):
+        if side[before] != side[after] and t[after] - t[before] <= SWITCH_WIDTH * t[-1]:
+            between = slice(before, after + 1)
+            rising = side[after] * values[between]
+            found.append(float(np.interp(side[after] * (lower + upper) / 2, rising, t[between])))
+    return found
+
+
+def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
+    """Vertical lines at the switches, their times written above."""
+    for time in switches:
+        axis.axvline(time, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
+        axis.annotate(
+            f"{time:.4f} s",
+            (time, top),
+            xytext=(0, 3),
+            textcoords="offset points",
+            horizontalalignment="center",
+            fontsize=SMALL,
+            color=LIMIT_COLOUR,
+        )
+
+
+def mark_knots(axis: Axes, solution: Solution) -> None:
+    """The knots of the spline along the bottom."""
+    at = np.asarray(solution.knot_times)
+    axis.plot(
+        at,
+        np.zeros_like(at),
+        linestyle="none",
+        marker="|",
+        markersize=5.0,
+        color=LIMIT_COLOUR,
+        transform=axis.get_xaxis_transform(),
+        clip_on=False,
+    )

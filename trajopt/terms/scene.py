@@ -1,0 +1,36 @@
+"""What a term knows of the world around the robot, for pictures: an obstacle, or a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Place: TypeAlias = tuple[float, float, float]  # m, world axes
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """All points within `radius` of a segment, m; a ball where the segment has no length."""
+
+    start: Place
+    end: Place
+    radius: float
+
+
+@dataclass(frozen=True)
+class Target:
+    """A place that a frame is to reach or to follow."""
+
+    frame: str
+    place: Place
+
+
+def scene_of(term: Any) -> Iterator[Capsule | Target]:
+    """What a term, or one that it is made of by arithmetic, knows of the world."""
+    own = getattr(term, "scene", None)
+    if own is not None:
+        yield own
+    for part in (getattr(term, "base", None), *(each for _, each in getattr(term, "parts", ()))):
+        if part is not None and not isinstance(part, str):
+            yield from scene_of(part)
