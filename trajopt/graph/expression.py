@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.errors import ShapeError
 from trajopt.graph.any_arithmetic import evaluated, has_borders
 from trajopt.graph.block import Pairs, SymbolicBlock, Values
 
@@ -220,6 +221,11 @@ def expression_of(value: Any) -> Any:
     """A number, an expression, or a list of them as one expression; NotImplementedError for anything else."""
     import casadi
 
+    if isinstance(value, Mapping):
+        raise ShapeError(
+            f"a function of a node returned a dictionary ({', '.join(map(str, value))}): return a list, in "
+            "the order of its components"
+        )
     return casadi.SX(casadi.vertcat(*value) if isinstance(value, (list, tuple)) else value)
 
 
@@ -261,6 +267,15 @@ def depends_on(expression: Any, column: Any) -> bool:
     import casadi
 
     return bool(casadi.depends_on(expression, column))
+
+
+def has_comparison(expression: Any) -> bool:
+    """Whether an entry of an expression is a comparison, a == b say, which is the number 0 or 1."""
+    import casadi
+
+    operations = (casadi.OP_EQ, casadi.OP_NE, casadi.OP_LT, casadi.OP_LE)
+    entries = (expression[i] for i in range(expression.numel()))
+    return any(entry.is_op(each) for entry in entries for each in operations)
 
 
 def contains_nan(expression: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -107,8 +108,26 @@ def _traced(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: s
     return expression
 
 
+def refuse_other_arguments(function: Callable[..., Any], count: int, label: str) -> None:
+    """OptionError for a function that cannot be called with so many nodes and nothing else."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of compiled modules have none
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        given = ", ".join(signature.parameters) or "nothing"
+        wanted = "one node, def f(node)" if count == 1 else f"{count} nodes, one for each instant"
+        raise OptionError(
+            f"{label} takes ({given}), but is called with {wanted}: states, controls and all other "
+            "quantities are attributes of a node, node.x"
+        ) from None
+
+
 def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
     """What the function returns; OptionError with the cause where it raises."""
+    refuse_other_arguments(function, len(nodes), label)
     try:
         with _masks_refused(label):
             return function(*nodes)

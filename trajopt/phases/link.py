@@ -16,7 +16,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.block import Block, QuantityDeclaration
-from trajopt.graph.expression import ExpressionBlock, symbol
+from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
 from trajopt.graph.names import own_term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.graph.trace import trace_several
@@ -155,6 +155,11 @@ def function_of(
         for instant, phase in zip(instants, phases, strict=True)
     ]
     expression, used = trace_several(function, f"link '{name}'", tables)
+    if has_comparison(expression):
+        raise OptionError(
+            f"link '{name}' returns a comparison, which is the number 0 or 1: return what is to be zero, "
+            "before.x - after.x, or give bounds, lower=..., upper=..."
+        )
     symbols = {
         place(i, quantity): column for i, columns in enumerate(used) for quantity, column in columns.items()
     }

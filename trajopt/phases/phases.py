@@ -46,6 +46,8 @@ class Phases:
     def __init__(self, *problems: Problem, name: str = "phases") -> None:
         if not problems:
             raise OptionError("there are no phases: give problems, trajopt.Phases(stance, flight)")
+        if any(isinstance(problem, list | tuple) for problem in problems):
+            raise ShapeError("problems are given as a list: write trajopt.Phases(*problems)")
         self.problems = tuple(checked_problem(problem) for problem in problems)
         if len({id(problem) for problem in problems}) < len(problems):
             raise OptionError("a problem is given twice: build one for each phase")
@@ -194,7 +196,11 @@ class Phases:
 
     def _function(self, what: Any) -> Callable[..., Any]:
         if not callable(what) or isinstance(what, type):
-            raise OptionError(f"{shown(what)} is no function of nodes: give one with an argument per instant")
+            raise OptionError(
+                f"{shown(what)} is no function of nodes: give one with an argument per instant, "
+                "lambda before, after: before.x - after.x, or to `link` one term that is the same at both, "
+                "trajopt.state('x')"
+            )
         return what
 
     def _label(self, what: Any, name: str | None) -> str:

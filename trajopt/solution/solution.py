@@ -308,6 +308,16 @@ class Solution:
             leaves[parameter_leaf(name)] = column * value
         return leaves
 
+    if not TYPE_CHECKING:  # editors know what there is
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # it raises what kept it from being computed
+            raise AttributeError(
+                f"a solution has no '{name}': solution.value(trajopt.state({name!r}), t) is the state or "
+                "control of that name, solution.value(term, t) any term, solution.q(t) all positions"
+            )
+
     def __repr__(self) -> str:
         from trajopt.display.solution_facts import solution_facts
 

@@ -123,6 +123,9 @@ def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
 def _check_function(what: str, given: Any, other: str) -> None:
     if not callable(given) or isinstance(given, type):
         raise OptionError(f"{what} is {shown(given)}: give a function of a node{other}")
+    from trajopt.graph.trace import refuse_other_arguments
+
+    refuse_other_arguments(given, 1, f"the function of the {what}")
 
 
 def _widths(names: Any, what: str) -> dict[str, int]:
