@@ -1,7 +1,8 @@
 """Walks, timed and varied: `python -m benchmarks.gait [run] [casadi] [sweep] [between] [points] [starts]`.
 
-Every part (all of them without a name) replaces its own numbers in docs/gait_benchmark.json; the page
-docs/gait_benchmark.md and its figures are then written anew from all numbers.
+`score`, `mesh` and `lengths` compare the walk of sourced terms with people. Every part (all of them without a
+name) replaces its own numbers in docs/gait_benchmark.json; the page docs/gait_benchmark.md with its figures
+and the scoreboard in docs/gait.md are then written anew from all numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gait import studies
+from benchmarks.gait import score, scoreboard, studies
 from benchmarks.gait.page import write
 from benchmarks.gait.runs import default_run
 from benchmarks.papers.timing import machine
@@ -34,6 +35,9 @@ PARTS: dict[str, Callable[[], Any]] = {
     "between": studies.between_nodes,
     "points": studies.control_points,
     "starts": studies.starts,
+    "score": score.scoreboard,
+    "mesh": score.meshes,
+    "lengths": score.preferred_lengths,
 }
 
 
@@ -49,6 +53,7 @@ def main() -> None:
         numbers[name] = {**about, "found": found}
         NUMBERS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
     write(numbers, NUMBERS.with_suffix(".md"))
+    scoreboard.fill(NUMBERS.with_name("gait.md"), numbers)
 
 
 if __name__ == "__main__":

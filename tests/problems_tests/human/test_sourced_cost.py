@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from taylor_slopes import slopes
 
 import trajopt
@@ -11,7 +12,7 @@ from problems import gait, gait_stride
 from problems.human.assessment.criteria import credibility, table
 from problems.human.assessment.identities import identities
 from problems.human.assessment.score import mean_correlation, scores
-from problems.human.body.model import ACTIVE, GLOBAL, skeleton
+from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, skeleton
 from problems.human.body.person import Person
 from problems.human.gait.formulation import FORMULATIONS, POSTURE_DEMANDS
 from problems.human.gait.passive_moments import passive_leg_moments, passive_moments
@@ -213,3 +214,17 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     t = np.linspace(0.6, 0.9, 101) * solution.duration
     for point in ("ball_l", "toe_l"):
         assert solution.value(trajopt.position(point), t)[:, 1].min() > 0.010
+
+
+@pytest.mark.long
+def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
+    """Positive work up 8 % is at least the gain of potential energy; down it is less than on the level."""
+    work = {}
+    for slope in (-0.08, 0.0, 0.08):
+        solution = trajopt.solve(gait.build(cost="sourced", slope=slope), refine=None)
+        assert solution.converged and all(each.met for each in identities(solution))
+        t = np.linspace(0.0, solution.duration, 801)
+        power = np.maximum(solution.tau(t) * solution.v(t), 0.0).sum(axis=1)
+        work[slope] = trapezoid(power, t)
+    climbed = 75.0 * GRAVITY * 0.6 * np.sin(np.arctan(0.08))
+    assert work[0.08] > climbed and work[-0.08] < work[0.0] < work[0.08]

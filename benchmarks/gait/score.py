@@ -1,0 +1,148 @@
+"""The scoreboard of walking: predicted curves beside measured ones, null models, removals, starts and meshes.
+
+All at the speed and step length of the trial with eight control points unless said, one solve each from the
+measured start, limit nodes left out.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from problems import gait
+from problems.human.assessment.criteria import credibility
+from problems.human.assessment.measured import TRIAL, WINTER, measured
+from problems.human.assessment.score import TEN, Score, mean_correlation, scores, scores_of
+from problems.human.gait.cycle import gait_cycle
+from problems.human.gait.formulation import FORMULATIONS
+from problems.human.gait.step import Step
+from trajopt.refinement.perturbed_guess import perturbed_guess
+
+AT_TRIAL = {"speed": 1.253, "step_length": 0.717, "intervals": 5}
+AT_WINTER = {"speed": 1.325, "step_length": 0.72, "intervals": 5}
+OURS = {"cost": "sourced"}
+REMOVALS: dict[str, dict[str, Any]] = {
+    "passive moments and springs": {"springs": False},
+    "mechanical power": {"power": 0.0},
+    "steadiness of the pelvis": {"steadiness": 0.0},
+    "swing clearance": {"clearance": 0.0},
+    "smoothness": {"smoothness": 0.0},
+    "all five": {
+        "springs": False, "power": 0.0, "steadiness": 0.0, "clearance": 0.0, "smoothness": 0.0,
+    },
+}  # fmt: skip
+STARTS, SPREAD = 10, 0.1
+INTERVALS = (5, 7, 9, 11)
+SPEEDS = {0.8: 0.49, 1.2: 0.59, 1.6: 0.70}  # m/s -> m, step lengths that people prefer on a treadmill
+LENGTHS = (0.84, 0.92, 1.0, 1.08, 1.16)  # of the length that people prefer
+
+
+def scoreboard() -> dict[str, Any]:
+    """Ten starts, the thesis's cost, Winter's speed, null models, and what is removed one by one."""
+    seeds = [told(f"start {seed}", row(seed=seed, **AT_TRIAL, **OURS)) for seed in range(STARTS)]
+    return {
+        "ours": best(seeds),
+        "starts": seeds,
+        "thesis": told("thesis", row(cost="thesis", **AT_TRIAL)),
+        "winter": told("at Winter's speed", row(source=WINTER, **AT_WINTER, **OURS)),
+        "nulls": null_models(),
+        "removals": {name: told(name, row(**AT_TRIAL, **OURS, **left)) for name, left in REMOVALS.items()},
+    }
+
+
+def meshes() -> list[dict[str, Any]]:
+    """The walk with more control points."""
+    rows = [told(f"{n + 3} points", row(**AT_TRIAL | OURS | {"intervals": n})) for n in INTERVALS]
+    return [each | {"points": n + 3} for n, each in zip(INTERVALS, rows, strict=True)]
+
+
+def preferred_lengths() -> list[dict[str, Any]]:
+    """Walks over step lengths around the one that people prefer, at each speed."""
+    found = []
+    for speed, people in SPEEDS.items():
+        for part in LENGTHS:
+            walk = row(speed=speed, step_length=part * people, intervals=5, **OURS)
+            found.append(told(f"{speed} m/s, {part * people:.3f} m", walk | {"people": people}))
+    return found
+
+
+def row(seed: int = 0, source: str = TRIAL, **parameters: Any) -> dict[str, Any]:
+    """One solve: scores, peaks of the vertical reaction, criteria that are not met, CPU seconds."""
+    problem = gait.build(**parameters)
+    if seed:
+        nlp = trajopt.transcribe(problem)
+        rng = np.random.default_rng([0, seed])
+        guess = perturbed_guess(nlp.unknowns.curve(nlp.start), problem.dynamics.n, rng, SPREAD)
+        problem.guess(*guess)
+    began = time.process_time()
+    solution = trajopt.solve(problem, refine=None, progress="silent")
+    seconds = time.process_time() - began
+    found, criteria = scores(solution, source), credibility(solution)
+    cycle = gait_cycle(solution)
+    return {
+        "speed": parameters["speed"],
+        "step_length": parameters["step_length"],
+        "status": solution.status.name.lower(),
+        "objective": solution.objective,
+        "iterations": solution.iterations,
+        "cpu_seconds": seconds,
+        "mean": mean_correlation(found),
+        "curves": as_table(found),
+        "peaks": [each.value for each in criteria[:3]],
+        "knee": next(each.value for each in criteria if each.name == "knee, peak in swing"),
+        "pelvis": [float(np.abs(cycle.angle(name)).max()) for name in ("global_yaw", "global_list")],
+        "not_met": [f"{each.name} {each.value:.3g}" for each in criteria if not each.met],
+    }
+
+
+def best(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The converged start of the lowest objective."""
+    converged = [each for each in rows if each["status"] == "converged"]
+    return min(converged, key=lambda each: each["objective"])
+
+
+def null_models() -> dict[str, dict[str, Any]]:
+    """Curves that know nothing of the motion, and another human group, beside the trial."""
+    percent = np.linspace(0.0, 100.0, 401)
+    trial = {name: curve.at(percent) for name in TEN for curve in measured(name) if curve.source == TRIAL}
+    constant = {name: np.full_like(percent, values.mean()) for name, values in trial.items()}
+    others = {name: curve.at(percent) for name in TEN for curve in measured(name) if curve.source == WINTER}
+    weight = {"vertical reaction": weight_by_the_split(percent)}
+    named = {
+        "body weight by the time split": weight,
+        "mean of each curve": constant,
+        "Winter's adults": others,
+    }
+    return {name: as_table(scores_of(curves, percent, TRIAL)) for name, curves in named.items()}
+
+
+def weight_by_the_split(percent: np.ndarray) -> np.ndarray:
+    """Body weight on the right foot by the imposed weight function alone, (K,) in body weights."""
+    step = Step(
+        AT_TRIAL["step_length"], AT_TRIAL["speed"], 1.75, 75.0, toe_off=FORMULATIONS["sourced"].toe_off
+    )
+    share = np.array([step.reaction_split.weight(_At(t * step.duration)) for t in percent % 50.0 / 50.0])
+    return np.where(percent < 50.0, share, 1.0 - share)
+
+
+class _At:
+    """What the time split reads of a node."""
+
+    def __init__(self, time: float) -> None:
+        self.t = [time]
+
+
+def as_table(found: tuple[Score, ...]) -> dict[str, list[float | None]]:
+    """Quantity -> correlation (None for a constant), root mean square, share within two deviations."""
+    return {
+        each.quantity: [None if np.isnan(each.correlation) else each.correlation, each.rms, each.within]
+        for each in found
+    }
+
+
+def told(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    print(f"{name}: {result['status']}, r {result['mean']:.3f}, J {result['objective']:.5f}", flush=True)
+    return result

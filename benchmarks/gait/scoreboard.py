@@ -1,0 +1,133 @@
+"""The tables of docs/gait.md that the parts `score`, `mesh` and `lengths` of the benchmark fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.papers.page import table
+from problems.human.assessment.score import TEN
+
+# Of other tools on the same ten curves, as told in their papers' data: PredSim 2022 (Falisse et al., 92
+# muscles) and two groups of people beside each other. Only these values are known.
+PREDSIM = {"mean": 0.758, "ankle angle": 0.02, "vertical reaction": 0.88}
+SMALL = 0.005  # of a correlation, a difference that neighbouring optima have as well
+
+
+def fill(page: Path, numbers: Mapping[str, Any]) -> None:
+    """Write the tables whose numbers are there between their marks in the page."""
+    text = page.read_text(encoding="utf-8")
+    for name, written in (("score", score), ("mesh", mesh), ("lengths", lengths)):
+        if name in numbers:
+            about = f"*`python -m benchmarks.gait {name}`, {numbers[name]['machine']}.*"
+            text = between_marks(text, f"scoreboard {name}", f"{written(numbers[name]['found'])}\n\n{about}")
+    page.write_text(text, encoding="utf-8")
+
+
+def between_marks(text: str, name: str, content: str) -> str:
+    """`text` with `content` between the marks of a name; ValueError where it has none."""
+    start, end = f"<!-- {name} -->\n", "\n<!-- end -->"
+    before, found, after = text.partition(start)
+    if not found or end not in f"\n{after}":
+        raise ValueError(f"the page has no place for '{name}': give it '{start.strip()}' and '{end.strip()}'")
+    return before + start + content + end + f"\n{after}".partition(end)[2]
+
+
+def score(found: Mapping[str, Any]) -> str:
+    """Curve by curve beside the null models, then walk by walk."""
+    return f"{curves(found)}\n\n{worse(found)}\n\n{walks(found)}"
+
+
+def curves(found: Mapping[str, Any]) -> str:
+    """Correlation and root mean square of every curve: ours, the thesis's cost, null models, other people."""
+    nulls = found["nulls"]
+    sides = {"sourced": found["ours"]["curves"], "thesis": found["thesis"]["curves"], **nulls}
+    rows = []
+    for quantity in TEN:
+        rows.append([quantity, *(cell(side.get(quantity)) for side in sides.values())])
+    means = [f"**{found[name]['mean']:.3f}**" for name in ("ours", "thesis")]
+    return table(["correlation, RMS", *sides], [*rows, ["mean of ten", *means, *([""] * len(nulls))]])
+
+
+def worse(found: Mapping[str, Any]) -> str:
+    """The curves on which a null model comes closer than the prediction."""
+    ours, split = found["ours"]["curves"], found["nulls"]["body weight by the time split"]
+    flat = found["nulls"]["mean of each curve"]
+    lost = [name for name in split if split[name][0] > ours[name][0] + SMALL]
+    far = [name for name in flat if flat[name][1] < ours[name][1]]
+    return (
+        f"By correlation the time split is closer than the prediction for: {', '.join(lost) or 'no curve'}; "
+        f"by root mean square the measured curve's own mean is for: {', '.join(far) or 'no curve'}. "
+        f"PredSim 2022 with 92 muscles has a mean of {PREDSIM['mean']:.3f} on these curves, "
+        f"{PREDSIM['ankle angle']:.2f} for the ankle angle and {PREDSIM['vertical reaction']:.2f} for the "
+        "vertical reaction; two groups of people beside each other .950."
+    )
+
+
+def walks(found: Mapping[str, Any]) -> str:
+    """One line per walk: the best start, every start, what is removed, the other cost."""
+    named = {"best of the starts by objective": found["ours"]}
+    named |= {f"start {seed}": each for seed, each in enumerate(found["starts"])}
+    named |= {"thesis's cost": found["thesis"], "at Winter's speed, beside Winter": found["winter"]}
+    named |= {f"without {name}": each for name, each in found["removals"].items()}
+    return table(HEADINGS, [line(name, each) for name, each in named.items()])
+
+
+def lengths(found: list[Mapping[str, Any]]) -> str:
+    """Cost per metre over step lengths, and the length at which a parabola through them is least."""
+    rows = []
+    for speed in dict.fromkeys(each["speed"] for each in found):
+        row = [each for each in found if each["speed"] == speed and each["status"] == "converged"]
+        length = [each["step_length"] for each in row]
+        per_metre = [each["objective"] / each["step_length"] for each in row]
+        costs = "; ".join(f"{x:.2f} m: {cost:.3f}" for x, cost in zip(length, per_metre, strict=True))
+        people = next(each["people"] for each in found if each["speed"] == speed)
+        rows.append([f"{speed} m/s", costs, least(length, per_metre), f"{people:.2f}"])
+    return table(["speed", "cost per metre", "preferred step length (m)", "people (m)"], rows)
+
+
+def least(length: list[float], cost: list[float]) -> str:
+    """Where a parabola through the values is least, or which end of the range it falls towards."""
+    if len(length) < 3:
+        return "unknown"
+    bend, slope, _ = np.polyfit(length, cost, 2)
+    at = -0.5 * slope / bend if bend > 0.0 else np.inf if slope < 0.0 else -np.inf
+    if not min(length) <= at <= max(length):
+        return f"below {min(length):.2f}" if cost[0] < cost[-1] else f"above {max(length):.2f}"
+    return f"{at:.2f}"
+
+
+def mesh(found: list[Mapping[str, Any]]) -> str:
+    """One line per number of control points."""
+    return table(HEADINGS, [line(f"{each['points']} control points", each) for each in found])
+
+
+HEADINGS = [
+    "walk", "mean correlation", "objective", "vertical reaction: peak, valley, peak (BW)",
+    "knee in swing (deg)", "pelvis yaw, list (deg)", "criteria not met", "iterations", "CPU s",
+]  # fmt: skip
+
+
+def line(name: str, each: Mapping[str, Any]) -> list[str]:
+    ending = "" if each["status"] == "converged" else f" ({each['status']})"
+    return [
+        name + ending,
+        f"{each['mean']:.3f}",
+        f"{each['objective']:.4f}",
+        ", ".join(f"{peak:.2f}" for peak in each["peaks"]),
+        f"{each['knee']:.1f}",
+        ", ".join(f"{angle:.1f}" for angle in each["pelvis"]),
+        "; ".join(each["not_met"]) or "none",
+        str(each["iterations"]),
+        f"{each['cpu_seconds']:.0f}",
+    ]
+
+
+def cell(values: list[float | None] | None) -> str:
+    if values is None:
+        return ""
+    r, rms = values[:2]
+    return f"{'0' if r is None else f'{r:.2f}'}, {rms:.2g}"
