@@ -11,6 +11,7 @@ from problems.human.body.person import Person
 from problems.human.gait.effort import effort, squared_accelerations
 from problems.human.gait.formulation import formulation
 from problems.human.gait.initial_guess import set_initial_guess
+from problems.human.gait.reach import check_reach
 from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost
 from problems.human.gait.step import Step, reaction_on_foot
 from problems.human.gait.step_constraints import subject_to_step_constraints
@@ -58,6 +59,8 @@ def gait_problem(
             f"standing points are held exactly at {steps[0].samples} times by curves of {intervals + 3} "
             "control points: give fewer contact_samples, more intervals or a contact_tolerance"
         )
+    if "foot placement" not in without:
+        check_reach(steps[0])
     model = person.skeleton(moving)
     problem = trajopt.Problem(model, steps[0].trajectory(intervals, nodes_per_span), name=name)
     load_feet(problem, steps)
