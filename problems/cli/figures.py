@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
@@ -97,3 +98,23 @@ def draw_more(solution: Solution, folder: Path, ending: str, tell: Told = silent
         return []
     tell(f"drawing the figures of {solution.recipe.problem}")
     return more(solution, folder, ending)
+
+
+def own_figures(
+    solution: Solution | PhasesSolution, drawn: Collection[str], folder: Path, tell: Told = silent
+) -> dict[str, bytes]:
+    """The pictures that a problem of the library adds, name of the file -> content, for a page.
+
+    drawn : names of figures that are in the folder; where there are none, they are drawn for the page alone
+    """
+    from trajopt.report.page import IMAGES
+    from trajopt.solution.solution import Solution
+
+    if not isinstance(solution, Solution):
+        return {}
+    with tempfile.TemporaryDirectory() as temporary:
+        if not drawn:
+            folder = Path(temporary)
+            drawn = draw_more(solution, folder, "png", tell)
+        own = [name for name in drawn if Path(name).suffix in IMAGES and Path(name).stem not in FIGURES]
+        return {name: (folder / name).read_bytes() for name in own}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from problems.cli.figures import Told, draw, silent
+from problems.cli.figures import Told, draw, own_figures, silent
 from problems.cli.summary import summary, write_json, write_text
 from trajopt.files.run_folder import LAST, RunFolder, mixture
 
@@ -45,11 +45,11 @@ def write_results(
         if solution.certificate is not None:
             told = f"{solution.certificate}\n\nrun {run_of(solution)}\n"
             write_text(stage / "certificate.txt", told)
-        if plot:
-            draw(solution, stage, "png", tell)
+        drawn = draw(solution, stage, "png", tell) if plot else []
         if one_page:
+            figures = own_figures(solution, drawn, stage, tell)
             tell("writing report.html")
-            trajopt.report.html(solution, stage / "report.html")
+            trajopt.report.html(solution, stage / "report.html", figures=figures)
     finally:
         names = results.publish(run_of(solution))
     return report, names

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from trajopt.graph.block import GravityField, SkeletonDynamics
+from trajopt.errors import OptionError
 from trajopt.phases.phases_solution import PhasesSolution
-from trajopt.problem.units import units_of_quantity
 from trajopt.report.active_constraints import (
     ActiveConstraint,
     active_constraints,
@@ -21,10 +19,12 @@ from trajopt.report.active_constraints import (
     matters,
     times_of_rows,
 )
-from trajopt.report.svg_chart import COLOURS, line_chart, motion_chart
-from trajopt.solution.skeleton_view import checked_segments, drawing_axes
+from trajopt.report.chart import Chart
+from trajopt.report.interactive import is_wanted, scripts
+from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, picture
+from trajopt.report.run_section import parameter_rows, run_rows
+from trajopt.report.svg_chart import COLOURS
 from trajopt.solution.solve_table import HEADER
-from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -33,8 +33,8 @@ Answer: TypeAlias = "Solution | PhasesSolution"
 
 __all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]
 
-SAMPLES = 400
-SNAPSHOTS, DIGITS = 9, 6
+NO_FIGURES: Mapping[str, bytes] = MappingProxyType({})
+IMAGES = {".png": "image/png", ".gif": "image/gif", ".svg": "image/svg+xml"}
 MOST_ROWS = 25  # of the table of active constraints
 SHORTEST = 1.0  # ms, of callbacks worth a line
 
@@ -49,6 +49,7 @@ td.number { text-align: right; font-variant-numeric: tabular-nums }
 .charts { grid-auto-flow: dense }
 figure { margin: 0 }
 table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
+.figures img { max-width: 100% } .figures figure { margin-bottom: 1.5em } .plot { min-height: 300px }
 .link { stroke-width: 2.2; stroke-linecap: round } .bad { color: #b00020 }
 """
 
@@ -66,26 +67,45 @@ def time_split(solution: Answer) -> dict[str, float]:
     }
 
 
-def html(solution: Answer, path: str | os.PathLike[str] | None = None) -> str:
-    """The page as text, self-contained (no script, no outside file); written to `path` where one is given.
+def html(
+    solution: Answer,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    figures: Mapping[str, bytes] = NO_FIGURES,
+    interactive: bool | None = None,
+) -> str:
+    """The page as text, one file that loads nothing from elsewhere; written to `path` where one is given.
 
     Of phases it holds the motion and the active constraints of each, and the links between them.
+
+    figures : the problem's own, name of a file -> its content, PNG, GIF or SVG; they become part of the page
+    interactive : charts that are zoomed, hide curves by a click and tell values at the pointer. The page then
+        holds the library Plotly and has 5 MB; by default where it is installed (extra `report`), and False
+        makes a page without any script
+    Raises OptionError for a figure of another kind, and where Plotly is asked for and not installed.
     """
-    middle = _of_phases(solution) if isinstance(solution, PhasesSolution) else _of_motion(solution)
+    script = is_wanted(interactive)
+    middle = (
+        _of_phases(solution, script) if isinstance(solution, PhasesSolution) else _of_motion(solution, script)
+    )
     title = escape(str(solution)).replace("\n", "<br>")
+    run = "" if solution.run is None else solution.run.id
     parts = [
         f"<h1>{escape(solution.name)}</h1>",
         f"<p{'' if solution.converged else ' class=bad'}>{title}</p>",
         _detail(solution),
         _section("Cost", _table(("term", "value", "share"), _cost_rows(solution))),
         *middle,
+        _own_figures(figures),
         _refinement(solution),
         _certificate(solution),
         _section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
-        _section("Convergence", _solves(solution) + _charts(_history_charts(solution))),
+        _section("Convergence", _solves(solution) + _charts(_history_charts(solution), script)),
         _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
+        _rows_section("Parameters", ("parameter", "value", ""), parameter_rows(solution)),
+        _rows_section("Run", ("", ""), run_rows(solution)),
+        scripts() if script else "",
     ]
-    run = "" if solution.run is None else solution.run.id
     text = (
         f'<!doctype html><html lang="en" data-run="{run}"><head><meta charset="utf-8">'
         f"<title>{escape(solution.name)}</title><style>{STYLE}</style></head>"
@@ -96,35 +116,44 @@ def html(solution: Answer, path: str | os.PathLike[str] | None = None) -> str:
     return text
 
 
-def _of_motion(solution: Solution, whose: str = "") -> Iterable[str]:
-    """Motion and active constraints of a problem, or of a phase."""
-    yield _section(f"Motion{whose}", _charts(_motion_charts(solution)))
-    active = _active_table(solution) + _charts(_multiplier_charts(solution))
+def _of_motion(solution: Solution, script: bool, whose: str = "") -> Iterable[str]:
+    """Motion, limits and active constraints of a problem, or of a phase."""
+    curves = curves_of(solution)
+    charts = _charts(motion_charts(curves, solution.duration), script, "".join(picture(solution)))
+    yield _section(f"Motion{whose}", charts)
+    head = ("", "", "lower limit", "upper limit", "least", "largest", "unit")
+    yield _rows_section(f"Limits{whose}", head, limit_rows(curves))
+    active = _active_table(solution) + _charts(_multiplier_charts(solution), script)
     yield _section(f"Active constraints{whose}", active)
 
 
-def _of_phases(solution: PhasesSolution) -> Iterable[str]:
+def _of_phases(solution: PhasesSolution, script: bool) -> Iterable[str]:
     """Links, motions and active constraints of phases."""
     rows = [(name, *(f"{price:.6g}" for price in prices)) for name, prices in solution.multipliers.items()]
     if rows:
         yield _section("Links", _table(("link", "objective per unit of each component"), rows))
     for name, phase in zip(solution.names, solution.phases, strict=True):
-        yield from _of_motion(phase, f" of {name}")
+        yield from _of_motion(phase, script, f" of {name}")
 
 
 def _detail(solution: Answer) -> str:
     facts = f"{solution.n_variables} unknowns, {solution.n_constraints} rows"
-    if solution.recipe is not None:
-        facts += f"; {', '.join(f'{k}={_short(v)}' for k, v in solution.recipe.parameters.items())}"
     return f"<p>{escape(facts)}</p>" + (f"<p>{escape(solution.detail)}</p>" if solution.detail else "")
 
 
-def _short(value: Any) -> str:
-    """A parameter with at most DIGITS significant digits and 60 characters."""
-    if isinstance(value, tuple | list):
-        return f"({', '.join(_short(entry) for entry in value)})"
-    text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _own_figures(figures: Mapping[str, bytes]) -> str:
+    """Figures of the problem, as parts of the page."""
+    if not figures:
+        return ""
+    shown = []
+    for name, content in figures.items():
+        kind = IMAGES.get(Path(name).suffix)
+        if kind is None:
+            raise OptionError(f"the figure {name} is no picture of a page: give {', '.join(IMAGES)}")
+        data = b64encode(content).decode("ascii")
+        image = f'<img alt="{escape(name)}" src="data:{kind};base64,{data}"/>'
+        shown.append(f"<figure>{image}<figcaption>{escape(Path(name).stem)}</figcaption></figure>")
+    return _section("Figures of the problem", f'<div class="figures">{"".join(shown)}</div>')
 
 
 def _refinement(solution: Answer) -> str:
@@ -169,53 +198,6 @@ def _time_rows(solution: Answer) -> Iterable[tuple]:
     yield f"all of {solution.iterations} iterations", f"{1e3 * solution.seconds:.2f}", ""
 
 
-def _motion_charts(solution: Solution) -> Iterable[str]:
-    t = np.linspace(0.0, solution.duration, SAMPLES)
-    yield from _pictures(solution)
-    problem = solution.problem
-    shown = {"positions": "q", "velocities": "v", "torques and forces": "tau"}
-    if not problem.quantities.knows("tau"):  # a system of first-order equations
-        shown = {"states": "q"}
-    for label, quantity in shown.items():
-        values = solution.value(terms.Quantity(quantity), t).T
-        names = problem.component_names(quantity, len(values))
-        units = units_of_quantity(problem, quantity, len(names))
-        for unit in dict.fromkeys(units):
-            each = zip(names, values, units, strict=True)
-            named = [(name, curve) for name, curve, own in each if own == unit]
-            yield from _grouped(t, named, _with_unit(label, unit))
-    for name, extra in problem.extras.items():
-        if name in problem.slacks:
-            continue
-        curve = terms.extra(name)
-        values = solution.value(curve, t).T
-        labels = solution.problem.component_names(curve.quantity, extra.lower.size)
-        unit = units_of_quantity(problem, curve.quantity, extra.lower.size)[0]
-        curves = dict(zip(labels, values, strict=True))
-        yield line_chart(t, curves, "t [s]", _with_unit(f"{name}, an unknown curve", unit))
-
-
-def _with_unit(label: str, unit: str) -> str:
-    return f"{label} [{unit}]" if unit else label
-
-
-def _grouped(t: NDArray, named: list[tuple[str, NDArray]], label: str) -> Iterable[str]:
-    """Charts of as many curves each as there are colours to tell them apart."""
-    count = -(-len(named) // len(COLOURS))
-    for number in range(count):
-        some = dict(named[number * len(COLOURS) : (number + 1) * len(COLOURS)])
-        yield line_chart(t, some, "t [s]", label if count == 1 else f"{label}, {number + 1} of {count}:")
-
-
-def _pictures(solution: Solution) -> Iterable[str]:
-    dynamics = solution.as_built.dynamics
-    if isinstance(dynamics, SkeletonDynamics):
-        shown_at = np.linspace(0.0, solution.duration, SNAPSHOTS)
-        lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), SNAPSHOTS)
-        axes = drawing_axes(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
-        yield motion_chart(lines[..., axes], ("xyz"[axes[0]], "xyz"[axes[1]]))
-
-
 def _active_table(solution: Solution) -> str:
     rows = [
         (
@@ -233,30 +215,41 @@ def _active_table(solution: Solution) -> str:
     return _table(("constraint", "component", "active", "largest multiplier"), rows)
 
 
-def _multiplier_charts(solution: Solution) -> Iterable[str]:
+def _multiplier_charts(solution: Solution) -> Iterator[Chart]:
     for name, multipliers in solution.multipliers.items():
         times = times_of_rows(solution, name, len(multipliers))
         if times is not None and times.size > 1 and matters(solution, name, multipliers):
             labels = labels_of(solution, name, multipliers.shape[1])
-            named = zip(labels, multipliers.T, strict=True)
-            held = {label: column for label, column in named if column.any()}
-            yield from _grouped(times, list(held.items()), f"multipliers of {name}")
+            named = [
+                (label, column) for label, column in zip(labels, multipliers.T, strict=True) if column.any()
+            ]
+            for start in range(0, len(named), len(COLOURS)):
+                some = dict(named[start : start + len(COLOURS)])
+                yield Chart(times, some, "t [s]", f"multipliers of {name}")
 
 
-def _history_charts(solution: Answer) -> Iterable[str]:
+def _history_charts(solution: Answer) -> Iterator[Chart]:
     if solution.history.shape[0] < 2:
         return
     iteration, objective, violation = solution.history.T
-    yield line_chart(iteration, {"": objective}, "iteration", "scaled objective")
-    yield line_chart(iteration, {"": violation}, "iteration", "largest violation", logarithmic=True)
+    last = f", the last {len(iteration)} of {solution.iterations}" * (len(iteration) <= solution.iterations)
+    yield Chart(iteration, {"": objective}, "iteration", f"scaled objective{last}")
+    yield Chart(iteration, {"": violation}, "iteration", f"largest violation{last}", logarithmic=True)
 
 
 def _section(title: str, content: str) -> str:
     return f"<h2>{escape(title)}</h2>{content}"
 
 
-def _charts(charts: Iterable[str]) -> str:
-    return f'<div class="charts">{"".join(charts)}</div>'
+def _rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:
+    """A section with a table; nothing where it would be empty."""
+    known = list(rows)
+    return _section(title, _table(head, known)) if known else ""
+
+
+def _charts(charts: Iterable[Chart], script: bool, first: str = "") -> str:
+    drawn = "".join(chart.html(script) for chart in charts)
+    return f'<div class="charts">{first}{drawn}</div>'
 
 
 def _table(head: tuple, rows: Iterable[tuple]) -> str:

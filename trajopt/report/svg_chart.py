@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from html import escape
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +17,30 @@ DARK, BRIGHT = (0, 38, 61), (183, 215, 238)  # shades of the last and the first 
 # Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
 TEXT, LINE = 'font-size="11" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
+NEAR = 0.5  # of the range of all curves: a limit farther away would flatten them
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito
+
+Limits: TypeAlias = Mapping[str, tuple[float, float]]
+NO_LIMITS: Limits = MappingProxyType({})
 
 
 def line_chart(
-    x: NDArray, curves: Mapping[str, NDArray], x_label: str, y_label: str, logarithmic: bool = False
+    x: NDArray,
+    curves: Mapping[str, NDArray],
+    x_label: str,
+    y_label: str,
+    logarithmic: bool = False,
+    limits: Limits = NO_LIMITS,
 ) -> str:
-    """One polyline per curve (k,) over x (k,), with axes, ticks and a legend; gaps where not finite."""
+    """One polyline per curve (k,) over x (k,), with axes, ticks and a legend; gaps where not finite.
+
+    limits : lower and upper bounds by curve; those near the curves are dashed lines
+    """
     x = np.asarray(x, dtype=float)
     drawn = {name: _heights(values, logarithmic) for name, values in curves.items()}
     finite = [part[np.isfinite(part)] for part in drawn.values()]
     everything = np.concatenate(finite) if finite else np.zeros(0)
-    low, high = _range(everything)
+    low, high = _range(everything) if logarithmic else range_with(drawn, limits)
     first, last = _range(x)
 
     def place(at: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
@@ -48,8 +62,13 @@ def line_chart(
         parts.append(
             f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>'
         )
-    for number, values in enumerate(drawn.values()):
+    for number, (name, values) in enumerate(drawn.items()):
         colour = COLOURS[number % len(COLOURS)]
+        for limit in limits.get(name, ()):
+            if low <= limit <= high:
+                _, (y,) = place(np.zeros(1), np.array([limit]))
+                ends = f'x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"'
+                parts.append(f'<line stroke="{colour}" stroke-dasharray="5 3" {ends}/>')
         for piece in _pieces(np.isfinite(values)):
             points = " ".join(
                 f"{a:.1f},{b:.1f}" for a, b in zip(*place(x[piece], values[piece]), strict=True)
@@ -121,6 +140,17 @@ def _range(values: NDArray) -> tuple[float, float]:
         pad = 0.5 * abs(low) or 1.0
         return low - pad, high + pad
     return low, high
+
+
+def range_with(curves: Mapping[str, NDArray], limits: Limits) -> tuple[float, float]:
+    """Least and largest value of all curves, and of the limits that are near them."""
+    finite = [np.asarray(each)[np.isfinite(each)] for each in curves.values()]
+    low, high = _range(np.concatenate(finite) if finite else np.zeros(0))
+    reach = NEAR * (high - low)
+    near = [
+        limit for name in curves for limit in limits.get(name, ()) if low - reach <= limit <= high + reach
+    ]
+    return min([low, *near]), max([high, *near])
 
 
 def _pieces(finite: NDArray) -> list[slice]:

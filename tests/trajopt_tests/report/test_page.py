@@ -18,7 +18,7 @@ def solution():
 
 
 def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path):
-    text = report.html(solution, tmp_path / "report.html")
+    text = report.html(solution, tmp_path / "report.html", interactive=False)
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
     page = ElementTree.fromstring(text.replace("<!doctype html>", "").replace('<meta charset="utf-8">', ""))
     assert len(list(page.iter("svg"))) >= 6

@@ -1,0 +1,142 @@
+"""Interactive pages: what a plot holds, that nothing is loaded from elsewhere, limits, runs, own figures."""
+
+import html
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from trajopt.errors import OptionError
+from trajopt.report import interactive
+from trajopt.report.chart import Chart
+from trajopt.report.motion_section import curves_of, limit_rows
+from trajopt.report.run_section import parameter_rows, run_rows
+
+PIXEL = bytes.fromhex("89504e470d0a1a0a")  # how a PNG begins
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return trajopt.solve(problems.two_link_rr.build(intervals=10, velocity=9.0))
+
+
+def plots(page):
+    """The plots of a page as its script reads them."""
+    return [json.loads(html.unescape(text)) for text in re.findall(r'data-plot="([^"]*)"', page)]
+
+
+def without_library(page):
+    """A page without the drawing library, whose text holds addresses of its own."""
+    return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_a_page_with_plots_holds_its_library_and_loads_nothing(solution, tmp_path):
+    pytest.importorskip("plotly")
+    page = trajopt.report.html(solution, tmp_path / "report.html", interactive=True)
+    assert page.count("<script>") == 2 and "<script src" not in page and "Plotly.newPlot" in page
+    rest = without_library(page)
+    assert "http" not in rest and "<svg" in rest  # without scripts the charts are there all the same
+    assert rest.count("<svg") == len(plots(page)) + 1  # and the robot
+    assert 4e6 < (tmp_path / "report.html").stat().st_size < 7e6
+
+
+def test_a_plot_holds_the_motion_and_its_limits(solution):
+    torques = next(each for each in plots(trajopt.report.html(solution, interactive=True)) if "torques" in
+                   each["layout"]["title"]["text"])  # fmt: skip
+    curve = next(trace for trace in torques["data"] if trace["name"] == "elbow")
+    t = np.minimum(curve["x"], solution.duration)  # the last one was rounded
+    assert np.allclose(curve["y"], solution.tau(t)[:, 1], atol=1e-3)
+    limits = {trace["y"][0] for trace in torques["data"] if trace["name"] == "limit of elbow"}
+    assert limits == {-10.0, 10.0} and curve["hovertemplate"].startswith("%{y:.6g} N m")
+    assert torques["layout"]["yaxis"]["range"][0] < -10.0 and torques["layout"]["yaxis"]["range"][1] > 10.0
+
+
+def test_plotly_takes_every_plot(solution):
+    """It raises ValueError for a property that it does not know; the script would be silent."""
+    objects = pytest.importorskip("plotly.graph_objects")
+    pages = plots(trajopt.report.html(solution, interactive=True))
+    assert len(pages) == 7
+    for plot in pages:
+        assert len(objects.Figure(plot).data) == len(plot["data"])
+
+
+def test_limits_far_away_do_not_flatten_a_plot_and_are_still_there():
+    t = np.linspace(0.0, 1.0, 11)
+    chart = Chart(t, {"q": t}, "t [s]", "q [rad]", "rad", limits={"q": (-np.inf, 300.0)})
+    plot = chart.plot()
+    assert plot["layout"]["yaxis"]["range"] == pytest.approx([-0.04, 1.04])
+    assert [trace["y"][0] for trace in plot["data"]] == [0.0, 300.0]
+    assert "stroke-dasharray" not in chart.html(interactive=False)
+    near = replace(chart, limits={"q": (-0.1, 1.2)})
+    assert near.html(interactive=False).count("stroke-dasharray") == 2
+
+
+def test_a_logarithmic_plot_has_gaps_where_there_is_no_logarithm():
+    chart = Chart(
+        np.arange(3), {"": np.array([1.0, 0.0, np.nan])}, "iteration", "violation", logarithmic=True
+    )
+    assert chart.plot()["data"][0]["y"] == [1.0, None, None]
+    json.dumps(chart.plot(), allow_nan=False)
+
+
+def test_names_cannot_leave_their_attribute():
+    chart = Chart(np.arange(2), {'"><script>alert(1)</script>': np.ones(2)}, "t", "<b>y</b>")
+    text = chart.html(interactive=True)
+    assert "<script" not in text and "<b>" not in text
+    (plot,) = plots(text)
+    assert "<script" not in plot["data"][0]["hovertemplate"] and "<b>" not in plot["layout"]["title"]["text"]
+
+
+def test_limits_are_told_with_units_and_with_what_was_reached(solution):
+    rows = {row[:2]: row[2:] for row in limit_rows(curves_of(solution))}
+    assert (
+        rows["torques and forces", "elbow"][:2] == ("-10", "10")
+        and rows["torques and forces", "elbow"][-1] == "N m"
+    )
+    least, largest = (float(text) for text in rows["velocities", "shoulder"][2:4])
+    v = solution.v(np.linspace(0.0, solution.duration, 400))[:, 0]
+    assert (least, largest) == pytest.approx((v.min(), v.max()), rel=1e-4)
+    assert ("positions", "elbow") not in rows  # has no limit
+    page = trajopt.report.html(solution, interactive=False)
+    assert "Limits" in page and "rad/s" in page
+
+
+def test_the_run_and_its_parameters_are_told(solution):
+    told = dict(run_rows(solution))
+    assert told["date"].startswith("20") and f"trajopt {trajopt.__version__}" in told["versions"]
+    assert told["solver"].startswith("Ipopt(tol=")
+    given = {name: value for name, value, origin in parameter_rows(solution) if origin == "given"}
+    assert given["intervals"] == "10" and given["q_start"] == "(0, -2)"
+    page = trajopt.report.html(solution, interactive=False)
+    assert told["date"] in page and "q_start" in page
+    assert list(run_rows(replace(solution, run=None))) == []
+
+
+def test_parameters_that_were_found_are_told_without_a_recipe():
+    """A cart of least m/s: the constant unknown speed is the distance over the time."""
+    one = trajopt.Trajectory.collocation(4, duration=2.0)
+    cart = trajopt.system(states=("x",), rates=lambda node: [node.parameter("speed")])
+    problem = trajopt.Problem(cart, one, name="cart")
+    problem.parameter("speed", unit="m/s")
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[3.0])
+    solution = trajopt.solve(problem)
+    assert list(parameter_rows(solution)) == [("speed", "1.5 m/s", "found")]
+
+
+def test_figures_of_a_problem_become_parts_of_its_page(solution):
+    page = trajopt.report.html(solution, figures={"gait_angles.png": PIXEL}, interactive=False)
+    assert "Figures of the problem" in page and "data:image/png;base64,iVBORw0KGgo=" in page
+    with pytest.raises(OptionError, match=r"the figure table.csv is no picture of a page: give .png, .gif"):
+        trajopt.report.html(solution, figures={"table.csv": b"1,2"}, interactive=False)
+
+
+def test_without_the_library_pages_are_static_and_asking_for_it_says_so(solution, monkeypatch):
+    monkeypatch.setattr(interactive, "PACKAGE", "a_package_that_nobody_has")
+    assert "<script" not in trajopt.report.html(solution)
+    with pytest.raises(OptionError, match=r"needs plotly, which is not installed: pip install 'trajopt"):
+        trajopt.report.html(solution, interactive=True)

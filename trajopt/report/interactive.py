@@ -1,0 +1,44 @@
+"""Makes the charts of a page interactive: zoom, values at the pointer, curves that are hidden by a click.
+
+The drawing library Plotly, 4.8 MB of JavaScript from its Python package, is part of the page, so that the
+page needs no network and still opens in ten years. Without the package a page has its SVGs alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from trajopt.errors import OptionError
+
+PACKAGE = "plotly"
+
+#: Every chart becomes a plot when the page is there; double click shows limits that are far away, too.
+START = """
+document.querySelectorAll("[data-plot]").forEach(function (place) {
+  var plot = JSON.parse(place.dataset.plot);
+  place.textContent = "";
+  Plotly.newPlot(place, plot.data, plot.layout, {responsive: true, displaylogo: false});
+});
+"""
+
+
+def is_available() -> bool:
+    """Whether the package that carries the drawing library is installed."""
+    return find_spec(PACKAGE) is not None
+
+
+def is_wanted(interactive: bool | None) -> bool:
+    """Whether a page is to be interactive; None: where it can be. OptionError where it cannot."""
+    if interactive and not is_available():
+        raise OptionError(
+            "an interactive page needs plotly, which is not installed: pip install "
+            "'trajopt-splines[report]', or leave interactive out"
+        )
+    return is_available() if interactive is None else bool(interactive)
+
+
+def scripts() -> str:
+    """The drawing library and the start of all plots, as two script elements."""
+    library = import_module(f"{PACKAGE}.offline").get_plotlyjs()
+    return f"<script>{library}</script><script>{START}</script>"

@@ -1,0 +1,117 @@
+"""The section of a page that shows a motion: the robot, its curves with limits, and a table of limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.graph.block import GravityField, SkeletonDynamics
+from trajopt.plot.bounds import joint_bounds, path_bounds, torque_bounds
+from trajopt.problem.systems.system import System
+from trajopt.problem.units import units_of_quantity
+from trajopt.report.chart import Chart
+from trajopt.report.svg_chart import COLOURS, motion_chart
+from trajopt.solution.skeleton_view import checked_segments, drawing_axes
+from trajopt.terms import term as terms
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+SAMPLES = 400
+SNAPSHOTS = 9
+NOTHING = 1e-9  # of the largest curve of a kind: a smaller one is not drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One component of a quantity over the motion: values (SAMPLES,), bounds, unit."""
+
+    kind: str
+    name: str
+    values: NDArray
+    unit: str
+    lower: float
+    upper: float
+
+
+def picture(solution: Solution) -> Iterator[str]:
+    """The robot in snapshots, where its dynamics can draw it."""
+    dynamics = solution.as_built.dynamics
+    if isinstance(dynamics, SkeletonDynamics):
+        shown_at = np.linspace(0.0, solution.duration, SNAPSHOTS)
+        lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), SNAPSHOTS)
+        axes = drawing_axes(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
+        yield motion_chart(lines[..., axes], ("xyz"[axes[0]], "xyz"[axes[1]]))
+
+
+def curves_of(solution: Solution) -> list[Curve]:
+    """Positions, their rates, torques or states, and additional curves, with bounds and units."""
+    problem, t = solution.problem, np.linspace(0.0, solution.duration, SAMPLES)
+    is_system = isinstance(problem.dynamics, System)
+    shown = {"states": "q"} if is_system else {"positions": "q", "velocities": "v", "accelerations": "a"}
+    if not is_system and np.isfinite(joint_bounds(solution, 3)[1]).any():
+        shown["jerks"] = "jerk"
+    if problem.quantities.knows("tau"):
+        shown["torques and forces"] = "tau"
+    for name in problem.extras:
+        if name not in problem.slacks:
+            shown[f"{name}, an unknown curve"] = terms.extra(name).quantity
+    return [curve for kind, quantity in shown.items() for curve in _components(solution, kind, quantity, t)]
+
+
+def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Iterator[Curve]:
+    problem = solution.problem
+    values = solution.value(terms.Quantity(quantity), t).T
+    lower, upper = _bounds(solution, quantity, len(values))
+    units = units_of_quantity(problem, quantity, len(values))
+    for i, name in enumerate(problem.component_names(quantity, len(values))):
+        yield Curve(kind, name, values[i], units[i], float(lower[i]), float(upper[i]))
+
+
+def _bounds(solution: Solution, quantity: str, width: int) -> tuple[Any, Any]:
+    """Limits of the robot and of the problem over the path, (width,) each."""
+    problem = solution.problem
+    if isinstance(problem.dynamics, System) or quantity not in ("q", "v", "a", "jerk", "tau"):
+        return path_bounds(problem, quantity, width)
+    if quantity == "tau":
+        stated, own = path_bounds(problem, quantity, width), torque_bounds(solution)
+        return np.maximum(stated[0], own[0]), np.minimum(stated[1], own[1])
+    return joint_bounds(solution, ("q", "v", "a", "jerk").index(quantity))
+
+
+def motion_charts(curves: Sequence[Curve], duration: float) -> Iterator[Chart]:
+    """Charts of curves of one kind and unit, as many in each as colours tell apart; zeros left out."""
+    t = np.linspace(0.0, duration, SAMPLES)
+    for kind in dict.fromkeys(curve.kind for curve in curves):
+        those = [curve for curve in curves if curve.kind == kind]
+        largest = max(float(np.abs(curve.values).max(initial=0.0)) for curve in those)
+        moving = [c for c in those if float(np.abs(c.values).max()) > NOTHING * largest] or those
+        for unit in dict.fromkeys(curve.unit for curve in moving):
+            yield from _grouped(t, [curve for curve in moving if curve.unit == unit], kind, unit)
+
+
+def _grouped(t: NDArray, curves: Sequence[Curve], kind: str, unit: str) -> Iterator[Chart]:
+    label, count = f"{kind} [{unit}]" if unit else kind, -(-len(curves) // len(COLOURS))
+    for number in range(count):
+        some = curves[number * len(COLOURS) : (number + 1) * len(COLOURS)]
+        yield Chart(
+            t,
+            {curve.name: curve.values for curve in some},
+            "t [s]",
+            label if count == 1 else f"{label}, {number + 1} of {count}:",
+            unit,
+            limits={curve.name: (curve.lower, curve.upper) for curve in some},
+        )
+
+
+def limit_rows(curves: Iterable[Curve]) -> Iterator[tuple[str, ...]]:
+    """Every curve that has a limit: its bounds, the least and the largest value, its unit."""
+    for curve in curves:
+        if np.isfinite(curve.lower) or np.isfinite(curve.upper):
+            numbers = (curve.lower, curve.upper, float(curve.values.min()), float(curve.values.max()))
+            texts = (f"{number:.5g}" if np.isfinite(number) else "none" for number in numbers)
+            yield curve.kind, curve.name, *texts, curve.unit

@@ -1,0 +1,71 @@
+"""The section of a page that says which run it shows: date, versions, solver, parameters given and found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.phases.phases_solution import PhasesSolution
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+DIGITS = 6
+LONGEST = 60  # characters of a value
+
+
+def run_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str]]:
+    """What the run was: name and value of each fact; nothing where the run is not known."""
+    run = solution.run
+    if run is None:
+        return
+    yield "date", run.started.replace("T", " ")
+    yield "versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    yield "machine", ", ".join(f"{name} {value}" for name, value in run.machine.items())
+    yield "solver", run.solver
+    told = {name: value for name, value in run.arguments.items() if value not in ("None", "'auto'")}
+    if told:
+        yield "arguments of solve", ", ".join(f"{name}={value}" for name, value in told.items())
+    yield "run", run.id
+
+
+def parameter_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str, str]]:
+    """Parameters of the problem as they were given, then those that were found: name, value, origin."""
+    recipe = solution.recipe
+    for name, value in ({} if recipe is None else recipe.parameters).items():
+        yield name, short(value), "given"
+    parts = (
+        zip(solution.names, solution.phases, strict=True)
+        if isinstance(solution, PhasesSolution)
+        else [("", solution)]
+    )
+    for phase, part in parts:
+        for name, value in _found(part).items():
+            yield f"{name} of {phase}" if phase else name, value, "found"
+
+
+def _found(solution: Solution) -> Mapping[str, str]:
+    """Constant unknowns with their units, slacks left out."""
+    known = solution.problem.parameters
+    found = {}
+    for name, value in solution.parameters.items():
+        parameter = known.get(name)
+        if parameter is None or not parameter.is_slack:
+            unit = "" if parameter is None else parameter.unit
+            found[name] = f"{short(tuple(np.ravel(value).tolist()), one=True)} {unit}".rstrip()
+    return found
+
+
+def short(value: Any, one: bool = False) -> str:
+    """A value with at most DIGITS significant digits and LONGEST characters.
+
+    one : a list of a single number is shown as that number
+    """
+    if isinstance(value, tuple | list):
+        if one and len(value) == 1:
+            return short(value[0])
+        return f"({', '.join(short(entry) for entry in value)})"
+    text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
