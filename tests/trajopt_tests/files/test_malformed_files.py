@@ -63,7 +63,7 @@ HEADERS = {
     "added nodes of arcs that are not there": {"extra_points": 10**9},
     "negative counts": {"extra_points": -1},
     "a recipe without parameters": {"recipe": {"problem": "two_link_rr"}},
-    "a recipe that is a path": {"recipe": "/tmp/x.py"},
+    "a recipe that is a path": {"recipe": "folder/x.py"},
     "certificate without keys": {"certificate": {"tolerance": 1e-6}},
     "certificate of a list": {"certificate": [1, 2]},
     "levels of numbers": {"levels": [1, 2]},
