@@ -1,5 +1,6 @@
 """Modules shared by tests stand in `support`; benchmarks run from the root, last on the path."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -8,6 +9,10 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS / "support"))
 sys.path.append(str(TESTS.parent))
+
+# A shell starts jobs in the background with SIGINT ignored, and Python then leaves it so: tests of Ctrl-C
+# would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
