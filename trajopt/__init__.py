@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from trajopt.refinement.switching.shooting import switching_times as switching_times
     from trajopt.solution.solution import Solution as Solution
     from trajopt.solve import solve as solve
+    from trajopt.solvers.dense.interior_point import DenseInteriorPoint as DenseInteriorPoint
     from trajopt.solvers.ipopt import Ipopt as Ipopt
     from trajopt.solvers.slsqp import Slsqp as Slsqp
     from trajopt.solvers.solver import Status as Status
@@ -111,6 +112,7 @@ export_lazily(
         "CompiledProgram": "trajopt.compiled.compiled_program",
         "Phases": "trajopt.phases.phases",
         "PhasesSolution": "trajopt.phases.phases_solution",
+        "DenseInteriorPoint": "trajopt.solvers.dense.interior_point",
         "Ipopt": "trajopt.solvers.ipopt",
         "Slsqp": "trajopt.solvers.slsqp",
         "RowsInRounds": "trajopt.solvers.wrappers.rows_in_rounds",

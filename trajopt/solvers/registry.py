@@ -55,6 +55,12 @@ SOLVERS = MappingProxyType(
                 "ipopt", "trajopt.solvers.ipopt", "Ipopt", "interior point, sparse, second derivatives"
             ),
             RegisteredSolver(
+                "dense",
+                "trajopt.solvers.dense.interior_point",
+                "DenseInteriorPoint",
+                "interior point, dense, second derivatives, up to 400 unknowns",
+            ),
+            RegisteredSolver(
                 "slsqp", "trajopt.solvers.slsqp", "Slsqp", "sequential quadratic programming, dense, small"
             ),
         )

@@ -1,0 +1,212 @@
+"""The dense interior-point method finds IPOPT's optima, and hands over to IPOPT what it cannot solve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from small_nlps import (
+    INF,
+    equality_quadratic,
+    hs071,
+    infeasible,
+    quadratic_with_rows,
+    rosenbrock,
+    unbounded,
+    unconstrained,
+)
+
+import trajopt
+from problems import catalogue
+from trajopt import DenseInteriorPoint, Ipopt
+from trajopt.errors import OptionError
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.solver import Status
+from trajopt.transcription.transcribe import transcribe
+
+# Free time, effort, both; linear and nonlinear equations; limits of positions, velocities, torques, paths.
+LIBRARY = {
+    "double_integrator": {},
+    "sliding_mass": {"velocity": 3.0},
+    "kirk": {},
+    "betts_robot_arm": {"intervals": 10},
+    "two_link_rr": {"intervals": 20},
+    "two_link_pr": {"intervals": 20},
+    "six_axis_arm": {"intervals": 10},
+    "urdf_arm": {"intervals": 10, "u": 0.5},
+    "cart_pole": {"intervals": 10},
+    "minimum_fuel": {},
+    "arm_design": {},
+    "gear_ratio": {},
+    "van_der_pol": {},
+}
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_library_problems_have_ipopts_optimum_and_satisfy_the_kkt_conditions(name):
+    nlp = transcribe(catalogue.build(name, LIBRARY[name]))
+    ours, theirs = DenseInteriorPoint().solve(nlp), Ipopt().solve(nlp)
+    assert ours.converged and "IPOPT" not in ours.detail
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-8)
+    # Limits are moved by 1e-10, as by IPOPT, so that a product with a multiplier of 10 is 1e-9 off.
+    assert kkt_residuals(nlp, ours).error < 3e-9
+
+
+def test_another_optimum_than_ipopts_is_an_optimum_too():
+    """The budget of energy has several: here both find one, of which ours is lower by a third."""
+    nlp = transcribe(catalogue.build("arm_energy_budget", {}))
+    ours, theirs = DenseInteriorPoint().solve(nlp), Ipopt().solve(nlp)
+    assert ours.objective < 0.8 * theirs.objective
+    assert kkt_residuals(nlp, ours).error < 1e-8
+
+
+def random_program(seed, equations=1, rows=6, n=5, scale=1.0):
+    """A quadratic objective, not convex, in a box, with linear rows; some of them stand there twice."""
+    rng = np.random.default_rng(seed)
+    M, A = rng.standard_normal((n, n)), rng.standard_normal((rows, n))
+    inside = rng.uniform(-0.5, 0.5, n)
+    value = A @ inside
+    lower, upper = value - rng.uniform(0.1, 1.0, rows), value + rng.uniform(0.1, 1.0, rows)
+    lower[:equations] = upper[:equations] = value[:equations]
+    lower[equations : equations + 2], upper[-2:] = -INF, INF
+    twice = np.concatenate([np.arange(rows), [rows - 1, rows - 1]])
+    sizes = scale ** rng.uniform(-1.0, 1.0, twice.size)
+    return quadratic_with_rows(
+        M + M.T,
+        rng.standard_normal(n),
+        sizes[:, None] * A[twice],
+        sizes * lower[twice],
+        sizes * upper[twice],
+        lower=np.full(n, -1.0),
+        upper=np.full(n, 1.0),
+    )
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3], ids=["rows of one size", "rows of sizes from 1e-3 to 1e3"])
+def test_random_programs_with_repeated_rows_are_solved_where_ipopt_solves_them(scale):
+    worse = 0
+    for seed in range(25):
+        nlp = random_program(seed, scale=scale)
+        ours, theirs = DenseInteriorPoint().solve(nlp), Ipopt().solve(nlp)
+        assert ours.converged and theirs.converged
+        # Limits are moved by 1e-10 of theirs, and multipliers are as large as rows are small.
+        assert kkt_residuals(nlp, ours).error < 1e-6
+        worse += ours.objective > theirs.objective + 1e-6
+    assert worse <= 5  # other local optima
+
+
+def test_equations_that_repeat_each_other_are_solved():
+    """A projection onto y0 + y1 = 1, which is stated three times, the last time doubled."""
+    nlp = quadratic_with_rows(np.eye(2), [0.0, -1.0], [[1, 1], [1, 1], [2, 2]], [1, 1, 2], [1, 1, 2])
+    # As many equations as unknowns or more would be IPOPT's; a third unknown leaves room.
+    wider = quadratic_with_rows(
+        np.eye(4), [0.0, -1.0, 0.0, 0.0], np.pad(nlp.full_jacobian(nlp.start), ((0, 0), (0, 2))),
+        [1, 1, 2], [1, 1, 2],
+    )  # fmt: skip
+    result = DenseInteriorPoint().solve(wider)
+    assert result.converged and "IPOPT" not in result.detail
+    np.testing.assert_allclose(result.y, [0.0, 1.0, 0.0, 0.0], atol=1e-7)
+
+
+def test_a_linear_objective_ends_in_a_corner():
+    nlp = quadratic_with_rows(
+        np.zeros((2, 2)), [-1.0, -2.0], [[1.0, 1.0]], [-INF], [1.5], lower=np.zeros(2), upper=np.ones(2)
+    )
+    result = DenseInteriorPoint().solve(nlp)
+    assert result.converged and "IPOPT" not in result.detail
+    np.testing.assert_allclose(result.y, [0.5, 1.0], atol=1e-7)
+    np.testing.assert_allclose(result.row_multipliers, [1.0], atol=1e-7)
+    np.testing.assert_allclose(result.upper_multipliers, [0.0, 1.0], atol=1e-7)
+
+
+def test_unknowns_with_equal_bounds_stay_and_have_multipliers():
+    """minimize |y|^2 / 2 with y0 + y1 + y2 >= 3 and y1 = 2: y0 = y2 = 1/2, and dL/dy1 = 2 - 1/2."""
+    nlp = quadratic_with_rows(
+        np.eye(3), np.zeros(3), [[1.0, 1.0, 1.0]], [3.0], [INF],
+        lower=np.array([-INF, 2.0, -INF]), upper=np.array([INF, 2.0, INF]),
+    )  # fmt: skip
+    result = DenseInteriorPoint().solve(nlp)
+    assert result.converged and "IPOPT" not in result.detail
+    np.testing.assert_allclose(result.y, [0.5, 2.0, 0.5], atol=1e-8)
+    np.testing.assert_allclose(result.lower_multipliers, [0.0, 1.5, 0.0], atol=1e-8)
+    assert kkt_residuals(nlp, result).error < 1e-9
+
+
+def test_the_order_of_rows_and_last_digits_of_the_start_do_not_matter():
+    nlp = transcribe(catalogue.build("two_link_rr", {"intervals": 10}))
+    first = DenseInteriorPoint().solve(nlp)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        start = nlp.start * (1.0 + 1e-13 * rng.standard_normal(nlp.start.size))
+        other = DenseInteriorPoint().solve(replace(nlp, start=start))
+        assert other.converged and other.objective == pytest.approx(first.objective, rel=1e-9)
+
+
+def test_what_contradicts_itself_ends_as_with_ipopt_and_says_who_found_it():
+    seen = []
+    ours, theirs = DenseInteriorPoint().solve(infeasible(), seen.append), Ipopt().solve(infeasible())
+    assert ours.status is theirs.status and "by IPOPT after" in ours.detail
+    numbers = [each.iteration for each in seen]  # IPOPT counts an iterate twice where it restores feasibility
+    assert numbers == sorted(numbers) and set(numbers) == set(range(ours.iterations + 1))
+    assert ours.iterations > theirs.iterations and len(ours.history) == len(seen)
+
+
+def test_what_has_no_minimum_diverges():
+    result = DenseInteriorPoint().solve(unbounded())
+    assert result.status is Status.DIVERGING
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        replace(rosenbrock(), has_hessian=False),
+        quadratic_with_rows(np.eye(2), [0.0, 0.0], np.eye(2), [1.0, 2.0], [1.0, 2.0]),
+        unconstrained(np.ones(401), lambda y: float(y @ y), lambda y: 2 * y, lambda y: 2 * np.eye(401)),
+    ],
+    ids=["no second derivatives", "as many equations as unknowns", "401 unknowns"],
+)
+def test_programs_that_it_is_not_made_for_are_ipopts(program):
+    ours, theirs = DenseInteriorPoint().solve(program), Ipopt().solve(program)
+    assert ours.status is theirs.status and ours.converged
+    np.testing.assert_array_equal(ours.y, theirs.y)
+    assert ours.iterations == theirs.iterations
+
+
+def test_iterations_and_seconds_of_both_count_towards_the_limits():
+    nlp = infeasible()
+    alone = DenseInteriorPoint().solve(nlp)
+    steps = int(alone.detail.rpartition("after ")[2].split()[0])
+    limited = DenseInteriorPoint(max_iterations=steps + 3).solve(nlp)
+    assert limited.status is Status.ITERATION_LIMIT and limited.iterations <= steps + 3
+    ended = DenseInteriorPoint(max_iterations=steps).solve(nlp)
+    assert ended.status is Status.ITERATION_LIMIT and ended.iterations <= steps
+
+
+@pytest.mark.parametrize("problem", [hs071, equality_quadratic, partial(random_program, 3)])
+def test_multipliers_are_ipopts(problem):
+    nlp = problem()
+    ours, theirs = DenseInteriorPoint().solve(nlp), Ipopt().solve(nlp)
+    for name in ("row_multipliers", "lower_multipliers", "upper_multipliers"):
+        np.testing.assert_allclose(getattr(ours, name).sum(), getattr(theirs, name).sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": 0.0}, "tol = 0.0: expected"),
+        ({"max_iterations": -1}, "max_iterations = -1: expected"),
+        ({"time_limit": -1.0}, "time_limit = -1.0: expected"),
+        ({"feasibility": "tight"}, "feasibility = 'tight': expected"),
+    ],
+)
+def test_settings_out_of_range_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        DenseInteriorPoint(**options)
+
+
+def test_a_problem_is_solved_by_name_and_tells_the_solver():
+    problem = catalogue.build("two_link_rr", {"intervals": 10})
+    solution = trajopt.solve(problem, DenseInteriorPoint(), starts=1, coarse_to_fine=False)
+    assert solution.converged and solution.verify().holds

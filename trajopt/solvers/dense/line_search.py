@@ -1,0 +1,126 @@
+"""The line search of an interior-point step: a filter of violation and barrier function.
+
+Wachter and Biegler, Math. Program. 106 (2006), algorithm A, without its restoration phase.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.solvers.dense.newton_step import Direction, NewtonStep, longest
+from trajopt.solvers.dense.slack_program import Point
+from trajopt.solvers.monitor import Refusal
+
+__all__ = ["LineSearch"]
+
+LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta, gamma_phi
+ARMIJO = 1e-8  # eta_phi
+SWITCH, SWITCH_BARRIER, SWITCH_VIOLATION = 1.0, 2.3, 1.1  # delta, s_phi, s_theta
+SMALL, LARGE = 1e-4, 1e4  # violations, times that at the beginning
+SHORTEST = 1e-6  # of the longest step
+CORRECTIONS, ENOUGH = 4, 0.99  # of second order, as long as each leaves less of the violation
+ROUNDING = 10.0 * float(np.finfo(float).eps)
+
+
+class LineSearch:
+    """Steps along directions at one iterate, for one barrier parameter.
+
+    entries : (violation, barrier function) pairs that no accepted point may exceed both of
+    first : violation where the filter was begun
+    """
+
+    def __init__(
+        self, newton: NewtonStep, barrier: float, entries: list[tuple[float, float]], first: float
+    ) -> None:
+        self.newton, self.barrier, self.entries = newton, barrier, entries
+        self.program, self.point = newton.program, newton.at.point
+        self.share = max(0.99, 1.0 - barrier)
+        self.violation = self.point.violation
+        self.value = self._barrier_function(self.point)
+        self.small, self.large = SMALL * max(1.0, first), LARGE * max(1.0, first)
+
+    def found(self, step: Direction, target: np.ndarray | float) -> tuple[Point, float] | None:
+        """An acceptable point on the way, and the length of the step; None where there is none.
+
+        target : of z t, for corrections of second order
+        """
+        longest_step = length = self.longest(step)
+        slope = self._slope(step)
+        while length >= SHORTEST * longest_step:
+            trial = self._trial(step, length)
+            if trial is not None and self._accepts(trial, length, slope):
+                return trial, length
+            if trial is not None and length == longest_step and trial.violation >= self.violation:
+                corrected = self._corrected(trial, length, slope, target)
+                if corrected is not None:
+                    return corrected
+            length *= 0.5
+        return None
+
+    def longest(self, step: Direction) -> float:
+        return longest(self.point.t, step.dt, self.share)
+
+    def entry(self) -> tuple[float, float]:
+        """What the filter holds against later points when this step was not one of descent."""
+        return (1.0 - LESS_VIOLATION) * self.violation, self.value - LESS_BARRIER * self.violation
+
+    def descends(self, step: Direction, length: float) -> bool:
+        """Whether the step lowers the barrier function enough to be judged by it alone."""
+        return self._judged_by_barrier(length, self._slope(step))
+
+    def _slope(self, step: Direction) -> float:
+        return float(self.newton.at.slopes.g @ step.dx) - self.barrier * float((step.dt / self.point.t).sum())
+
+    def _barrier_function(self, point: Point) -> float:
+        return point.f - self.barrier * float(np.log(point.t).sum())
+
+    def _judged_by_barrier(self, length: float, slope: float) -> bool:
+        return (
+            self.violation <= self.small
+            and slope < 0.0
+            and length * (-slope) ** SWITCH_BARRIER > SWITCH * self.violation**SWITCH_VIOLATION
+        )
+
+    def _trial(self, step: Direction, length: float) -> Point | None:
+        """The point at a length of the step; None where it cannot be evaluated."""
+        try:
+            point = self.program.point(self.point.x + length * step.dx, self.point.s + length * step.ds)
+        except Refusal:
+            if self.program.monitor.reason is not None:
+                raise
+            return None
+        return point if (point.t > 0.0).all() else None
+
+    def _accepts(self, trial: Point, length: float, slope: float) -> bool:
+        violation, value = trial.violation, self._barrier_function(trial)
+        slack = ROUNDING * abs(self.value)
+        if not violation <= self.large:
+            return False
+        if any(violation >= worse and value - slack >= higher for worse, higher in self.entries):
+            return False
+        if self._judged_by_barrier(length, slope):
+            return value <= self.value + ARMIJO * length * slope + slack
+        return (
+            violation <= (1.0 - LESS_VIOLATION) * self.violation
+            or value - slack <= self.value - LESS_BARRIER * self.violation
+        )
+
+    def _corrected(
+        self, trial: Point, length: float, slope: float, target: np.ndarray | float
+    ) -> tuple[Point, float] | None:
+        """The point after corrections of second order, for constraints that curve away from the step."""
+        apart, c, before = self.point.apart, self.point.c, trial.violation
+        own = length
+        for _ in range(CORRECTIONS):
+            apart, c = own * apart + trial.apart, own * c + trial.c
+            step = self.newton.direction(target, apart, c)
+            own = self.longest(step)
+            found = self._trial(step, own)
+            if found is None:
+                return None
+            if self._accepts(found, length, slope):
+                return found, own
+            if found.violation > ENOUGH * before:
+                return None
+            trial, before = found, found.violation
+        return None

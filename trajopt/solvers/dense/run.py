@@ -1,0 +1,147 @@
+"""One run of the dense interior-point method: its start, its steps and how it ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.solvers.dense.barrier_rule import BarrierRule
+from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
+from trajopt.solvers.dense.line_search import LineSearch
+from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals, longest
+from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
+from trajopt.solvers.kkt import is_optimal_to_rounding
+from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.solver import Result, Status, WarmStart
+
+__all__ = ["InteriorPointRun"]
+
+MOST_STEPS = 40
+# Steps with a shifted Hessian: where the method succeeds there are up to 13, else nearly every step is one.
+MOST_SHIFTED = 15
+PUSH, WARM_PUSH = 1e-2, 1e-9  # off limits at the start: kappa_1 and kappa_2, and for a start with multipliers
+WARM_BARRIER, WARM_MULTIPLIER = 1e-7, 1e-9
+LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
+FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
+NEARLY = 1e-6  # error of a last iterate that may be optimal but for rounding
+
+
+class InteriorPointRun:
+    """The iterates of one solve."""
+
+    def __init__(self, monitor: Monitor, tol: float) -> None:
+        self.monitor, self.tol = monitor, tol
+        self.program, self.shifts = SlackProgram(monitor), Shifts()
+        self.entries: list[tuple[float, float]] = []
+        self.first = 0.0  # violation where the filter begins
+        self.length = np.nan  # largest change of an unknown in the last step
+
+    def result(self, most: int) -> Result:
+        """The optimum, or the best iterate; STEP_TOO_SMALL where it gets stuck or takes too many steps."""
+        monitor, number = self.monitor, 0
+        try:
+            at, rule = self._start()
+            while True:
+                residuals, answer = Residuals(self.program, at), self.program.answer(at)
+                goes_on = monitor.iterate(
+                    number, answer, at.point.rows, at.point.f, residuals.dual, self.length
+                )
+                if residuals.error() <= self.tol:
+                    return monitor.result(Status.CONVERGED, answer, number, "")
+                if not goes_on or number in (most, MOST_STEPS):
+                    break
+                stepped = self._step(at, residuals, rule)
+                if stepped is None:
+                    if residuals.error() <= NEARLY and is_optimal_to_rounding(monitor.nlp, answer, self.tol):
+                        return monitor.result(Status.CONVERGED, answer, number, "")
+                    break
+                at, number = stepped, number + 1
+        except Refusal:
+            pass  # the monitor knows why
+        status = Status.ITERATION_LIMIT if number == most else Status.STEP_TOO_SMALL
+        return monitor.result(status, None, number, "")
+
+    def _start(self) -> tuple[Iterate, BarrierRule]:
+        """The start, moved off limits, with multipliers and the rule of its barrier parameter."""
+        program, start = self.program, self.monitor.start
+        push = WARM_PUSH if start.has_multipliers else PUSH
+        x, count = start.y[program.free], program.rows.size
+        s = program.inside(np.concatenate([np.zeros(count), x[program.bounded]]), push)
+        x[program.bounded] = s[count:]
+        s[:count] = self.monitor.rows(program.whole(x))[program.rows]
+        point = program.point(x, program.inside(s, push))
+        slopes = program.slopes(x)
+        if start.has_multipliers:
+            multipliers, barrier = self._known(start), WARM_BARRIER
+        else:
+            multipliers = self._estimate(slopes)
+            barrier = float(point.t.mean()) if point.t.size else 0.0
+        rule = BarrierRule(barrier, self.tol, is_free=not start.has_multipliers)
+        return Iterate(point, slopes, multipliers), rule
+
+    def _known(self, start: WarmStart) -> Multipliers:
+        program = self.program
+        rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
+        assert rows is not None and low is not None and high is not None
+        y = np.concatenate([rows[program.rows], (high - low)[program.free[program.bounded]]])
+        z = np.maximum(-program.sign * y[program.side], WARM_MULTIPLIER)
+        return Multipliers(y, rows[program.equations], z)
+
+    def _estimate(self, slopes: Slopes) -> Multipliers:
+        """z = 1, and those of the equations by least squares."""
+        program, count = self.program, len(slopes.C)
+        z = np.ones(program.side.size)
+        b = program.by_slack(program.sign * z)
+        if not count:
+            return Multipliers(-b, np.zeros(0), z)
+        ones, bounded = np.ones(program.slack_count), program.bounded
+        system = CondensedSystem(np.eye(program.n), slopes.J, bounded, slopes.C, ones, 1.0, Shifts())
+        w, of_equations = system.solve(-slopes.g + program.backward(slopes, b), np.zeros(count))
+        y = program.forward(slopes, w) - b
+        if max(np.abs(y).max(initial=0.0), np.abs(of_equations).max()) > LARGEST_ESTIMATE:
+            return Multipliers(-b, np.zeros(count), z)
+        return Multipliers(y, of_equations, z)
+
+    def _step(self, at: Iterate, residuals: Residuals, rule: BarrierRule) -> Iterate | None:
+        """The next iterate; None where no step is acceptable."""
+        rule.observe(residuals)
+        newton = NewtonStep(self.program, at, rule.barrier, self.shifts)
+        if newton.system.shift is None or self.shifts.count > MOST_SHIFTED:
+            return None
+        is_free = rule.is_free and at.point.t.size > 0
+        if is_free:
+            corrected = rule.corrected(newton, residuals)
+            found = None if corrected is None else self._searched(newton, rule, corrected)
+            found = found or self._searched(newton, rule, rule.barrier)
+            if found is not None:
+                return found
+            rule.hold(residuals)
+        return self._searched(newton, rule, rule.barrier)
+
+    def _searched(self, newton: NewtonStep, rule: BarrierRule, target: np.ndarray | float) -> Iterate | None:
+        """The next iterate on the way to z t = target, None where the line search finds none."""
+        if rule.is_new:
+            self.entries, self.first, rule.is_new = [], newton.at.point.violation, False
+        search = LineSearch(newton, rule.barrier, self.entries, self.first)
+        step = newton.direction(target)
+        found = search.found(step, target)
+        if found is None:
+            return None
+        point, length = found
+        if not search.descends(step, length):
+            self.entries.append(search.entry())
+        self.length = float(np.abs(point.x - newton.at.point.x).max())
+        return self._moved(newton, rule.barrier, step, point, length, search.share)
+
+    def _moved(
+        self, newton: NewtonStep, barrier: float, step: Direction, point: Point, length: float, share: float
+    ) -> Iterate:
+        """The iterate at an accepted point: y goes with the unknowns, z as far as it stays positive."""
+        y, of_equations, z = newton.at.multipliers
+        z = z + longest(z, step.dz, share) * step.dz
+        around = barrier / point.t
+        multipliers = Multipliers(
+            y + length * (step.y - y),
+            of_equations + length * (step.of_equations - of_equations),
+            np.clip(z, around / FAR, around * FAR),
+        )
+        return Iterate(point, self.program.slopes(point.x), multipliers)
