@@ -17,7 +17,15 @@ import numpy as np
 from trajopt.solvers.solver import NLP, Result, WarmStart
 from trajopt.solvers.violation import largest_violation
 
-__all__ = ["KKT", "ActiveSet", "active_set", "is_optimal_to_rounding", "kkt_residuals", "lagrangian_gradient"]
+__all__ = [
+    "KKT",
+    "ActiveSet",
+    "active_set",
+    "is_optimal_to_rounding",
+    "kkt_residuals",
+    "kkt_residuals_of",
+    "lagrangian_gradient",
+]
 
 _S_MAX = 100.0
 ROUNDINGS = 4.0  # of all unknowns at once: what a stationarity may be off by them
@@ -85,6 +93,14 @@ def lagrangian_gradient(nlp: NLP, y: np.ndarray, row_multipliers: np.ndarray) ->
 
 def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
     """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals."""
+    of_rows = np.zeros(nlp.row_count) if answer.row_multipliers is None else answer.row_multipliers
+    return kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
+
+
+def kkt_residuals_of(
+    nlp: NLP, answer: Result | WarmStart, rows: np.ndarray, of_lagrangian: np.ndarray
+) -> KKT:
+    """The residuals where g(y) and grad f + J' row_multipliers are known."""
     y, n = answer.y, nlp.variable_count
     of_rows, of_lower, of_upper = (
         np.zeros(size) if multipliers is None else multipliers
@@ -94,7 +110,6 @@ def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
             (answer.upper_multipliers, n),
         )
     )
-    rows = nlp.rows(y)
     equalities = nlp.row_lower == nlp.row_upper
     gaps = np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
     # A row's multiplier belongs to its upper bound where positive, to its lower one where negative.
@@ -107,7 +122,7 @@ def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
     total_rows = np.abs(of_rows).sum()
     inequality_rows = np.abs(of_rows[~equalities]).sum()
     return KKT(
-        stationarity=_largest(lagrangian_gradient(nlp, y, of_rows) - of_lower + of_upper),
+        stationarity=_largest(of_lagrangian - of_lower + of_upper),
         primal=largest_violation(nlp, y, rows),
         complementarity=_largest(gaps[counts] * sides[counts]),
         sign=_largest(wrong),

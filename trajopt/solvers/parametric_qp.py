@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import lapack
 
 __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
@@ -116,17 +117,28 @@ class _Way:
 
         Nocedal and Wright, Numerical Optimization (2006), section 16.2.
         """
-        A, H = self.program.A[self.active], self.program.H
+        A, H, n = self.program.A[self.active], self.program.H, self.n
+        k = len(A)
         basis, R = np.linalg.qr(A.T, mode="complete")
-        Y, Z = basis[:, : len(A)], basis[:, len(A) :]
-        try:
-            right = np.linalg.solve(R[: len(A)], Y.T).T
-            self.along = Z.T @ H @ Z
-            P = Z @ np.linalg.solve(self.along, Z.T)
-        except np.linalg.LinAlgError:
+        Z = basis[:, k:]
+        transposed, singular = lapack.dtrtrs(R[:k], basis[:, :k].T) if k else (np.empty((0, n)), 0)
+        along = Z.T @ H @ Z
+        factor, bent = lapack.dpotrf(along) if k < n else (along, 0)
+        self.is_strict = bent == 0
+        if self.is_strict:
+            half = lapack.dtrtrs(factor, Z.T, trans=1)[0] if k < n else np.empty((0, n))
+            P = half.T @ half
+        else:
+            _, _, P, singular_along = lapack.dgesv(along, Z.T)
+            singular, P = singular or singular_along, Z @ P
+        if singular:
             return False
-        B = right - P @ (H @ right)
-        self.inverse = np.block([[P, B], [B.T, -right.T @ H @ B]])
+        G = transposed.T
+        HG = H @ G
+        B = G - P @ HG
+        self.inverse = np.empty((n + k, n + k))
+        self.inverse[:n, :n], self.inverse[:n, n:], self.inverse[n:, :n] = P, B, B.T
+        self.inverse[n:, n:] = -HG.T @ B
         return bool(np.abs(self.inverse).max(initial=0.0) < LARGEST)
 
     def advance(self) -> tuple[int, int] | None:
@@ -238,12 +250,4 @@ class _Way:
         found += self.inverse @ np.concatenate([-program.g - program.H @ d - A.T @ mu, limits - A @ d])
         multipliers = np.zeros(self.side.size)
         multipliers[active] = found[self.n :]
-        return QuadraticSolution(found[: self.n], multipliers, self.side, 1.0, changes, self._is_strict())
-
-    def _is_strict(self) -> bool:
-        """Whether H is positive definite along the active constraints."""
-        try:
-            np.linalg.cholesky(0.5 * (self.along + self.along.T))
-        except np.linalg.LinAlgError:
-            return False
-        return True
+        return QuadraticSolution(found[: self.n], multipliers, self.side, 1.0, changes, self.is_strict)

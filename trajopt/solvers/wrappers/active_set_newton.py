@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.kkt import kkt_residuals_of
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.parametric_qp import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
@@ -107,6 +107,15 @@ def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
     return side
 
 
+class _Values(NamedTuple):
+    """What is known at y: f, its gradient g, the rows, and their Jacobian A (m, n)."""
+
+    f: float
+    g: np.ndarray
+    rows: np.ndarray
+    A: np.ndarray
+
+
 class _Newton:
     """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
 
@@ -132,20 +141,18 @@ class _Newton:
         nlp, monitor = self.nlp, self.monitor
         side, changes, error = active_sides(nlp, self.multipliers, self.tol), 0, np.inf
         for step in range(MOST_STEPS + 1):
-            at = self._point()
-            residuals = kkt_residuals(nlp, at)
+            at, here = self._point(), self._values()
+            residuals = kkt_residuals_of(nlp, at, here.rows, here.g + self.multipliers[: self.m] @ here.A)
             if not np.isfinite(residuals.error) or residuals.error > GROWTH * error:
                 return None
-            goes_on = monitor.iterate(
-                step, at, nlp.rows(at.y), float(nlp.objective(at.y)), residuals.stationarity, np.nan
-            )
+            goes_on = monitor.iterate(step, at, here.rows, here.f, residuals.stationarity, np.nan)
             detail = f"{step} Newton steps, {changes} changes of the active set"
             optimal = step > 0 and residuals.error <= self.tol
             if optimal and self.is_strict:
                 return monitor.result(Status.CONVERGED, at, step, detail)
             if not goes_on:
                 return monitor.result(Status.SOLVER_ERROR, None, step, detail)
-            found = None if optimal else self._step(side)
+            found = None if optimal else self._step(here, side)
             if found is None:
                 return None
             self.y, self.multipliers, side = self.y + found.d, found.multipliers, found.side
@@ -153,12 +160,14 @@ class _Newton:
             self.is_strict = found.is_strict
         return None
 
-    def _values(self) -> np.ndarray:
-        return np.concatenate([self.nlp.rows(self.y), self.y])
+    def _values(self) -> _Values:
+        nlp, y, n, m = self.nlp, self.y, self.n, self.m
+        A = np.bincount(self.jacobian_places, nlp.jacobian(y), minlength=m * n).reshape(m, n)
+        return _Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
 
-    def _step(self, side: np.ndarray) -> QuadraticSolution | None:
+    def _step(self, here: _Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
-        program, best = self._program(), None
+        program, best = self._program(here), None
         size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
         for shift in SHIFTS:
             shifted = replace(program, H=program.H + shift * size * self.identity)
@@ -171,17 +180,13 @@ class _Newton:
                 break
         return best
 
-    def _program(self) -> QuadraticProgram:
-        nlp, n, m = self.nlp, self.n, self.m
-        values = self._values()
-        A = np.bincount(self.jacobian_places, nlp.jacobian(self.y), minlength=m * n).reshape(m, n)
-        entries = nlp.hessian(self.y, self.multipliers[:m], 1.0)
+    def _program(self, here: _Values) -> QuadraticProgram:
+        n, values = self.n, np.concatenate([here.rows, self.y])
+        entries = self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0)
         H = np.bincount(self.hessian_places, entries, minlength=n * n).reshape(n, n)
         H += np.tril(H, -1).T
-        g = np.asarray(nlp.gradient(self.y), dtype=float)
-        return QuadraticProgram(
-            H, g, np.concatenate([A, self.identity]), self.lower - values, self.upper - values
-        )
+        A = np.concatenate([here.A, self.identity])
+        return QuadraticProgram(H, here.g, A, self.lower - values, self.upper - values)
 
     def _point(self) -> WarmStart:
         bounds = self.multipliers[self.m :]
