@@ -7,7 +7,7 @@ from typing import Any
 
 from trajopt.arguments import shown
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.graph.block import DeclaringDynamics, Dynamics, NamedCoordinates, QuantityDeclaration
+from trajopt.graph.block import Dynamics, QuantityDeclaration
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
 
 
@@ -23,7 +23,8 @@ class QuantityTable:
         self.declared: dict[str, QuantityDeclaration] = {**LEAVES, **declared_by(dynamics)}
         self.defined = dict(defined)
         self.joint_names = tuple(dynamics.joint_names)
-        self.aliases = dict(dynamics.aliases) if isinstance(dynamics, NamedCoordinates) else {}
+        # No isinstance here and below: a protocol takes 20 us to look at, and a solve makes thirty tables.
+        self.aliases: dict[str, tuple[str, int | None]] = dict(getattr(dynamics, "aliases", {}))
         self._n = dynamics.n
 
     def __call__(self, quantity: str) -> int:
@@ -86,7 +87,7 @@ class QuantityTable:
 
 def declared_by(dynamics: Dynamics) -> Mapping[str, QuantityDeclaration]:
     """What the dynamics declares, or the standard quantities."""
-    return dynamics.quantities if isinstance(dynamics, DeclaringDynamics) else STANDARD
+    return getattr(dynamics, "quantities", STANDARD)
 
 
 def families_with_argument(width_of: Any) -> frozenset[str]:
