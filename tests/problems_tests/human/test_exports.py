@@ -11,6 +11,7 @@ from problems import planar_walker
 from problems.human.assessment import exports
 from problems.human.assessment.whole_body import whole_body
 from problems.human.gait.cycle import gait_cycle
+from problems.human.opensim import storage, tables
 from trajopt.errors import ProblemError
 
 
@@ -34,7 +35,7 @@ def test_headers_say_what_follows(folder):
 
 
 def test_coordinates_come_back_in_degrees_and_metres(folder, solution):
-    table = exports.read_storage(folder / "coordinates.mot")
+    table = storage.read_storage(folder / "coordinates.mot")
     t = table.time[:11]
     assert table.in_degrees and np.all(np.diff(table.time) > 0.0)
     names = solution.joint_names
@@ -45,9 +46,9 @@ def test_coordinates_come_back_in_degrees_and_metres(folder, solution):
 
 @pytest.mark.parametrize("name", ["ground_reactions.mot", "torques.sto", "joint_forces.sto"])
 def test_what_is_written_is_read_again(name, folder, solution):
-    read = exports.read_storage(folder / name)
+    read = storage.read_storage(folder / name)
     body = whole_body(gait_cycle(solution, 11))
-    made = getattr(exports, name.partition(".")[0])(body)
+    made = getattr(tables, name.partition(".")[0])(body)
     assert (read.name, list(read.columns)) == (made.name, list(made.columns)) and not read.in_degrees
     assert np.allclose(list(read.columns.values()), list(made.columns.values()), rtol=1e-10, atol=1e-12)
 
@@ -55,7 +56,7 @@ def test_what_is_written_is_read_again(name, folder, solution):
 def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads_at_every_time(solution):
     """Also where a foot is hardly loaded: the moment of what is dropped there is a residual for OpenSim."""
     body = whole_body(gait_cycle(solution, 101))
-    table, once = exports.ground_reactions(body), exports.once_each(body)
+    table, once = tables.ground_reactions(body), tables.once_each(body)
     for side in "rl":
         force, place, free = (
             np.stack([table.columns[f"ground_{what}{axis}"] for axis in "xyz"], axis=1)
@@ -67,7 +68,7 @@ def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads_at_every_
 
 
 def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(folder, solution):
-    table = exports.read_storage(folder / "torques.sto")
+    table = storage.read_storage(folder / "torques.sto")
     t = table.time[:11]
     expected = solution.tau(t)[:, solution.joint_names.index("knee_r_flex")]
     assert np.allclose(table.columns["knee_r_flex_moment"][:11], expected, atol=1e-8)
@@ -105,4 +106,4 @@ def test_the_summary_is_a_table_of_the_right_leg(folder):
 def test_other_files_are_refused(text, message, tmp_path):
     (tmp_path / "a.mot").write_text(text)
     with pytest.raises(ProblemError, match=message):
-        exports.read_storage(tmp_path / "a.mot")
+        storage.read_storage(tmp_path / "a.mot")
