@@ -100,6 +100,13 @@ def draw_more(solution: Solution, folder: Path, ending: str, tell: Told = silent
     return more(solution, folder, ending)
 
 
+def how_to_open(folder: Path, names: Collection[str]) -> str:
+    """Where other programs open what was written to a folder; nothing where they open none of it."""
+    from problems.human.opensim import setups
+
+    return f"\n{setups.how_to_open(folder)}" if setups.MODEL in names else ""
+
+
 def own_figures(
     solution: Solution | PhasesSolution, drawn: Collection[str], folder: Path, tell: Told = silent
 ) -> dict[str, bytes]:

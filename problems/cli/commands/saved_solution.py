@@ -9,7 +9,7 @@ import click
 
 from problems.cli.completion import ProblemName, SavedFile
 from problems.cli.exit_status import conclude
-from problems.cli.figures import draw
+from problems.cli.figures import draw, how_to_open
 from problems.cli.file_names import near_files
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
@@ -69,7 +69,7 @@ def plot(file: Path, problem: str | None, out: Path | None, ending: str, output:
     with RunFolder(folder) as results:
         draw(solution, results.stage, ending, output.progress)
         names = results.add(run_of(solution))
-    output.answer(f"written to {folder}: " + ", ".join(names))
+    output.answer(f"written to {folder}: " + ", ".join(names) + how_to_open(folder, names))
     output.values({"folder": str(folder), "files": names})
 
 

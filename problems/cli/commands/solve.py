@@ -11,6 +11,7 @@ import click
 
 from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
 from problems.cli.exit_status import NOT_CONVERGED, conclude
+from problems.cli.figures import how_to_open
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 from problems.cli.result_folder import ResultFolder
@@ -128,7 +129,7 @@ def solve(
         output.answer(f"\n{solution.starts}")
     if solution.certificate is not None:
         output.answer(f"\n{solution.certificate}")
-    output.answer(f"\nwritten to {folder}: " + ", ".join(names))
+    output.answer(f"\nwritten to {folder}: " + ", ".join(names) + how_to_open(folder, names))
     output.values(summary(solution, report) | {"folder": str(folder), "files": names})
     conclude(solution, report, report.holds_at_nodes)
 

@@ -8,7 +8,7 @@ half [0, T] followed by the left leg's. A solution that repeats itself without a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,23 @@ def gait_cycle(solution: Solution, samples: int = 201) -> Cycle:
         joint_names=tuple(names), time=t, q=states[0], v=states[1], a=states[2], loads=loads,
         duration=float(t[-1]), step_length=0.5 * travelled, person=Person.of(recipe, model),
     )  # fmt: skip
+
+
+def each_time_once(cycle: Cycle) -> Cycle:
+    """The cycle with one row for every time; where it has two, accelerations and loads are the means of both.
+
+    These are what a curve through the rows has at a jump, and they still balance, as they enter linearly.
+    """
+    starts = np.flatnonzero(np.append(True, np.diff(cycle.time) > 0.0))
+    counts = np.diff(np.append(starts, cycle.time.size))[:, None]
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(values, starts) / counts
+
+    loads = {link: mean(load) for link, load in cycle.loads.items()}
+    return replace(
+        cycle, time=cycle.time[starts], q=mean(cycle.q), v=mean(cycle.v), a=mean(cycle.a), loads=loads
+    )
 
 
 def mirrored_load(load: np.ndarray, ahead: float) -> np.ndarray:

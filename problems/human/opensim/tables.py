@@ -1,11 +1,16 @@
-"""Tables of a gait cycle for OpenSim: coordinates, ground reactions, torques and joint forces."""
+"""Tables of a gait cycle in OpenSim's names and signs: coordinates, ground reactions, torques, joint forces.
+
+A cycle has one row for every time (`problems.human.gait.cycle.each_time_once`).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from problems.human.assessment.whole_body import WholeBody, centre_of_pressure
-from problems.human.body.tables import freedoms
+from problems.human.opensim.coordinates import coordinate_values
+from problems.human.opensim.coordinates import coordinates as opensim_coordinates
+from problems.human.opensim.joints import joints
 from problems.human.opensim.storage import Storage
 
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -13,22 +18,22 @@ COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 def coordinates(body: WholeBody) -> Storage:
     """All 55 coordinates, degrees and metres."""
-    once, columns = once_each(body), {}
-    for name, values in zip(body.model.joint_names, body.q.T, strict=True):
-        unit = 1.0 if freedoms()[name].kind == "prismatic" else 180.0 / np.pi
-        columns[name] = unit * values[once]
-    return Storage("Coordinates", body.cycle.time[once], columns, in_degrees=True)
+    columns = coordinate_values(body.q)
+    for each in opensim_coordinates().values():
+        columns[each.name] = (1.0 if each.translates else 180.0 / np.pi) * columns[each.name]
+    return Storage("Coordinates", body.cycle.time, columns, in_degrees=True)
 
 
 def ground_reactions(body: WholeBody) -> Storage:
-    """Force, centre of pressure and free moment of both feet, world axes; zeros while a foot is unloaded.
+    """Force, centre of pressure and free moment of both feet, world axes.
 
     At every time place x force + free moment is the whole moment about the world origin, also where a foot is
-    hardly loaded: dropping the place there left 20 N m that inverse dynamics had to find elsewhere.
+    hardly loaded: dropping the place there left 20 N m that inverse dynamics had to find elsewhere. While a
+    foot is unloaded its place is the nearest one that it had, so that nothing jumps between two rows.
     """
-    once, columns = once_each(body), {}
+    columns: dict[str, np.ndarray] = {}
     for side in "rl":
-        load, place = body.cycle.reaction(side), np.nan_to_num(centre_of_pressure(body.cycle, side))
+        load, place = body.cycle.reaction(side), _held(centre_of_pressure(body.cycle, side), body.cycle.time)
         x, z = place.T
         free = load[:, 1] - (z * load[:, 3] - x * load[:, 5])
         parts = {
@@ -36,29 +41,35 @@ def ground_reactions(body: WholeBody) -> Storage:
             **dict(zip((f"ground_force_{side}_p{axis}" for axis in "xyz"), (x, 0.0 * x, z), strict=True)),
             **dict(zip((f"ground_torque_{side}_{a}" for a in "xyz"), (0.0 * x, free, 0.0 * x), strict=True)),
         }
-        columns |= {label: values[once] for label, values in parts.items()}
-    return Storage("Ground reactions", body.cycle.time[once], columns)
+        columns |= parts
+    return Storage("Ground reactions", body.cycle.time, columns)
 
 
 def torques(body: WholeBody) -> Storage:
-    """Torques of all joints, those that are held rigidly too."""
-    once = once_each(body)
-    columns = {
-        f"{name}_moment": tau[once] for name, tau in zip(body.model.joint_names, body.tau.T, strict=True)
-    }
-    return Storage("Torques", body.cycle.time[once], columns)
+    """Generalized forces of all coordinates, N m (N), those that are held rigidly too.
+
+    The six of the pelvis, which nothing drives, are zero but for rounding; they are along our axes of the
+    pelvis, whose turns have another order than OpenSim's.
+    """
+    each = zip(opensim_coordinates().values(), body.tau.T, strict=True)
+    columns = {coordinate.force: coordinate.sign * tau for coordinate, tau in each}
+    return Storage("Torques", body.cycle.time, columns)
 
 
 def joint_forces(body: WholeBody) -> Storage:
-    """[force; moment] that every joint transmits to its link."""
-    once, columns = once_each(body), {}
-    for joint in body.model.joint_names:
-        wrench = body.wrenches[once, body.model.joint_link_index(joint)]
+    """[force; moment] that every joint transmits to its body, about the joint in axes of the body."""
+    columns: dict[str, np.ndarray] = {}
+    for joint in joints(body.model):
+        wrench = body.wrenches[:, body.model.link_index(joint.body)]
         forces_first = np.concatenate([wrench[:, 3:], wrench[:, :3]], axis=1)
-        columns |= dict(zip((f"{joint}_{part}" for part in COMPONENTS), forces_first.T, strict=True))
-    return Storage("Joint forces", body.cycle.time[once], columns)
+        labels = (f"{joint.name}_on_{joint.body}_in_{joint.body}_{part}" for part in COMPONENTS)
+        columns |= dict(zip(labels, forces_first.T, strict=True))
+    return Storage("Joint forces", body.cycle.time, columns)
 
 
-def once_each(body: WholeBody) -> np.ndarray:
-    """Mask that leaves out the second copy of the middle of the cycle: times must rise in these files."""
-    return np.append(True, np.diff(body.cycle.time) > 0.0)
+def _held(place: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Places (K, 2) whose rows of NaN are those of the nearest time that has one; zeros where none has."""
+    known = np.flatnonzero(~np.isnan(place[:, 0]))
+    if known.size == 0:
+        return np.zeros_like(place)
+    return place[known[np.abs(time[:, None] - time[known]).argmin(axis=1)]]

@@ -10,7 +10,7 @@ import trajopt
 from problems import planar_walker
 from problems.human.assessment import exports
 from problems.human.assessment.whole_body import whole_body
-from problems.human.gait.cycle import gait_cycle
+from problems.human.gait.cycle import each_time_once, gait_cycle
 from problems.human.opensim import storage, tables
 from trajopt.errors import ProblemError
 
@@ -31,7 +31,7 @@ def folder(solution, tmp_path_factory):
 def test_headers_say_what_follows(folder):
     lines = (folder / "coordinates.mot").read_text().splitlines()
     assert lines[:6] == ["Coordinates", "version=1", "nRows=21", "nColumns=56", "inDegrees=yes", "endheader"]
-    assert lines[6].split("\t")[:3] == ["time", "global_tx", "global_ty"] and len(lines) == 7 + 21
+    assert lines[6].split("\t")[:3] == ["time", "pelvis_tx", "pelvis_ty"] and len(lines) == 7 + 21
 
 
 def test_coordinates_come_back_in_degrees_and_metres(folder, solution):
@@ -39,15 +39,20 @@ def test_coordinates_come_back_in_degrees_and_metres(folder, solution):
     t = table.time[:11]
     assert table.in_degrees and np.all(np.diff(table.time) > 0.0)
     names = solution.joint_names
-    for name, factor in (("global_ty", 1.0), ("knee_r_flex", 180.0 / np.pi)):
-        assert np.allclose(table.columns[name][:11], factor * solution.q(t)[:, names.index(name)], rtol=1e-10)
-    assert np.all(table.columns["wrist_l_dev"] == 0.0)
+    for name, theirs, factor in (
+        ("global_ty", "pelvis_ty", 1.0),
+        ("knee_r_flex", "knee_angle_r", 180.0 / np.pi),
+    ):
+        assert np.allclose(
+            table.columns[theirs][:11], factor * solution.q(t)[:, names.index(name)], rtol=1e-10
+        )
+    assert np.all(table.columns["wrist_dev_l"] == 0.0)
 
 
 @pytest.mark.parametrize("name", ["ground_reactions.mot", "torques.sto", "joint_forces.sto"])
 def test_what_is_written_is_read_again(name, folder, solution):
     read = storage.read_storage(folder / name)
-    body = whole_body(gait_cycle(solution, 11))
+    body = whole_body(each_time_once(gait_cycle(solution, 11)))
     made = getattr(tables, name.partition(".")[0])(body)
     assert (read.name, list(read.columns)) == (made.name, list(made.columns)) and not read.in_degrees
     assert np.allclose(list(read.columns.values()), list(made.columns.values()), rtol=1e-10, atol=1e-12)
@@ -55,33 +60,42 @@ def test_what_is_written_is_read_again(name, folder, solution):
 
 def test_forces_at_centres_of_pressure_with_free_moments_are_the_loads_at_every_time(solution):
     """Also where a foot is hardly loaded: the moment of what is dropped there is a residual for OpenSim."""
-    body = whole_body(gait_cycle(solution, 101))
-    table, once = tables.ground_reactions(body), tables.once_each(body)
+    body = whole_body(each_time_once(gait_cycle(solution, 101)))
+    table = tables.ground_reactions(body)
     for side in "rl":
         force, place, free = (
             np.stack([table.columns[f"ground_{what}{axis}"] for axis in "xyz"], axis=1)
             for what in (f"force_{side}_v", f"force_{side}_p", f"torque_{side}_")
         )
-        assert np.allclose(np.cross(place, force) + free, body.cycle.reaction(side)[once, :3], atol=1e-6)
+        assert np.allclose(np.cross(place, force) + free, body.cycle.reaction(side)[:, :3], atol=1e-6)
         hardly = (force[:, 1] > 0.0) & (force[:, 1] < 0.05 * body.cycle.weight)
         assert hardly.sum() > 3 and np.abs(place[hardly, 0]).max() < 2.0
 
 
 def test_torques_of_the_file_follow_from_its_coordinates_at_rest_of_the_frozen(folder, solution):
     table = storage.read_storage(folder / "torques.sto")
-    t = table.time[:11]
+    t = table.time[:10]
     expected = solution.tau(t)[:, solution.joint_names.index("knee_r_flex")]
-    assert np.allclose(table.columns["knee_r_flex_moment"][:11], expected, atol=1e-8)
-    body = whole_body(gait_cycle(solution, 11))
+    assert np.allclose(table.columns["knee_angle_r_moment"][:10], expected, atol=1e-8)
+    body = whole_body(each_time_once(gait_cycle(solution, 11)))
     neck = dynamics.rnea(body.model, body.q[0], body.v[0], body.a[0], body.loads[0])
     index = body.model.joint_names.index("neck1_flex")
-    assert table.columns["neck1_flex_moment"][0] == pytest.approx(neck[index])
+    assert table.columns["neck_extension_moment"][0] == pytest.approx(-neck[index])
+
+
+def test_in_the_middle_where_torques_jump_stands_the_mean_of_both_sides(folder, solution):
+    table = storage.read_storage(folder / "torques.sto").columns["knee_angle_r_moment"]
+    body = whole_body(gait_cycle(solution, 11))
+    both = body.torque("knee_r_flex")[10:12]
+    assert abs(both[1] - both[0]) > 1.0 and table[10] == pytest.approx(both.mean())
 
 
 def test_the_command_line_writes_everything_of_a_walk(solution, tmp_path):
-    from problems.cli.figures import draw
+    from problems.cli.figures import draw, how_to_open
 
     names = draw(solution, tmp_path, "png")
+    assert f"Open Model... {tmp_path / 'body.osim'}\n" in how_to_open(tmp_path, names)
+    assert how_to_open(tmp_path, ["motion.png"]) == ""
     assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())
     assert {"motion.png", "gait_angles.png", "gait.gif", "gait.md", "torques.sto"} <= set(names)
     assert "| knee, peak in swing |" in (tmp_path / "gait.md").read_text()
