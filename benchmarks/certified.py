@@ -23,6 +23,7 @@ import problems
 import trajopt
 from benchmarks.bracket_coverage import Coverage, coverage
 from benchmarks.page_rows import with_row, with_section
+from trajopt.enclosures import integrals
 from trajopt.enclosures.suprema import MOST_PIECES
 from trajopt.errors import ProblemError
 from trajopt.refinement.switching.shooting import switching_times
@@ -219,8 +220,8 @@ def meaning() -> list[str]:
         "",
         "A certificate has a line for every statement of the problem: limits over the path, windows and "
         "arcs, path equations, differences of neighbouring nodes, values at single times, periodicity, "
-        "continuity, durations, bounds of additional curves and of parameters, and the integral of every"
-        " cost beside a finer quadrature. Each names its evidence:",
+        "continuity, durations, bounds of additional curves and of parameters, and the integral of every "
+        "cost. Each names its evidence:",
         "",
         "| evidence | means |",
         "| --- | --- |",
@@ -233,7 +234,8 @@ def meaning() -> list[str]:
         "| evaluated | stated for single times, computed there |",
         "| sampled | computed at two thousand times and more, both sides of knots included, and narrowed"
         " around peaks; a violation that lasts as long as the line's resolution is seen, a shorter one "
-        "may be missed |",
+        "may be missed; of an integral: adaptive quadrature, whose estimated error counts as violation, and "
+        "a bump of the integrand that is shorter than the resolution may be missed |",
         "",
         "*Proved* stands only where no line is sampled, else *holds, sampled*. Taylor models are known for "
         "torques and wrenches of trees of joints, with rotors, any gravity and loads, for places, "
@@ -241,11 +243,12 @@ def meaning() -> list[str]:
         "trigonometric and hyperbolic functions and their inverses, exp, log, |x|, min, max and comparisons, "
         "and for their integrals. Given data and blocks of NumPy are sampled, and so is what no bound is "
         "found for "
-        f"within {MOST_PIECES} pieces, with a note. Limits hold to the "
-        "tolerance in their unit, but at most a hundredth of their range; equations over time to the "
-        "tolerance times their scale, or to `Certified(equation_tol=...)`; costs to a hundredth of their"
-        " integral. A value that is not finite does not hold, nor does a limit of the jerk where the "
-        "acceleration jumps. Differences of neighbouring nodes, torque rates for instance, say nothing "
+        f"within {MOST_PIECES} pieces, with a note, {integrals.MOST_PIECES} for integrals. Limits hold to "
+        "the tolerance in their unit, but at most a hundredth of their range; equations over time to the "
+        "tolerance times their scale, or to `Certified(equation_tol=...)`; costs and bounded integrals to a "
+        "hundredth of their scale, the integral of the absolute value (a lower bound of it where it is "
+        "enclosed) or the bound if that is larger. A value that is not finite does not hold, nor does a "
+        "limit of the jerk where the acceleration jumps. Differences of neighbouring nodes, torque rates for instance, say nothing "
         "of what lies between two nodes. A narrow peak of a sampled term (0.3 mm on a path of a metre) or a"
         " step cannot be excluded by sampling, and is not. Lines are computed from the motion, never "
         "read from a file.",

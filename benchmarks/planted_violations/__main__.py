@@ -4,18 +4,21 @@ Random motions (`motions`) are asked whether further statements hold on them (`p
 `statements`): peaks narrower than any step of samples, at knots, in windows shorter than a span, on
 parts of arcs, steps, holes, poles, waves, bounds of any scale, forces and curves that equations miss between
 nodes, bounds of derivatives near their largest value, of the jerk across jumps, differences of neighbours,
-repetitions, values at ends, durations and sharp costs; near their largest values functions with corners and
-steep ones, places of links, torques under loads and integrals (`enclosures`). Truth is computed by
-NumPy and compiled kernels on a grid fifty times finer than the certificate's and, around what was planted, at
-least a thousand times finer. Counted are
+repetitions, values at ends and durations; near their largest values functions with corners and
+steep ones, places of links and torques under loads (`enclosures`); integrals of bumps, hats and waves, traced
+ones and blocks of NumPy, and costs that are integrals (`integrals`). Truth is computed by NumPy and compiled
+kernels on a grid fifty times finer than the certificate's and, around what was planted, at least a thousand
+times finer; that of integrals with two million steps. An integral that is beyond its bound counts as violated
+for as long as the shortest feature of its integrand lasts: a bump above 1/e of its height, a hat, half a
+wave. Counted are
 
 * false "proved": none may be;
 * false "proved" of `verify`: violated anywhere by more than 1 % of the scale; none may be;
 * false "holds, sampled": violated on an interval longer than the stated resolution; none may be;
-* passed by `verify` although violated by more than 1 % of the scale, longer than its samples are apart
-  (costs are asked of certificates only);
+* passed by `verify` although violated by more than 1 % of the scale (a cost: of the sum of all costs), longer
+  than its samples are apart;
 * dishonest: a tolerance or a scale above the size of what it is applied to;
-* refused although true: where the violation is at most half of the tolerance everywhere.
+* refused although true: where the violation is at most half of the smallest tolerance everywhere.
 """
 
 from __future__ import annotations

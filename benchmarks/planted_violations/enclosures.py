@@ -1,4 +1,4 @@
-"""Limits near the largest value of what Taylor models enclose: corners, jumps, places, loads, integrals.
+"""Limits near the largest value of what Taylor models enclose: corners, jumps, places, loads.
 
 As in `peaks`, every function states one thing. Each bound is beyond the largest value that a fine
 grid shows or short of it, by much or by little: an enclosure that is too narrow proves what is false.
@@ -115,32 +115,6 @@ def load(rng: Rng) -> Planted:
     solution.problem.subject_to(trajopt.tau, upper=upper, name="planted")
     most = min(TOLERANCE, OF_RANGE * max(abs(bound), TOLERANCE))
     return Planted(solution, lambda t: values(t) - bound, 0.0, 1.0, (), most)
-
-
-def bounded_integral(rng: Rng) -> Planted:
-    """An integral of a bump or of an absolute value, near its bound: to a hundredth of its size."""
-    import casadi
-
-    solution = motions.slider(rng)
-    T, sharp = solution.duration, bool(rng.integers(2))
-    middle, width = float(rng.uniform(0.1, 0.9)), 10.0 ** rng.uniform(-3.0, -0.5)
-    length = float(np.abs(solution.q(T)[0]))
-
-    def values(q: Any, by: Any) -> Any:
-        x = (q / length - middle) / width
-        return by.exp(-x * x) if sharp else by.fabs(by.sin(3.0 * x)) - 0.2
-
-    @trajopt.term
-    def planted_integrand(node):
-        return values(node.q, casadi)
-
-    t = np.linspace(0.0, T, 2_000_001)
-    found = values(solution.q(t)[:, 0], np)
-    whole = float(0.5 * (found[1:] + found[:-1]).sum() * T / (t.size - 1))
-    size = float(0.5 * (np.abs(found[1:]) + np.abs(found[:-1])).sum() * T / (t.size - 1))
-    bound = whole + size * float(rng.choice([-0.1, -0.012, 0.1]))
-    solution.problem.subject_to(trajopt.integral(planted_integrand), upper=bound, name="planted")
-    return Planted(solution, lambda t: np.full(t.size, whole - bound), 0.0, 0.0, (), 2.0 * OF_RANGE * size)
 
 
 def _near_its_largest(rng: Rng, values: Callable[[Any, Any, Any], Any], casadi: Any) -> Planted:

@@ -30,6 +30,7 @@ class Planted:
     most : the largest tolerance that would be honest, in the statement's unit
     scale : the largest that would be honest, in the statement's unit
     name : of the lines of the certificate
+    lasts : seconds, of one value that says all: the shortest feature of what is integrated; infinite if none
     """
 
     solution: trajopt.Solution
@@ -40,6 +41,7 @@ class Planted:
     most: float = TOLERANCE
     scale: float = np.inf
     name: str = "planted"
+    lasts: float = np.inf
 
 
 def peak(rng: Rng) -> Planted:

@@ -1,4 +1,4 @@
-"""Equations, bounds of derivatives, differences, ends and costs that are planted on a motion.
+"""Equations, bounds of derivatives, differences, ends and durations that are planted on a motion.
 
 As in `peaks`, every function states one thing, and its violation is known by NumPy alone.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 import dynamics
 import trajopt
-from benchmarks.planted_violations import enclosures, motions, peaks
+from benchmarks.planted_violations import enclosures, integrals, motions, peaks
 from benchmarks.planted_violations.peaks import OF_RANGE, TOLERANCE, Planted, Rng, middle_of
 from trajopt.terms.term import Quantity
 
@@ -180,32 +180,6 @@ def whole_duration(rng: Rng) -> Planted:
     return Planted(solution, lambda t: np.full(t.size, worst), solution.duration, solution.duration)
 
 
-def sharp_cost(rng: Rng) -> Planted:
-    """A cost with a bump, narrower or wider than the distance of nodes: what nodes integrate is stated."""
-    middle, width = float(rng.uniform(0.1, 0.9)), 10.0 ** rng.uniform(-3.5, -0.5)
-
-    @trajopt.term
-    def planted_cost(node):
-        return np.exp(-(((node.q - middle) / width) ** 2))
-
-    solution = motions.with_more(rng, lambda problem: problem.minimize(planted_cost, name="planted"))
-    t = np.linspace(0.0, 1.0, 2_000_001)
-    values = np.exp(-(((solution.q(t)[:, 0] - middle) / width) ** 2))
-    integral = float(0.5 * (values[1:] + values[:-1]).sum() / (t.size - 1))
-    miss = abs(integral - float(solution.cost_terms["planted"]))
-    reached = np.abs(solution.q(t)[:, 0] - middle) < width
-    wide = float(reached.mean())  # the bump counts as present where it is above 1/e
-    return Planted(
-        solution,
-        lambda t: np.where(np.abs(t - 0.5) <= 0.5 * wide, miss, 0.0),
-        0.0,
-        1.0,
-        (),
-        np.inf,
-        name="cost 'planted'",
-    )
-
-
 KINDS: tuple[Callable[[Rng], Planted], ...] = (
     peaks.peak,
     peaks.peak_in_a_window,
@@ -226,12 +200,13 @@ KINDS: tuple[Callable[[Rng], Planted], ...] = (
     at_an_end,
     repetition,
     whole_duration,
-    sharp_cost,
+    integrals.sharp_cost,
     enclosures.corner,
     enclosures.curved,
     enclosures.place,
     enclosures.load,
-    enclosures.bounded_integral,
+    integrals.bounded_integral,
+    integrals.sampled_integral,
 )
 
 

@@ -1,4 +1,4 @@
-"""Costs of a solution recomputed from its motion: by the problem's own nodes, and by a finer quadrature."""
+"""Costs of a solution recomputed from its motion: by the problem's own nodes, and by adaptive quadrature."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.problem.costs_and_constraints import Cost
-from trajopt.solution.check_times import Samples, samples, trajectory_of
+from trajopt.solution.check_times import samples, trajectory_of
 from trajopt.solution.solution import Solution
+from trajopt.solution.statements.integral_ranges import ESTIMATED, OF_SIZE, QUADRATURE
+from trajopt.solution.statements.statement_times import interval_of
+from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.terms.smoothed_term import exact_of
-from trajopt.verification.equation_report import quadrature
 
+PANELS = 2  # per span, at least: samples are as near as those of statements between nodes
 NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
 
 
@@ -22,11 +24,12 @@ class CostCheck:
 
     value : what was minimized, from the solution
     by_nodes : the same quadrature over the solution's nodes again; NaN where its nodes are not known
-    integral : Gauss points, twelve per span, or the value at an end; of a smoothed term that of the exact one
+    integral : by adaptive quadrature, or the value at an end; of a smoothed term that of the exact one
     size : integral of the absolute value
     total : sizes of all costs together, which the error of the integral is compared with
     time : of the first sample that is not finite; 0 where all are
     smoothed : whether a smooth term stood for an exact one
+    error : of the integral, estimated by the difference of two rules
     """
 
     name: str
@@ -37,6 +40,7 @@ class CostCheck:
     total: float
     time: float = 0.0
     smoothed: bool = False
+    error: float = 0.0
 
     @property
     def changed(self) -> float:
@@ -46,49 +50,68 @@ class CostCheck:
 
     @property
     def relative(self) -> float:
-        """How far the integral is from the solution's value, relative to all costs together."""
-        return abs(self.integral - self.value) / self.total
+        """How far the integral may be from the solution's value, relative to all costs together."""
+        return (abs(self.integral - self.value) + self.error) / self.total
 
 
 def cost_checks(solution: Solution) -> list[CostCheck]:
     """One entry per name of a cost; those of one name are added."""
-    named: dict[str, list[Cost]] = {}
-    for cost in solution.problem.costs:
-        named.setdefault(cost.name, []).append(cost)
-    if not named:
+    costs, trajectory = solution.problem.costs, trajectory_of(solution)
+    if not costs:
         return []
-    times, weights, _ = quadrature(solution)
-    nodes, trajectory = samples(solution)[0], trajectory_of(solution)
     # Values at an end are taken from the first and the last node, which the masks of ends look for.
-    several = [cost.term for cost in solution.problem.costs]
-    exact = [exact_of(term) for term in several]
-    dense, own = solution.values(exact, times), solution.values(several, nodes.times)
-    here, found = Samples.at(solution.curve, times), []
-    for name, costs in named.items():
-        fine, by_nodes, size, bad = 0.0, 0.0, 0.0, 0.0
-        for cost in costs:
-            at_nodes = cost.weight * own[cost.term.quantity].sum(axis=1)
-            if cost.over.integrates:
-                integrand = cost.weight * dense[exact_of(cost.term).quantity].sum(axis=1)
-                inside = weights * cost.over.mask(here)
-                when, parts = times, inside * integrand
-                T = solution.curve.durations[nodes.arc]
-            else:
-                mask = cost.over.mask(nodes)
-                when, parts, T = nodes.times[mask], at_nodes[mask], np.ones(nodes.times.size)
-            fine, size = fine + float(parts.sum()), size + float(np.abs(parts).sum())
-            bad = bad or _first_bad(when, parts)
-            if trajectory is None:
-                by_nodes = np.nan
-            else:
-                by_nodes += float((cost.over.cost_weights(trajectory) * T * at_nodes).sum())
-        value = float(solution.cost_terms.get(name, np.nan))
-        smoothed = any(exact_of(cost.term) is not cost.term for cost in costs)
-        found.append(CostCheck(name, value, by_nodes, fine, size, size, bad, smoothed))
+    nodes = samples(solution)[0]
+    own = solution.values([cost.term for cost in costs], nodes.times)
+    T, integrated = solution.curve.durations[nodes.arc], iter(_integrals(solution).T)
+    named: dict[str, list[Array]] = {}
+    for cost in costs:
+        at_nodes = cost.weight * own[cost.term.quantity].sum(axis=1)
+        if cost.over.integrates:
+            figures, by_nodes = next(integrated), T * at_nodes
+        else:
+            mask, by_nodes = cost.over.mask(nodes), at_nodes
+            bad = nodes.times[mask & ~np.isfinite(at_nodes)]
+            figures = np.array(
+                [at_nodes[mask].sum(), np.abs(at_nodes[mask]).sum(), 0.0, bad.min(initial=np.inf)]
+            )
+        told = np.nan if trajectory is None else cost.over.cost_weights(trajectory) @ by_nodes
+        named.setdefault(cost.name, []).append(np.append(figures, told))
+    found = [_check(solution, name, np.array(figures)) for name, figures in named.items()]
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
     return [replace(check, total=total) for check in found]
 
 
-def _first_bad(times: Array, values: Array) -> float:
-    bad = np.flatnonzero(~np.isfinite(values))
-    return float(times[bad[0]]) if bad.size else 0.0
+def _check(solution: Solution, name: str, figures: Array) -> CostCheck:
+    """The costs of one name together; figures : (costs, 5), those of `_integrals` and the value by nodes."""
+    integral, size, error, _, by_nodes = map(float, figures.sum(axis=0))
+    bad = float(figures[:, 3].min())
+    smoothed = any(exact_of(c.term) is not c.term for c in solution.problem.costs if c.name == name)
+    value = float(solution.cost_terms.get(name, np.nan))
+    time = bad if np.isfinite(bad) else 0.0
+    return CostCheck(name, value, by_nodes, integral, size, size, time, smoothed, error)
+
+
+def _integrals(solution: Solution) -> Array:
+    """Of all costs that are integrals: integral, size, error and first bad time or infinity, (4, costs)."""
+    costs = [cost for cost in solution.problem.costs if cost.over.integrates]
+    if not costs:
+        return np.zeros((4, 0))
+    terms, when = (
+        [exact_of(cost.term) for cost in costs],
+        [interval_of(cost.over, solution.curve) for cost in costs],
+    )
+
+    def integrands(times: Array) -> Array:
+        values = solution.values(terms, times)
+        found = [
+            cost.weight * values[term.quantity].sum(axis=1) for cost, term in zip(costs, terms, strict=True)
+        ]
+        inside = [(times >= each.first) & (times <= each.last) for each in when]
+        return np.where(inside, found, 0.0).T
+
+    knots = solution.knot_times
+    edges = np.append(np.linspace(knots[:-1], knots[1:], PANELS, endpoint=False).T, knots[-1])
+    told = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
+    sharpness = (ESTIMATED * QUADRATURE, OF_SIZE)
+    found = adaptive_integral(integrands, edges, sharpness, np.full(len(costs), told), panels=1)
+    return np.array([found.value, found.size, found.error, np.nan_to_num(found.first_bad, nan=np.inf)])

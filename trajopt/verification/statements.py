@@ -20,13 +20,14 @@ from trajopt.solution.equations.equation_scales import periodicity_scales
 from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
-from trajopt.solution.statements.integral_lines import measured_integral
+from trajopt.solution.statements.integral_lines import measured_violations
+from trajopt.solution.statements.integral_ranges import QUADRATURE
 from trajopt.solution.statements.statement_line import StatementLine
 from trajopt.solution.statements.violation_tracks import Track, narrowed, tracks
 from trajopt.solvers.violation import side_violations
 from trajopt.terms import term as terms
 from trajopt.transcription.row_labels import continuity_name
-from trajopt.verification.proved_limits import Lines, proved_limits
+from trajopt.verification.proved_limits import MOST_JOINTS, Lines, proved_limits
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def violations(solution: Solution, accuracy: float | None = None) -> list[Violat
         for entry in _entries(solution, constraint, at, between, lines)
     ]
     found += _forces_together(solution, nodes, dense)
-    found += _integrals(solution)
+    found += _integrals(solution, accuracy)
     return [*found, *_periodicities(solution, nodes), *_continuity(solution), *_durations(solution)]
 
 
@@ -157,33 +158,38 @@ def _forces_together(solution: Solution, nodes: Samples, dense: Samples) -> Iter
         )
 
 
-def _integrals(solution: Solution) -> Iterator[Violation]:
-    """Bounded integrals by a finer quadrature than the program's, "between nodes", and by its own."""
+def _integrals(solution: Solution, accuracy: float | None) -> Iterator[Violation]:
+    """Bounded integrals as the motion gives them, "between nodes", and by the program's own quadrature.
+
+    The motion's are enclosed, for up to 8 joints and if there is an accuracy, or by adaptive quadrature.
+    """
     problem, trajectory = solution.problem, trajectory_of(solution)
+    enclose = accuracy is not None and problem.dynamics.n <= MOST_JOINTS
     for bounded in problem.integrals:
-        fine, scales = measured_integral(solution, bounded)
-        own = fine
+        several = measured_violations(solution, bounded, accuracy or QUADRATURE, enclose)
+        at_nodes = np.array([found.least for found in several])
         if trajectory is not None:
             T = solution.curve.durations[trajectory.nodes.arc]
             weights = T * bounded.over.cost_weights(trajectory)
             own = weights @ solution.value(bounded.term, samples(solution)[0].times)
-        units, end = units_of(problem, bounded.term, fine.size), solution.duration
-        for i, unit in enumerate(units):
-            scale = float(scales[i])
-            miss, between = (float(bounded.violation(value)[i]) for value in (own, fine))
+            at_nodes = bounded.violation(own)
+        units, end = units_of(problem, bounded.term, len(several)), solution.duration
+        for i, (found, unit) in enumerate(zip(several, units, strict=True)):
+            miss, proved = float(at_nodes[i]), found.evidence == "enclosure"
             yield Violation(
                 bounded.name,
-                str(i) if fine.size > 1 else "",
+                str(i) if len(several) > 1 else "",
                 miss,
                 end,
-                between,
-                end,
-                scale,
-                scale,
+                found.value,
+                found.time or end,
+                found.scale,
+                found.scale,
                 f"{unit} s" if unit else "",
-                miss / scale,
-                between / scale,
+                miss / found.scale,
+                found.value / found.scale,
                 bool(bounded.lower[i] == bounded.upper[i]),
+                evidence="proved" if proved and found.value <= (accuracy or 0.0) * found.scale else "sampled",
             )
 
 

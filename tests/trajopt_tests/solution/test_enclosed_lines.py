@@ -199,6 +199,9 @@ def test_integrals_are_enclosed_or_refused(factor):
     lines = [line for line in statement_lines(solution, 1e-6, 1e-6) if line.name == "strain"]
     assert {line.evidence for line in lines} == {"enclosure"}
     assert all(line.holds == (factor > 1.0) for line in lines)
+    sizes = np.maximum(np.abs(bound), np.abs(values).mean(axis=0))
+    scales = np.array([line.scale for line in lines])
+    assert np.all(scales <= sizes * (1.0 + 1e-5)) and np.all(scales >= 0.98 * sizes)
     (cost,) = (line for line in statement_lines(solution, 1e-6, 1e-6) if line.name.startswith("cost"))
     assert cost.evidence == "enclosure" and cost.holds and cost.value <= 1e-8 * cost.scale
 
@@ -217,6 +220,30 @@ def test_a_spike_of_an_integral_between_all_samples_is_met():
     assert line.evidence == "enclosure" and line.holds
     line = line_of(solution, "too strict")
     assert line.evidence == "enclosure" and not line.holds and abs(line.value - (np.pi - 3.0)) < 1e-2
+
+
+def test_the_scale_of_an_integral_is_no_larger_than_the_integral_of_its_absolute_value():
+    """Of a bump that a sample meets, but a tenth as wide as samples are apart, and of a wave about zero."""
+    solution = arm()
+    middle, width = float(solution.node_times[7]), 1e-3
+
+    @trajopt.term
+    def bump(node):
+        return 1.0 / (1.0 + ((node.t - middle) / width) ** 2)
+
+    @trajopt.term
+    def wave(node):
+        return np.sin(40.0 * np.pi * node.t)
+
+    solution.problem.subject_to(trajopt.integral(bump), upper=0.0, name="bump")
+    solution.problem.subject_to(trajopt.integral(wave), equals=0.0, name="wave")
+    whole = width * (np.arctan((1.0 - middle) / width) + np.arctan(middle / width))
+    line = line_of(solution, "bump")
+    assert line.evidence == "enclosure" and not line.holds
+    assert 0.98 * whole <= line.scale <= whole and np.isclose(line.value, whole, rtol=1e-4)
+    line = line_of(solution, "wave")
+    assert line.evidence == "enclosure" and line.holds
+    assert 0.98 * 2.0 / np.pi <= line.scale <= 2.0 / np.pi
 
 
 def test_a_dynamics_of_numpy_stays_sampled():

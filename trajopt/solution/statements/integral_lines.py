@@ -1,4 +1,4 @@
-"""Bounded integrals on a motion and their lines in a certificate: enclosed, or by a finer quadrature."""
+"""Bounded integrals on a motion and their lines in a certificate: enclosed, or by adaptive quadrature."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.problem.statements.integrals import IntegralConstraint
-from trajopt.solution.statements.cost_lines import QUADRATURE, fine_quadrature
-from trajopt.solution.statements.enclosed_integrals import decided, integral_enclosure
+from trajopt.solution.statements.integral_ranges import (
+    QUADRATURE,
+    IntegralRange,
+    MeasuredViolation,
+    decided,
+    enclosed_range,
+    sampled_range,
+)
 from trajopt.solution.statements.statement_line import StatementLine
 from trajopt.terms.smoothed_term import exact_of
 
@@ -19,49 +25,50 @@ if TYPE_CHECKING:
 
 
 def integral_lines(solution: Solution) -> Iterator[StatementLine]:
-    """By how much every bounded integral oversteps its bounds: enclosed, or by Gauss points in every span."""
+    """By how much every bounded integral oversteps its bounds: enclosed, or by adaptive quadrature."""
     for bounded in solution.problem.integrals:
-        value, scales = measured_integral(solution, bounded)
-        resolution = float(np.diff(fine_quadrature(solution, bounded.over)[0]).max(initial=0.0))
-        misses = bounded.violation(value)
-        least, most = _enclosed_violations(solution, bounded, value, QUADRATURE * scales)
-        for i, scale in enumerate(scales.tolist()):
-            miss, evidence = decided(float(misses[i]), (least[i], most[i]), QUADRATURE * scale)
+        several = measured_violations(solution, bounded, QUADRATURE)
+        for i, found in enumerate(several):
             yield StatementLine(
                 bounded.name,
-                str(i) if value.size > 1 else "",
-                miss,
-                0.0,
-                QUADRATURE * scale,
-                evidence,
-                resolution if evidence == "sampled" else 0.0,
-                scale,
+                str(i) if len(several) > 1 else "",
+                found.value,
+                found.time,
+                QUADRATURE * found.scale,
+                found.evidence,
+                found.resolution,
+                found.scale,
                 equation=bool(bounded.lower[i] == bounded.upper[i]),
             )
 
 
-def _enclosed_violations(
-    solution: Solution, bounded: IntegralConstraint, value: Array, tolerance: Array
-) -> tuple[Array, Array]:
-    """The violations are at least and at most these, (width,) each; infinite where nothing is enclosed."""
-    found = None
-    if np.all(np.isfinite(value)):
-        found = integral_enclosure(solution, exact_of(bounded.term), bounded.over, tolerance)
-    if found is None:
-        return np.full(value.size, -np.inf), np.full(value.size, np.inf)
-    low, high = found[0] - found[1], found[0] + found[1]
-    least = np.maximum(bounded.lower - high, low - bounded.upper)
-    return least, np.maximum(bounded.violation(low), bounded.violation(high))
+def measured_violations(
+    solution: Solution, bounded: IntegralConstraint, accuracy: float, enclose: bool = True
+) -> list[MeasuredViolation]:
+    """By how much the integral of a term without smoothing oversteps its bounds, for every component.
 
+    The scale is the larger one of the largest finite bound and the integral of the absolute value, of which
+    an enclosure gives a lower bound and a quadrature an estimate; 1 where both are zero.
 
-def measured_integral(solution: Solution, bounded: IntegralConstraint) -> tuple[Array, Array]:
-    """The integral of a term without smoothing, and what a violation is compared with, (width,) each.
-
-    That is the larger one of the largest finite bound and the integral of the absolute value; 1 where both
-    are zero.
+    accuracy : relative to the scale, what a violation is compared with
+    enclose : whether an enclosure is tried first
     """
-    times, weights = fine_quadrature(solution, bounded.over)
-    values = solution.value(exact_of(bounded.term), times)
+    term = exact_of(bounded.term)
     sides = np.abs([bounded.lower, bounded.upper])
-    scale = np.maximum(np.where(np.isfinite(sides), sides, 0.0).max(axis=0), weights @ np.abs(values))
-    return weights @ values, np.where(scale == 0.0, 1.0, scale)
+    bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
+
+    def scale(size: Array) -> Array:
+        found = np.maximum(bound, size)
+        return np.where(found == 0.0, 1.0, found)
+
+    def violations(of: IntegralRange) -> tuple[Array, Array]:
+        least = np.maximum(bounded.lower - of.high, of.low - bounded.upper)
+        return least, np.maximum(bounded.violation(of.low), bounded.violation(of.high))
+
+    def sampled() -> IntegralRange:
+        return sampled_range(solution, term, bounded.over, bound, accuracy)
+
+    proved = IntegralRange.unknown(bound.size)
+    if enclose:
+        proved = enclosed_range(solution, term, bounded.over, bound, accuracy)
+    return decided(proved, sampled, violations, scale, accuracy)

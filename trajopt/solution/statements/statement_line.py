@@ -25,7 +25,8 @@ class StatementLine:
         points within the bounds; "enclosure", a bound for all times by control points of cut pieces or by
         Taylor models; "evaluated", stated for single times and computed there; "sampled", computed at times
         `resolution` apart and narrowed around their peaks
-    resolution : seconds; a violation on an interval as long as that is seen, a shorter one may be missed
+    resolution : seconds; a violation on an interval as long as that is seen, a shorter one may be missed; of
+        an integral: the largest distance of samples; a bump of its integrand that is shorter may be missed
     scale : of an equation, what its tolerance refers to; else the range of the limit
     note : what the line does not cover, or why it fails
     """
