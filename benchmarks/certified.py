@@ -248,14 +248,14 @@ def meaning() -> list[str]:
         "tolerance times their scale, or to `Certified(equation_tol=...)`; costs and bounded integrals to a "
         "hundredth of their scale, the integral of the absolute value (a lower bound of it where it is "
         "enclosed) or the bound if that is larger. A value that is not finite does not hold, nor does a "
-        "limit of the jerk where the acceleration jumps. Differences of neighbouring nodes, torque rates for instance, say nothing "
-        "of what lies between two nodes. A narrow peak of a sampled term (0.3 mm on a path of a metre) or a"
-        " step cannot be excluded by sampling, and is not. Lines are computed from the motion, never "
-        "read from a file.",
+        "limit of the jerk where the acceleration jumps. Differences of neighbouring nodes, torque rates "
+        "for instance, say nothing of what lies between two nodes. A narrow peak of a sampled term (0.3 mm "
+        "on a path of a metre) or a step cannot be excluded by sampling, and is not. Lines are computed from "
+        "the motion, never read from a file.",
         "",
         "`python -m benchmarks.planted_violations 2000` plants peaks, steps, holes, poles, "
-        "forces, jumps and sharp costs on random motions, compares with the truth, and counts verdicts that "
-        "are false, violations shorter than the stated resolution that were missed, and true statements "
+        "forces, jumps, integrals and sharp costs on random motions, compares with the truth, and counts "
+        "verdicts that are false, violations shorter than the stated resolution that were missed, and true statements "
         "that were refused ([planted violations](planted_violations.md)).",
     ]
 

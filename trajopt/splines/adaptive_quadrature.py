@@ -18,8 +18,9 @@ POINTS = 12  # per half of a panel
 PANELS = 128  # of the whole motion, at least: points are at most 1 / 2000 of it apart
 MOST_POINTS = 300_000  # at which values are computed
 MOST_ROUNDS = 40
+AT_ONCE = 8192  # times for which values are asked
 ROUNDS_BESIDE = (
-    3  # the first, in which panels beside a rough one are halved: a narrow peak may reach into them
+    3  # the first, in which panels beside rough ones are halved, too: narrow peaks reach into them
 )
 SAFETY = 4.0  # the estimated error in differences of the two rules, of which a corner may leave little
 INHERITED = 0.01  # of a panel's error: the least that either half has, as two rules may agree by chance
@@ -47,13 +48,19 @@ class EstimatedIntegral:
 
 
 def adaptive_integral(
-    values: Values, edges: Array, sharpness: tuple[float, float], least: Array, panels: int = PANELS
+    values: Values,
+    edges: Array,
+    sharpness: tuple[float, float],
+    least: Array,
+    panels: int = PANELS,
+    most: int = MOST_POINTS,
 ) -> EstimatedIntegral:
     """The integral over [edges[0], edges[-1]] of what may have jumps and corners at any of the edges.
 
     sharpness : estimated errors of the integral and of that of the absolute value that are sought, of the
         larger one of that size and `least` (width,); errors are larger where the times run out
     panels : of the whole motion, at least
+    most : times at which values are computed, if the panels do not need more
     """
     start, end = _panels(edges, panels)
     whole, first_bad, _ = _integrals(values, start, end)
@@ -70,7 +77,7 @@ def adaptive_integral(
         if number < ROUNDS_BESIDE:
             rough = _with_neighbours(rough, start, end)
         rough &= (middle > start) & (middle < end)
-        last = count + 4 * rough.sum() * POINTS > MOST_POINTS or number == MOST_ROUNDS - 1
+        last = count + 4 * rough.sum() * POINTS > most or number == MOST_ROUNDS - 1
         if last or not np.all(np.isnan(first_bad)):
             rough[:] = False
         found, error = found + both[:, ~rough].sum(axis=1), error + away[:, ~rough].sum(axis=1)
@@ -99,8 +106,11 @@ def _integrals(values: Values, start: Array, end: Array) -> tuple[Array, Array, 
     points, weights = gauss(POINTS)
     seconds = end - start
     times = start[:, None] + seconds[:, None] * points
-    found = values(times.ravel())
-    first_bad = np.where(np.isfinite(found), np.inf, times.reshape(-1, 1)).min(axis=0, initial=np.inf)
+    flat = times.ravel()
+    parts = [values(flat[first : first + AT_ONCE]) for first in range(0, flat.size, AT_ONCE)]
+    finite = np.isfinite(np.concatenate(parts))
+    found = np.where(finite, np.concatenate(parts), np.nan)
+    first_bad = np.where(finite, np.inf, flat[:, None]).min(axis=0, initial=np.inf)
     found = np.concatenate([found, np.abs(found)], axis=1).reshape(*times.shape, -1)
     gap = seconds * np.diff(points).max()
     return (weights @ found).T * seconds, np.where(np.isfinite(first_bad), first_bad, np.nan), gap

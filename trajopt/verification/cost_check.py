@@ -9,12 +9,13 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.solution.check_times import samples, trajectory_of
 from trajopt.solution.solution import Solution
-from trajopt.solution.statements.integral_ranges import ESTIMATED, OF_SIZE, QUADRATURE
 from trajopt.solution.statements.statement_times import interval_of
 from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.terms.smoothed_term import exact_of
 
 PANELS = 2  # per span, at least: samples are as near as those of statements between nodes
+SHARPNESS = (1e-3, 1e-2)  # of the integral and of its size: estimated errors that are sought, of all costs
+MOST_POINTS = 20_000  # as large robots take long
 NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
 
 
@@ -112,6 +113,6 @@ def _integrals(solution: Solution) -> Array:
     knots = solution.knot_times
     edges = np.append(np.linspace(knots[:-1], knots[1:], PANELS, endpoint=False).T, knots[-1])
     told = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
-    sharpness = (ESTIMATED * QUADRATURE, OF_SIZE)
-    found = adaptive_integral(integrands, edges, sharpness, np.full(len(costs), told), panels=1)
+    least = np.full(len(costs), told)
+    found = adaptive_integral(integrands, edges, SHARPNESS, least, panels=1, most=MOST_POINTS)
     return np.array([found.value, found.size, found.error, np.nan_to_num(found.first_bad, nan=np.inf)])
