@@ -255,8 +255,8 @@ def meaning() -> list[str]:
         "",
         "`python -m benchmarks.planted_violations 2000` plants peaks, steps, holes, poles, "
         "forces, jumps, integrals and sharp costs on random motions, compares with the truth, and counts "
-        "verdicts that are false, violations shorter than the stated resolution that were missed, and true statements "
-        "that were refused ([planted violations](planted_violations.md)).",
+        "verdicts that are false, violations shorter than the stated resolution that were missed, and true "
+        "statements that were refused ([planted violations](planted_violations.md)).",
     ]
 
 
