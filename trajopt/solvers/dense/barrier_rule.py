@@ -1,6 +1,7 @@
 """The barrier parameter mu: predicted in every step while the errors fall, else held until it is solved for.
 
-Predicted: (mean of z t after the longest step towards mu = 0, over the mean now)^3 times the mean now; the
+Predicted: (mean of z t after the longest step towards mu = 0, over the mean now)^3 times the mean now, but
+not far below the other errors where the functions are far from a quadratic program, as a shifted H tells; the
 products of that step's changes correct the direction (Mehrotra, SIAM J. Optim. 2, 1992, 575). Held: as in
 Wachter and Biegler, Math. Program. 106 (2006), eq. 7. It is free again when the errors are below those at
 which it was held, as with IPOPT's option adaptive_mu_globalization=kkt-error (Nocedal, Wachter and Waltz,
@@ -16,6 +17,8 @@ from trajopt.solvers.dense.newton_step import NewtonStep, Residuals, longest
 __all__ = ["BarrierRule"]
 
 LEAST, GREATEST = 1e-11, 1e3  # barriers; the latter times that at the start
+# Of the other errors, where H is shifted: a parameter far below them stops steps at limits that do not bind.
+BEHIND = 1e-2
 MEMORY, LESS = 4, 0.9999  # errors must fall below those of the last four iterates, times that
 RESTART = 0.8  # of the mean of z t, where the parameter begins to be held
 SOLVED, LINEAR, SUPERLINEAR = 10.0, 0.2, 1.5  # kappa_epsilon, kappa_mu, theta_mu
@@ -60,8 +63,10 @@ class BarrierRule:
         affine = newton.direction(0.0)
         primal, dual = longest(point.t, affine.dt, 1.0), longest(z, affine.dz, 1.0)
         after = float((point.t + primal * affine.dt) @ (z + dual * affine.dz)) / z.size
-        mean = residuals.complementarity
-        self.barrier = min(max(min(1.0, (after / mean) ** 3) * mean, self._least), self._most)
+        mean, least = residuals.complementarity, self._least
+        if newton.system.shift:
+            least = max(least, min(mean, BEHIND * residuals.infeasibility))
+        self.barrier = min(max(min(1.0, (after / mean) ** 3) * mean, least), self._most)
         self.is_new = True
         return None if newton.system.shift else self.barrier - affine.dt * affine.dz
 

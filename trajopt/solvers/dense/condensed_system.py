@@ -30,10 +30,9 @@ DEPENDENT, LEAST_BARRIER = 1e-8, 1e-11
 
 @dataclass
 class Shifts:
-    """What was added to H last, in how many steps, and whether equations depend on each other."""
+    """What was added to H last, and whether equations were found to depend on each other."""
 
     last: float = 0.0
-    count: int = 0
     dependent: bool = False
 
     def first(self) -> float:
@@ -96,7 +95,7 @@ class CondensedSystem:
             if shifts.dependent:
                 K[tail, tail] = below
         if self.shift:
-            shifts.last, shifts.count = self.shift, shifts.count + 1
+            shifts.last = self.shift
 
     def _fits(self, K: np.ndarray) -> bool:
         """Whether the eigenvalues of the matrix have the signs that they should; keeps its factors."""

@@ -34,7 +34,7 @@ class DenseInteriorPoint:
     time_limit      wall seconds allowed, None: no limit; checked at every evaluation
     feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
 
-    IPOPT takes over, from the start, where the method gets stuck or takes more than 40 steps: it has a phase
+    IPOPT takes over, from the start, where the method gets stuck or takes more than 80 steps: it has a phase
     that restores feasibility and says why there is no solution. It also solves what this method is not made
     for: programs without second derivatives, of more than 400 unknowns and equations, or with as many
     equations as unknowns. What such a solve ends with is IPOPT's, and its `detail` says so.

@@ -15,7 +15,10 @@ SCALE = 100.0  # s_max of Wachter and Biegler's scaled KKT error
 
 
 class Residuals:
-    """Residuals of the optimality conditions at an iterate; `error(mu)` is the largest one, scaled."""
+    """Residuals of the optimality conditions at an iterate; `error(mu)` is the largest one, scaled.
+
+    infeasibility : the largest one but for z t = mu, scaled
+    """
 
     def __init__(self, program: SlackProgram, at: Iterate) -> None:
         (point, slopes, (y, of_equations, z)) = at
@@ -29,10 +32,10 @@ class Residuals:
         self.dual_scale = max(SCALE, size / count) / SCALE
         self.product_scale = max(SCALE, total / max(z.size, 1)) / SCALE
         self.dual = max(_largest(self.of_unknowns), _largest(self.of_slacks))
-        self._fixed = max(self.dual / self.dual_scale, _largest(self.primal))
+        self.infeasibility = max(self.dual / self.dual_scale, _largest(self.primal))
 
     def error(self, barrier: float = 0.0) -> float:
-        return max(self._fixed, _largest(self.products - barrier) / self.product_scale)
+        return max(self.infeasibility, _largest(self.products - barrier) / self.product_scale)
 
     @property
     def complementarity(self) -> float:

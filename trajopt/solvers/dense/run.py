@@ -15,9 +15,7 @@ from trajopt.solvers.solver import Result, Status, WarmStart
 
 __all__ = ["InteriorPointRun"]
 
-MOST_STEPS = 40
-# Steps with a shifted Hessian: where the method succeeds there are up to 13, else nearly every step is one.
-MOST_SHIFTED = 15
+MOST_STEPS = 80
 PUSH, WARM_PUSH = 1e-2, 1e-9  # off limits at the start: kappa_1 and kappa_2, and for a start with multipliers
 WARM_BARRIER, WARM_MULTIPLIER = 1e-7, 1e-9
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
@@ -105,7 +103,7 @@ class InteriorPointRun:
         """The next iterate; None where no step is acceptable."""
         rule.observe(residuals)
         newton = NewtonStep(self.program, at, rule.barrier, self.shifts)
-        if newton.system.shift is None or self.shifts.count > MOST_SHIFTED:
+        if newton.system.shift is None:
             return None
         is_free = rule.is_free and at.point.t.size > 0
         if is_free:
