@@ -6,10 +6,10 @@ trajopt's own, while five workers are killed at random moments; then the table m
 worker died.
 
 Moves: random moves of a UR5 in minimum time under all limits, 20 intervals, each from the straight line: by
-`solve_many` on one process; by a program of `trajopt.compile`, whose poses are changed; and by CasADi and
-IPOPT, whose program is built once too (`benchmarks/casadi_moves.py`; constant accelerations, limits at both
-ends of every interval). Seconds are those of the processor, so that other work on the machine counts little;
-all take turns, move by move.
+`solve_many` on one process; by a program of `trajopt.compile`, whose poses are changed, with IPOPT and with
+`DenseInteriorPoint`; and by CasADi and IPOPT, whose program is built once too (`benchmarks/casadi_moves.py`;
+constant accelerations, limits at both ends of every interval). Seconds are those of the processor, so that
+other work on the machine counts little; all take turns, move by move.
 
 --write : write docs/many_benchmark.md
 """
@@ -131,13 +131,14 @@ def moves(count: int) -> list[dict[str, Any]]:
     peer = mover(arm("ur5"), INTERVALS)
     compiled = trajopt.compile(moved_arm(INTERVALS, "ur5", count, torque_alone=False))
 
-    def again(seed: int) -> bool:
+    def again(seed: int, solver: Any = None) -> bool:
         first, last = poses(seed)
-        return compiled.solve(q_start=first, q_end=last).converged
+        return compiled.solve(q_start=first, q_end=last, solver=solver).converged
 
     sides: dict[str, Callable[[int], bool]] = {
         "trajopt, a list of problems": solved_one,
         "trajopt, compiled once": again,
+        "trajopt, compiled once, dense": partial(again, solver=trajopt.DenseInteriorPoint()),
         "CasADi and IPOPT, built once": lambda seed: peer(*poses(seed)) is not None,
     }
     for solve in sides.values():

@@ -2,11 +2,12 @@
 
 Two minimum-time problems on 20 intervals, the two-link arm and a UR5, are solved for goals at a distance of
 0.1 rad from their own, in seeded directions. Ours: `trajopt.solve` of the problem built anew (one start, one
-mesh), the compiled program from its guess, and from the solution for the first goal. The peer, in the same
-run, is multiple shooting in CasADi (constant torques on 20 intervals, a Runge-Kutta step of order 4 on each,
-IPOPT to the same tolerance), its solver made once with the goal as a parameter, cold from the straight line
-and warm from its solution for the first goal. Milliseconds are processor time of one call, the least of
-three. Both discretize differently, so that each method's optimum is compared with its own cold one.
+mesh) and the compiled program from its guess, by IPOPT and by `DenseInteriorPoint`, and the compiled program
+from the solution for the first goal. The peer, in the same run, is multiple shooting in CasADi (constant
+torques on 20 intervals, a Runge-Kutta step of order 4 on each, IPOPT to the same tolerance), its solver made
+once with the goal as a parameter, cold from the straight line and warm from its solution for the first goal.
+Milliseconds are processor time of one call, the least of three. Both discretize differently, so that each
+method's optimum is compared with its own cold one.
 """
 
 from __future__ import annotations
@@ -79,20 +80,24 @@ def measured(method: str, solve: Callable[[np.ndarray], tuple[float, int]], want
 
 def ours(recipe: Any, wanted: list[np.ndarray]) -> list[Row]:
     """Built anew, compiled and cold, compiled and warm."""
-    solver = trajopt.Ipopt(tol=TOLERANCE)
+    solver, dense = trajopt.Ipopt(tol=TOLERANCE), trajopt.DenseInteriorPoint(tol=TOLERANCE)
     compiled = trajopt.compile(recipe.build(intervals=INTERVALS), solver=solver)
     first = compiled.solve()
 
     def told(solution: trajopt.Solution) -> tuple[float, int]:
         return solution.objective if solution.converged else np.nan, solution.iterations
 
-    def anew(goal: np.ndarray) -> tuple[float, int]:
+    def anew(goal: np.ndarray, by: Any = solver) -> tuple[float, int]:
         problem = recipe.build(intervals=INTERVALS, q_end=tuple(goal))
-        return told(trajopt.solve(problem, solver, starts=1, coarse_to_fine=False))
+        return told(trajopt.solve(problem, by, starts=1, coarse_to_fine=False))
 
     return [
         measured("built anew, cold", anew, wanted),
+        measured("built anew, cold, dense", lambda goal: anew(goal, dense), wanted),
         measured("compiled, cold", lambda goal: told(compiled.solve(q_end=goal)), wanted),
+        measured(
+            "compiled, cold, dense", lambda goal: told(compiled.solve(q_end=goal, solver=dense)), wanted
+        ),
         measured("compiled, warm", lambda goal: told(compiled.solve(q_end=goal, start=first)), wanted),
     ]
 

@@ -1,0 +1,123 @@
+"""The dense interior-point method beside IPOPT: `python -m benchmarks.dense [--pairs N] [--write]`.
+
+The library's problems and the cases of `benchmarks.robustness` (20 intervals; N random moves of each of two
+arms, under torque limits alone and under all limits) of up to 400 unknowns and equations are solved by
+`Ipopt()` and by `DenseInteriorPoint()`, from the same start. *Same*: objectives that differ by 1e-8 relative
+at most; *better* and *worse*: other local optima of ours; *taken over*: IPOPT solved what the dense method
+gave up, which is part of its time. The ratio is IPOPT's time over ours, geometric mean and range: processor
+time of a solve without transcription, the least of three, in turns.
+
+--write : put the table into docs/solving_again.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import trajopt
+from benchmarks.robustness.cases import arm_cases, problem_cases
+from problems import catalogue
+from trajopt.solvers.solver import NLP, Result, Solver
+
+PAGE = Path(__file__).parents[1] / "docs" / "solving_again.md"
+INTERVALS, REPEATS, SAME, LIMIT = 20, 3, 1e-8, 120.0
+LARGEST = 400  # unknowns and equations
+WHOLE_BODIES = ("gait", "gait_stride", "hop", "five_link_walker")
+
+
+@dataclass
+class Compared:
+    """One problem by both solvers."""
+
+    ours: Result
+    theirs: Result
+    ratio: float
+
+    @property
+    def gap(self) -> float:
+        return (self.ours.objective - self.theirs.objective) / max(abs(self.theirs.objective), 1e-6)
+
+
+def programs(pairs: int) -> Iterator[tuple[str, str, Callable[[], object]]]:
+    """Group, name, and a function that builds the problem."""
+    for name in catalogue.names():
+        if name not in WHOLE_BODIES:
+            yield "library, defaults", name, lambda name=name: catalogue.build(name, {})
+    for case in (*problem_cases(), *arm_cases(pairs)):
+        group = "library and small ones" if case.group == "problems" else case.group
+        yield group, case.name, lambda case=case: case.build(INTERVALS)
+
+
+def is_small(nlp: NLP) -> bool:
+    return nlp.variable_count + np.count_nonzero(nlp.row_lower == nlp.row_upper) <= LARGEST
+
+
+def compared(nlp: NLP) -> Compared:
+    """Both solves, in turns."""
+    solvers: tuple[Solver, Solver] = (
+        trajopt.DenseInteriorPoint(time_limit=LIMIT),
+        trajopt.Ipopt(time_limit=LIMIT),
+    )
+    seconds, results = [np.inf, np.inf], [solver.solve(nlp) for solver in solvers]
+    for _ in range(REPEATS):
+        for i, solver in enumerate(solvers):
+            began = time.process_time()
+            solver.solve(nlp)
+            seconds[i] = min(seconds[i], time.process_time() - began)
+    return Compared(*results, seconds[1] / seconds[0])
+
+
+def line(group: str, rows: list[Compared]) -> str:
+    both = [row for row in rows if row.ours.converged and row.theirs.converged]
+    failed = [sum(not getattr(row, side).converged for row in rows) for side in ("ours", "theirs")]
+    same = sum(abs(row.gap) <= SAME for row in both)
+    better, worse = (sum(sign * row.gap > SAME for row in both) for sign in (-1, 1))
+    taken_over = sum("by IPOPT after" in row.ours.detail for row in rows)
+    ratios = np.array([row.ratio for row in rows])
+    mean = np.exp(np.log(ratios).mean())
+    return (
+        f"| {group} | {len(rows)} | {failed[0]} | {failed[1]} | {same} | {better} | {worse} | {taken_over} | "
+        f"{mean:.1f} ({ratios.min():.1f} to {ratios.max():.1f}) |"
+    )
+
+
+def table(pairs: int) -> str:
+    groups: dict[str, list[Compared]] = {}
+    for group, name, build in programs(pairs):
+        problem = build()
+        nlp = trajopt.transcribe(problem) if isinstance(problem, trajopt.Problem) else None
+        if nlp is not None and is_small(nlp):
+            row = compared(nlp)
+            groups.setdefault(group, []).append(row)
+            told = (f"{each.status.name} {each.iterations}" for each in (row.ours, row.theirs))
+            print(f"{group}: {name}:", *told, f"{row.gap:+.0e}, ratio {row.ratio:.2f}", flush=True)
+    head = "| problems | solves | not converged | IPOPT's | same | better | worse | taken over | ratio |"
+    lines = [head, "|" + " --- |" * 9, *(line(group, rows) for group, rows in groups.items())]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--pairs", type=int, default=20)
+    arguments.add_argument("--write", action="store_true")
+    given = arguments.parse_args()
+    found = table(given.pairs)
+    print(found)
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    if given.write:
+        page = PAGE.read_text(encoding="utf-8")
+        marks = r"(<!-- benchmarks\.dense -->\n).*?(\n<!-- end -->)"
+        PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
