@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -57,7 +56,7 @@ class ExpressionBlock:
         return self.inputs, casadi.Function("terms", *sides).serialize()
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        found = self._functions.value(self._stack(u))
+        found = self._value(self._stack(u))
         if len(self._rows) == 1:
             return dict.fromkeys(self._rows, found)
         return {name: found[:, rows].copy() for name, rows in self._rows.items()}
@@ -81,19 +80,19 @@ class ExpressionBlock:
         return casadi.Function("terms", list(self._symbols.values()), outputs)
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        dense = self._functions.jacobian(self._stack(u))
+        dense = self._jacobian(self._stack(u))
         return {
             (target, name): dense[:, self._rows[target], self._columns[name]]
-            for target, name in self._functions.pattern
+            for target, name in self._pattern
         }
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         given = [adjoints[name] for name in self.outputs]
         adjoint = np.concatenate(given, axis=1) if len(given) > 1 else np.ascontiguousarray(given[0])
-        dense = self._functions.hessian(self._stack(u), adjoint)
+        dense = self._hessian(self._stack(u), adjoint)
         return {
             (first, second): dense[:, self._columns[first], self._columns[second]]
-            for first, second in self._functions.curvature_pattern
+            for first, second in self._curvature_pattern
         }
 
     def slope(self) -> ExpressionBlock:
@@ -105,57 +104,78 @@ class ExpressionBlock:
         return ExpressionBlock(self._symbols, slopes)
 
     def pattern(self) -> Pairs:
-        return self._functions.pattern
+        return self._pattern
 
     def curvature_pattern(self) -> Pairs:
-        return self._functions.curvature_pattern
+        return self._curvature_pattern
+
+    # Each is made on first use: a block that is fused with others, or only evaluated, needs few of them.
 
     @cached_property
-    def _functions(self) -> _Functions:
-        """Compiled on first use: a block that is fused with others needs none of its own."""
+    def _inputs_and_outputs(self) -> tuple[Any, Any]:
+        """u and y as one column of symbols and one of expressions."""
         import casadi
 
-        u = casadi.vertcat(*self._symbols.values())
         y = casadi.densify(casadi.vertcat(*self._expressions.values()))
+        return casadi.vertcat(*self._symbols.values()), y
+
+    @cached_property
+    def _slopes(self) -> Any:
+        """dy/du as one sparse matrix of expressions."""
+        import casadi
+
+        u, y = self._inputs_and_outputs
+        return casadi.jacobian(y, u)
+
+    @cached_property
+    def _second_slopes(self) -> tuple[Any, Any]:
+        """d^2 (adjoint . y) / du^2 as one sparse matrix of expressions, and the symbols of the adjoint."""
+        import casadi
+
+        u, y = self._inputs_and_outputs
         adjoint = casadi.SX.sym("adjoint", self._height)
-        jacobian = casadi.jacobian(y, u)
-        hessian, _ = casadi.hessian(casadi.dot(adjoint, y), u)
-        first, second = _structure(jacobian), _structure(hessian)
-        partials = {
-            (target, name): first[rows, columns]
+        return casadi.hessian(casadi.dot(adjoint, y), u)[0], adjoint
+
+    @cached_property
+    def _value(self) -> _Mapped:
+        u, y = self._inputs_and_outputs
+        return _Mapped("value", [u], y)
+
+    @cached_property
+    def _jacobian(self) -> _Mapped:
+        u, _ = self._inputs_and_outputs
+        return _Mapped("jacobian", [u], self._slopes)
+
+    @cached_property
+    def _hessian(self) -> _Mapped:
+        (second, adjoint), (u, _) = self._second_slopes, self._inputs_and_outputs
+        return _Mapped("hessian", [u, adjoint], second)
+
+    @cached_property
+    def _pattern(self) -> Pairs:
+        structure = _structure(self._slopes)
+        parts = {
+            (target, name): structure[rows, columns]
             for target, rows in self._rows.items()
             for name, columns in self._columns.items()
         }
-        places = list(self._columns.items())
-        curvature = {
-            (name, other): second[columns, across]
+        return {pair: part for pair, part in parts.items() if part.any()}
+
+    @cached_property
+    def _curvature_pattern(self) -> Pairs:
+        structure, places = _structure(self._second_slopes[0]), list(self._columns.items())
+        parts = {
+            (name, other): structure[columns, across]
             for i, (name, columns) in enumerate(places)
             for other, across in places[i:]
         }
-        return _Functions(
-            _Mapped("value", [u], y),
-            _Mapped("jacobian", [u], jacobian),
-            _Mapped("hessian", [u, adjoint], hessian),
-            {pair: part for pair, part in partials.items() if part.any()},
-            {pair: part for pair, part in curvature.items() if part.any()},
-        )
+        return {pair: part for pair, part in parts.items() if part.any()}
 
     def _stack(self, u: Mapping[str, Array]) -> Array:
         if len(self.inputs) == 1:
             (only,) = (u[name] for name in self.inputs)
             return np.ascontiguousarray(only.astype(float, casting="same_kind", copy=False))
         return np.concatenate([u[name] for name in self.inputs], axis=1, dtype=float, casting="same_kind")
-
-
-@dataclass(frozen=True, eq=False)
-class _Functions:
-    """The compiled functions of an expression block and the sparsity of its derivatives."""
-
-    value: _Mapped
-    jacobian: _Mapped
-    hessian: _Mapped
-    pattern: Pairs
-    curvature_pattern: Pairs
 
 
 class _Mapped:

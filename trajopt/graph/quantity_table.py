@@ -21,9 +21,9 @@ class QuantityTable:
 
     def __init__(self, dynamics: Dynamics, defined: Mapping[str, int]) -> None:
         self.declared: dict[str, QuantityDeclaration] = {**LEAVES, **declared_by(dynamics)}
-        self.defined = dict(defined)
+        self.dynamics, self.defined = dynamics, dict(defined)
         self.joint_names = tuple(dynamics.joint_names)
-        # No isinstance here and below: a protocol takes 20 us to look at, and a solve makes thirty tables.
+        # No isinstance here and below: a protocol takes 20 us to look at.
         self.aliases: dict[str, tuple[str, int | None]] = dict(getattr(dynamics, "aliases", {}))
         self._n = dynamics.n
 

@@ -179,7 +179,7 @@ def _value_at(problem: Problem, term: Any, instant: Instant) -> Array:
     """The value of a term at an instant of the guess; zero where it is not finite there."""
     spline_map = SplineMap(problem)
     graph = graph_of(problem, [term])
-    x = spline_map.layout.vector(*first_guess(problem))
+    x = spline_map.layout.vector(*first_guess(problem, layout=spline_map.layout))
     with np.errstate(all="ignore"):
         values = graph.values(spline_map.leaf_values(x, set(graph.leaves)))[term.quantity]
     return np.nan_to_num(values[instant.over.nodes(problem.trajectory)[0]], posinf=0.0, neginf=0.0)

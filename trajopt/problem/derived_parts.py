@@ -12,7 +12,7 @@ from trajopt.graph.leaves import SplineLeaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
-from trajopt.problem.own_quantities import quantities_of
+from trajopt.problem.own_quantities import own_widths
 from trajopt.problem.statements.integrals import IntegralConstraint
 from trajopt.problem.statements.lower_continuity import LowerContinuity, continuity_at_borders
 from trajopt.splines.node_sets import PATH
@@ -34,11 +34,16 @@ class DerivedParts:
     lower_continuities: list[LowerContinuity]
     trajectory: Trajectory
     _blocks: dict[Any, tuple[Block, ...]]
+    _quantities: QuantityTable | None
 
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        return quantities_of(self)
+        own = own_widths(self)
+        known = self._quantities
+        if known is None or known.dynamics is not self.dynamics or known.defined != own:
+            known = self._quantities = QuantityTable(self.dynamics, own)
+        return known
 
     def width_of(self, quantity: str) -> int:
         """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""

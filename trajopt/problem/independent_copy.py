@@ -19,4 +19,4 @@ def independent_copy(problem: T) -> T:
 
 def state_without_caches(problem: Any) -> dict[str, Any]:
     """What pickle keeps of a problem: traced blocks hold compiled functions and are traced again."""
-    return vars(problem) | {"_blocks": {}, "_tested_blocks": set()}
+    return vars(problem) | {"_blocks": {}, "_tested_blocks": set(), "_quantities": None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, data_of
 from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
 from trajopt.problem.costs_and_constraints import (
@@ -93,6 +94,7 @@ class Problem(DerivedParts):
     refinement: Refinement | None = field(default=None, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
+    _quantities: QuantityTable | None = field(default=None, init=False, repr=False)
     __getstate__ = state_without_caches
 
     def __post_init__(self) -> None:
@@ -368,9 +370,9 @@ class Problem(DerivedParts):
 
     def blocks_of(self, term: Any) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
-        if not isinstance(term, Term):
-            raise term_checks.no_term(term)
-        if term not in self._blocks:
+        if not isinstance(term, Hashable) or term not in self._blocks:
+            if not isinstance(term, Term):
+                raise term_checks.no_term(term)
             table, data = self.quantities, self.datasets.values()
             self._blocks[term] = term_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)
             term_checks.check_components(term, self.width_of_term(term))

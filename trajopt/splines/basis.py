@@ -102,10 +102,11 @@ class SplineBasis:
             return 0.5 * (self.breakpoints[:-1] + self.breakpoints[1:])
         window = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         places = window.mean(axis=1)
-        for span in np.flatnonzero(self.multiplicities > self.degree) + 1:
-            first, side = self.first_control_point[span], INSIDE * np.diff(self.breakpoints)
-            places[first - 1] -= side[span - 1]
-            places[first] += side[span]
+        spans = np.flatnonzero(self.multiplicities > self.degree) + 1
+        side = INSIDE * np.diff(self.breakpoints)
+        first = self.first_control_point[spans]
+        places[first - 1] -= side[spans - 1]
+        places[first] += side[spans]
         return places
 
     def local_values(self, span: int | NDArray[np.int64], s: ArrayLike) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from trajopt.splines.curve import Curve, CurvesApart
 from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
-from trajopt.transcription.unknowns import CurvePlaces, Unknowns, layout_of
+from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns, layout_of
 
 LONGEST, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
 REFINEMENTS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
@@ -31,10 +31,13 @@ FALLBACK_DURATION = 1.0
 SIDE = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
-def first_guess(problem: Problem, duration: float | None = None) -> tuple[Curve, dict[str, Array]]:
+def first_guess(
+    problem: Problem, duration: float | None = None, layout: Layout | None = None
+) -> tuple[Curve, dict[str, Array]]:
     """The user's curve, or a smooth one in joint space between the boundary values; the parameters.
 
     duration : seconds of the whole motion where the user guesses none
+    layout : of the problem's unknowns, where it is known already
     """
     durations = _guessed_durations(problem, duration)
     guessed = problem.guessed_curve or _smooth_curve(problem, float(durations.sum()))
@@ -43,7 +46,7 @@ def first_guess(problem: Problem, duration: float | None = None) -> tuple[Curve,
             group.bases,
             tuple(_control_points(problem, guessed, group, arc) for arc in range(len(group.bases))),
         )
-        for group in layout_of(problem).groups
+        for group in (layout or layout_of(problem)).groups
     ]
     curve = Curve(groups[0].bases, groups[0].control_points, durations, tuple(groups[1:]))
     return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
@@ -121,7 +124,7 @@ def with_guessed_duration(
 
     def trial(duration: float) -> Array:
         if not same_curve:
-            return bounds.clipped(unknowns.of(*first_guess(problem, duration)))
+            return bounds.clipped(unknowns.of(*first_guess(problem, duration, unknowns.layout)))
         other = y.copy()
         other[places] = _guessed_durations(problem, duration)[arc_of]
         return bounds.clipped(other)

@@ -84,7 +84,7 @@ def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
 def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Problem) -> NLP:
     """The program with the starting point that the problem's guess gives, scaled there."""
     unknowns, bounds = values.unknowns, values.bounds
-    guess = bounds.clipped(unknowns.of(*first_guess(problem)))
+    guess = bounds.clipped(unknowns.of(*first_guess(problem, layout=unknowns.layout)))
     _check_constant_rows(structure, values, guess)
     functions, row_bounds = _functions(structure, values), values.row_bounds(structure.groups)
     start = with_guessed_duration(

@@ -195,6 +195,9 @@ class _Part:
 
 
 def _solve_component(A: Array, last: Array) -> _Part:
+    if A.shape == (1, 1):  # most boundary values: a control point at an end
+        one, scale = np.ones(1), np.exp2(np.round(-np.log2(np.abs(A[0]))))
+        return _Part(np.zeros(1, dtype=int), np.ones((1, 1)), 1.0 / A, np.empty(0, dtype=int), scale, one)
     row_scale, column_scale = _scales(A)
     n = last.size
     work = np.column_stack([row_scale[:, None] * A * column_scale, np.diag(row_scale)])
