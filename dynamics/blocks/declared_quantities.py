@@ -47,6 +47,14 @@ QUANTITIES: Mapping[str, DeclaredQuantity] = MappingProxyType(
             block=INVERSE_DYNAMICS,
             changed_by_loads=True,
         ),
+        "motor_torque": DeclaredQuantity(
+            ("q", "v", "a"),
+            None,
+            "N m or N",
+            "what the motors give: tau, and what springs and dampers beside them take",
+            block=INVERSE_DYNAMICS,
+            changed_by_loads=True,
+        ),
         "base_wrench": DeclaredQuantity(
             ("q", "v", "a"),
             6,

@@ -18,8 +18,9 @@ from dynamics.arguments import names_of
 from dynamics.blocks.designed_function import DesignedFunction
 from dynamics.blocks.extended_robot import extended_robot
 from dynamics.blocks.inertial_derivatives import OF_FRAMES
-from dynamics.blocks.model_block import block
-from dynamics.model.properties import checked_value, model_property
+from dynamics.blocks.model_block import block, with_tau
+from dynamics.blocks.motor_torque import MotorTorqueBlock
+from dynamics.model.properties import OF_SPRINGS, checked_value, model_property
 
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
@@ -28,6 +29,22 @@ DESIGN = "design:"  # inputs that are properties
 
 Array = np.ndarray
 Pairs = dict[tuple[str, str], Array]
+
+
+def designed_block(
+    model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
+) -> Any:
+    """`block` with properties of the robot as further inputs; see `RigidBodyModel.designed_block`.
+
+    Springs and dampers are inputs of "motor_torque" alone: no other quantity depends on them.
+    """
+    outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
+    parts = {name: model_property(model, name) for name in fixed}
+    springs = {name: fixed[name] for name, part in parts.items() if part.attribute in OF_SPRINGS}
+    others = {name: given for name, given in fixed.items() if name not in springs}
+    asked = with_tau(outputs)
+    inner = DesignedBlock(model, asked, loads, others) if others else block(model, asked, loads)
+    return MotorTorqueBlock(model, inner, outputs, springs) if "motor_torque" in outputs else inner
 
 
 class DesignedBlock:

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 def block(model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
     """The block with these outputs: all of inverse dynamics, or all of kinematics and energy.
 
-    Inverse dynamics: "tau", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of links.
+    Inverse dynamics: "tau", "motor_torque", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of
+    links.
     """
     outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
+    if "motor_torque" in outputs:
+        from dynamics.blocks.motor_torque import MotorTorqueBlock
+
+        return MotorTorqueBlock(model, block(model, with_tau(outputs), loads), outputs, {})
     asked = {QUANTITIES[family(name)].block for name in outputs if family(name) in QUANTITIES}
     if INVERSE_DYNAMICS in asked or loads:
         from dynamics.blocks.inverse_dynamics import InverseDynamicsBlock
@@ -26,3 +31,8 @@ def block(model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str] = 
     from dynamics.blocks.kinematics import KinematicsBlock
 
     return KinematicsBlock(model, outputs)
+
+
+def with_tau(outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """What a motor torque follows from: "tau" in its place, once."""
+    return tuple(dict.fromkeys("tau" if name == "motor_torque" else name for name in outputs))

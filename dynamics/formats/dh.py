@@ -36,7 +36,7 @@ class DhRow:
     name : of the joint and of the link; "joint1", "joint2", ... when empty
     parent : name of an earlier row or "ground"; None = the row before, the ground for the first
     mimics, ratio : the joint whose coordinate is shared, displacement = ratio * q
-    damping, friction : as in `Joint`
+    damping, friction, stiffness, rest : as in `Joint`
     rotor : its `position` from the origin of the parent's frame, in the axes of that frame
 
     Checked by `from_dh` and `from_modified_dh`, whose errors name the row.
@@ -58,6 +58,8 @@ class DhRow:
     damping: float = 0.0
     friction: float = 0.0
     rotor: Rotor | None = None
+    stiffness: float = 0.0
+    rest: float = 0.0
 
 
 def from_dh(
@@ -150,6 +152,8 @@ def body_of(row: DhRow, place: Placement, rotation, position, rotor: Rotor | Non
         damping=row.damping,
         friction=row.friction,
         rotor=rotor,
+        stiffness=row.stiffness,
+        rest=row.rest,
     )
     centre = finite_array(row.centre_of_mass, (3,), f"body {row.name!r}: centre_of_mass")
     return Body(row.name, joint, row.parent, row.mass, place.tip + centre, row.inertia)  # type: ignore[arg-type]

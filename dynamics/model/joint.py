@@ -148,6 +148,7 @@ class Joint:
     ratio, offset : displacement = ratio * q + offset
     damping : viscous friction, N m s/rad or N s/m
     friction : Coulomb friction, N m or N
+    stiffness, rest : of a spring beside the motor, N m/rad or N/m, and the displacement where it is relaxed
     rotor : None, or the rotor that drives the joint, carried by the parent
 
     Raises JointError, InertiaError or ShapeError, each naming the joint. Warns (DegreesWarning) of limits of
@@ -166,6 +167,8 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     rotor: Rotor | None = None
+    stiffness: float = 0.0
+    rest: float = 0.0
 
     def __post_init__(self) -> None:
         what = f"joint {checked_name(self.name, 'a joint')!r}:"
@@ -181,6 +184,8 @@ class Joint:
             "offset": finite_number(self.offset, f"{what} offset"),
             "damping": finite_number(self.damping, f"{what} damping"),
             "friction": finite_number(self.friction, f"{what} friction"),
+            "stiffness": finite_number(self.stiffness, f"{what} stiffness"),
+            "rest": finite_number(self.rest, f"{what} rest"),
             "limits": checked_limits(self.limits, what),
             "rotor": None if self.rotor is None else checked_rotor(self.rotor, self.name),
         }
@@ -188,7 +193,7 @@ class Joint:
             raise JointError(f"{what} ratio is 0, so the joint cannot move; make it part of its parent")
         if abs(checked["ratio"]) < 1.0 / LARGEST:
             raise JointError(f"{what} ratio is {checked['ratio']}; give one of at least {1.0 / LARGEST:.0e}")
-        for coefficient in ("damping", "friction"):
+        for coefficient in ("damping", "friction", "stiffness"):
             if checked[coefficient] < 0.0:
                 raise JointError(f"{what} {coefficient} is {checked[coefficient]}; it must not be negative")
         for key, value in checked.items():

@@ -220,7 +220,8 @@ class RigidBodyModel:
         """The same robot with other values of these properties, {"forearm.mass": 2.0} for instance.
 
         LINK.mass kg; LINK.centre_of_mass (3,) m; LINK.inertia (6,) kg m^2, xx, xy, xz, yy, yz, zz about the
-        centre of mass; JOINT.position and FRAME.position (3,) m in the parent's frame; JOINT.gear_ratio.
+        centre of mass; JOINT.position and FRAME.position (3,) m in the parent's frame; JOINT.gear_ratio,
+        JOINT.stiffness, JOINT.rest and JOINT.damping.
         Raises UnknownNameError, ShapeError, ModelError for a gear ratio without effect, and what a model
         raises that cannot exist.
         """
@@ -274,9 +275,9 @@ class RigidBodyModel:
 
         fixed : property -> (width,), NaN in components that are inputs; the others are constant
         """
-        from dynamics.blocks.designed_block import DesignedBlock
+        from dynamics.blocks.designed_block import designed_block
 
-        return DesignedBlock(self, outputs, loads, fixed)
+        return designed_block(self, outputs, loads, fixed)
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Accelerations a = M(q)^-1 (tau - C(q, v) v - g(q)), (..., n): `aba` without external wrenches."""

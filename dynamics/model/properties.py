@@ -5,6 +5,8 @@ LINK.centre_of_mass  (3,) m, in the link frame
 LINK.inertia         (6,) kg m^2: xx, xy, xz, yy, yz, zz about the centre of mass, in link axes
 JOINT.position       (3,) m, origin of the joint in the parent link's frame
 JOINT.gear_ratio     rotor angle by joint angle
+JOINT.stiffness      of a spring beside the motor, N m/rad or N/m; JOINT.rest is where it is relaxed, rad or m
+JOINT.damping        viscous friction, N m s/rad or N s/m
 FRAME.position       (3,) m, origin of a tool or another frame in the frame of its link
 """
 
@@ -25,9 +27,10 @@ from dynamics.model.tree import Robot
 Owner = Literal["link", "joint", "frame"]
 OF_LINKS, OF_JOINTS, OF_FRAMES = (
     ("mass", "centre_of_mass", "inertia"),
-    ("position", "gear_ratio"),
+    ("position", "gear_ratio", "stiffness", "rest", "damping"),
     ("position",),
 )
+OF_SPRINGS = ("stiffness", "rest", "damping")  # of joints; the motor torque alone depends on them
 UPPER = np.triu_indices(3)  # xx, xy, xz, yy, yz, zz of a symmetric (3, 3)
 
 
@@ -107,7 +110,8 @@ def changed_parts(model: NamedParts, values: Mapping[str, Any]) -> tuple[list[Bo
             assert joint.rotor is not None
             body = replace(body, joint=replace(joint, rotor=replace(joint.rotor, gear_ratio=float(value[0]))))
         elif found.owner == "joint":
-            body = replace(body, joint=replace(joint, position=value))
+            number = value if found.attribute == "position" else float(value[0])
+            body = replace(body, joint=replace(joint, **{found.attribute: number}))
         elif found.attribute == "mass":
             body = replace(body, mass=float(value[0]))
         else:

@@ -36,7 +36,7 @@ from trajopt.problem.statements.designs import Design, design_of
 from trajopt.problem.statements.integrals import Integral, IntegralConstraint
 from trajopt.problem.statements.joint_limits import joint_limits
 from trajopt.problem.statements.lower_continuity import LowerContinuity, check_borders, lower_continuity
-from trajopt.problem.statements.passive_joints import passive_torques
+from trajopt.problem.statements.passive_joints import passive_torques, refuse_springs
 from trajopt.problem.statements.periodicities import periodicity_of
 from trajopt.problem.statements.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.systems.controls import (
@@ -197,7 +197,9 @@ class Problem(DerivedParts):
         Raises UnknownNameError, and OptionError for a joint that is passive there already.
         """
         part, suffix = node_set(over), f", {where}" if where else ""
-        for joint, torque in passive_torques(self.dynamics, self.passive_joints, joints, part):
+        torques = passive_torques(self.dynamics, self.passive_joints, joints, part)
+        refuse_springs(self.dynamics, self.designs, joints)
+        for joint, torque in torques:
             self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")
             self.passive_joints[joint] = (*self.passive_joints.get(joint, ()), part)
 
@@ -272,7 +274,9 @@ class Problem(DerivedParts):
         node, or a list of parameters and numbers. Raises OptionError for a value that varies or a second one,
         and what the robot raises for unknown names and where it cannot exist at the guess.
         """
-        self.designs[name] = design_of(self, name, value)
+        design = design_of(self, name, value)
+        refuse_springs(self.dynamics, [name], self.passive_joints)
+        self.designs[name] = design
 
     def extra(
         self,

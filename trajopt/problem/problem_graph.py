@@ -86,13 +86,24 @@ def _design_blocks(problem: Problem) -> dict[str, Block]:
     return blocks
 
 
-def _inputs(blocks: Mapping[str, Block]) -> set[str]:
+def _inputs(blocks: Mapping[Any, Block]) -> set[str]:
     return {name for block in blocks.values() for name in block.inputs}
 
 
 def integrand_of(term: Any) -> str:
     """The key of T * term, whose quadrature over normalised time is the integral of the term."""
     return integrand(term.quantity)
+
+
+def refuse_idle_designs(problem: Problem, graph: Graph) -> None:
+    """ProblemError where no quantity of the robot that is asked for depends on a designed property."""
+    asked = _inputs(dict(enumerate(graph.blocks)))
+    for name in problem.designs:
+        if f"{DESIGN}{name}" in graph.width and f"{DESIGN}{name}" not in asked:
+            raise ProblemError(
+                f"'{name}' is designed, but nothing that is minimized or bounded depends on it: springs and "
+                "dampers change trajopt.Quantity('motor_torque') alone, so use that, or leave the design out"
+            )
 
 
 def refuse_idle_controls(problem: Problem, graph: Graph, used: Iterable[str]) -> None:

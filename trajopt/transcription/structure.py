@@ -18,7 +18,7 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import is_extra, is_parameter
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
-from trajopt.problem.problem_graph import graph_of, refuse_idle_controls
+from trajopt.problem.problem_graph import graph_of, refuse_idle_controls, refuse_idle_designs
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import LinearRows, linear_rows
 from trajopt.transcription.derivatives.jacobian import LeafMap
@@ -70,6 +70,7 @@ def structure_of(problem: Problem, kept_as_rows: Collection[int] = ()) -> Progra
     objectives = objectives_of(problem)
     groups = row_groups(problem, conditions, graph.width)
     refuse_idle_controls(problem, graph, _used(objectives, groups))
+    refuse_idle_designs(problem, graph)
     evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, groups)
     constant = ConstantRows.among(groups, evaluated, leaf_map)
     changing = constant.left_out_of(groups)

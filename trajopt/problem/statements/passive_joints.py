@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trajopt.arguments import few, shown
@@ -32,6 +32,20 @@ def passive_torques(
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
             raise OptionError(f"the joint '{joint}' is passive already: name it once")
     return [(joint, _torque(joint, names.index(joint), _unit(dynamics, joint))) for joint in joints]
+
+
+def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:
+    """OptionError for a passive joint whose spring would be left out, as tau is what the joint transmits."""
+    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+    sprung = {each.name for each in described if getattr(each, "stiffness", 0.0)}
+    sprung |= {name.removesuffix(".stiffness") for name in designs if name.endswith(".stiffness")}
+    for joint in passive:
+        if joint in sprung:
+            place = list(dynamics.joint_names).index(joint)
+            raise OptionError(
+                f"the joint '{joint}' has a spring, which is no part of tau, so it cannot be passive: bound "
+                f"a term that returns node.motor_torque[{place}] by equals=0.0"
+            )
 
 
 def _torque(joint: str, index: int, unit: str) -> ExpressionTerm:
