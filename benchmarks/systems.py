@@ -41,6 +41,9 @@ GALLERY = (
     "double_pendulum_cart",
     "motor_arm",
     "arm_energy_budget",
+    "gear_ratio",
+    "arm_design",
+    "line_in_least_time",
     "goddard_in_phases",
     "five_link_walker",
 )

@@ -131,10 +131,10 @@ def test_the_line_in_least_time_is_that_of_the_phase_plane():
     robot, path = problem.dynamics.robot, problem.dynamics.path
     curves = [lambda s, order=order: path(s, order) for order in range(3)]
     exact = extrapolated(1000, robot, *curves, robot.limits.torque_upper)
-    assert exact == pytest.approx(0.69293, rel=5e-5)
+    assert exact == pytest.approx(problems.line_in_least_time.REFERENCE, rel=5e-5)
     errors = []
     for intervals in (30, 60):
-        solution = trajopt.solve(problems.line_in_least_time.build(intervals=intervals))
+        solution = trajopt.solve(timed(robot, path, intervals))
         assert solution.converged
         errors.append(solution.duration / exact - 1.0)
     assert 0.0 < errors[1] < 1e-3

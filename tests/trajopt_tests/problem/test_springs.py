@@ -37,7 +37,9 @@ def test_a_spring_in_resonance_needs_no_motor():
     assert solution.parameters["k"][0] == pytest.approx(k, rel=1e-6)
     assert solution.parameters["r"][0] == pytest.approx(0.0, abs=1e-6)
     assert solution.objective < 1e-9 * k**2
-    assert solution.as_built.dynamics.property_value("slide.stiffness")[0] == pytest.approx(k, rel=1e-6)
+    robot = solution.as_built.dynamics
+    assert isinstance(robot, dynamics.RigidBodyModel)
+    assert robot.joints[0].stiffness == pytest.approx(k, rel=1e-6)
 
 
 def test_the_resonant_spring_of_a_robot_acts_without_a_design():
