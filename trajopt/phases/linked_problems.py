@@ -12,6 +12,7 @@ from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError, ShapeError
 from trajopt.graph.leaves import parameter_leaf
 from trajopt.phases.link import Function, TermLink, place
+from trajopt.phases.link_bounds import refuse_links_out_of_bounds
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy
@@ -111,8 +112,10 @@ class _Linking:
 def linked_problems(phases: Phases) -> LinkedProblems:
     """Copies of the phases' problems that have all links among their parameters, constraints and costs.
 
-    Raises ShapeError for a parameter that has two widths, InfeasibleBoundsError for one without a value.
+    Raises ShapeError for a parameter that has two widths, InfeasibleBoundsError for one without a value and
+    for a link that the conditions of its phases contradict.
     """
+    refuse_links_out_of_bounds(phases)
     linking = _Linking(
         phases, [independent_copy(each) for each in phases.problems], [set() for _ in phases.problems]
     )
