@@ -148,7 +148,7 @@ def best(solve: Callable[[], Solve], repeats: int) -> Solve:
 def comparison(intervals: Sequence[int] = INTERVALS, repeats: int = REPEATS) -> str:
     """The table of both, row by row from one run."""
     heads = ("error, ours", "by hand", "iterations, ours", "by hand", "CPU ms, ours", "by hand")
-    rows = [("intervals", "points", "unknowns", *heads)]
+    rows: list[tuple[Any, ...]] = [("intervals", "points", "unknowns", *heads)]
     for order in ORDERS:
         for count in intervals:
             mine = best(lambda n=count, d=order: ours(n, d), repeats)
@@ -163,7 +163,9 @@ def comparison(intervals: Sequence[int] = INTERVALS, repeats: int = REPEATS) -> 
 
 def gallery(names: Sequence[str] = GALLERY, repeats: int = REPEATS) -> str:
     """The table of published problems."""
-    rows = [("problem", "lines", "unknowns", "iterations", "CPU ms", "ours", "reference", "source")]
+    rows: list[tuple[Any, ...]] = [
+        ("problem", "lines", "unknowns", "iterations", "CPU ms", "ours", "reference", "source")
+    ]
     for name in names:
         module = catalogue.module(name)
         found, seconds = None, []
