@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]
 
-from figure_scraper import scrape, silence  # noqa: E402
+from figure_scraper import prepare, scrape  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 from trajopt.version import __version__  # noqa: E402
 
@@ -65,7 +65,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "built/gallery",
     "filename_pattern": r"plot_",
     "image_scrapers": (scrape,),
-    "reset_modules": (silence,),
+    "reset_modules": (prepare,),
     "capture_repr": (),
     "remove_config_comments": True,
     "show_memory": False,

@@ -28,6 +28,7 @@ from trajopt.refinement.refined import Refined
 from trajopt.refinement.start_rules import ONE, start_rule
 from trajopt.refinement.starts import best_of_starts, retried, worth_retrying
 from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records.solve_history import recorded_solves
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
 from trajopt.solvers.capabilities import TimeLimitedSolver, without_checkpoints
@@ -123,26 +124,25 @@ def solve(
         {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
     )
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    if isinstance(problem, Phases):
-        refined = _refinement_of_phases(refine, coarse_to_fine)
-        with iteration_callback(progress) as callback, np.errstate(all="ignore"):
+    if not isinstance(problem, Phases):
+        check_problem(problem)
+    refined_phases = _refinement_of_phases(refine, coarse_to_fine) if isinstance(problem, Phases) else None
+    # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
+    with recorded_solves() as solves, iteration_callback(progress) as callback, np.errstate(all="ignore"):
+        if isinstance(problem, Phases):
             count = 1 if starts == "auto" else starts
             found = solve_phases(problem, solver, callback, run, deadline, count)
-            if refined is None or time.monotonic() >= deadline:
-                return found
-            better = next(way for kind, way in OF_PHASES.items() if isinstance(refined, kind))
-            improved = _refined(partial(better, refined), found, solver, deadline, callback)
-            return replace(improved, starts=found.starts)
-    check_problem(problem)
-    # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
-    with iteration_callback(progress) as callback, np.errstate(all="ignore"):
+            if refined_phases is not None and time.monotonic() < deadline:
+                better = next(way for kind, way in OF_PHASES.items() if isinstance(refined_phases, kind))
+                improved = _refined(partial(better, refined_phases), found, solver, deadline, callback)
+                found = replace(improved, starts=found.starts)
+            return replace(found, solves=tuple(solves))
         timed = TimedSolver(solver, min(deadline, _own_deadline(solver)), callback)
-        solution = _from_starts(problem, timed, starts, coarse_to_fine)
-        solution = replace(solution, run=run)
-        if refine is None or time.monotonic() >= deadline:
-            return solution
-        refined = _refined(refine.refine, solution, without_checkpoints(solver), deadline, callback)
-        return replace(refined, run=run, levels=solution.levels, starts=solution.starts)
+        solution = first = _from_starts(problem, timed, starts, coarse_to_fine)
+        if refine is not None and time.monotonic() < deadline:
+            first = replace(first, run=run)
+            solution = _refined(refine.refine, first, without_checkpoints(solver), deadline, callback)
+        return replace(solution, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
 
 
 def _from_starts(

@@ -5,13 +5,17 @@ import logging
 import cyipopt
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from sphinx_gallery.scrapers import figure_rst
+from sphinx_gallery.scrapers import figure_rst  # pyright: ignore[reportMissingImports]
 
 DOTS_PER_INCH = 150
 
 
-def silence(settings, script):
-    """Before a script: Sphinx lowers the level of all logs, and cyipopt would log every evaluation."""
+def prepare(settings, script):
+    """Before a script: close the figures of the one before, which pyplot still has, and keep the logs short.
+
+    Sphinx lowers the level of all logs, and cyipopt would log every evaluation.
+    """
+    plt.close("all")
     cyipopt.set_logging_level(logging.WARNING)
 
 

@@ -19,9 +19,9 @@ figure, axes = plt.subplots(3, sharex=True, figsize=(6, 5), layout="constrained"
 for axis, values, label in zip(
     axes,
     (height, speed, solution.value(trajopt.state("thrust"), t)),
-    ("height (Earth radii)", "speed", "thrust (weights)"),
+    ("height (Earth radii)", "speed (√(g R))", "thrust (weights)"),
     strict=True,
 ):
     axis.plot(t, values)
     axis.set_ylabel(label)
-axes[-1].set_xlabel("time")
+axes[-1].set_xlabel("time (√(R / g))")

@@ -22,14 +22,19 @@ front = trajopt.library.pareto_front(
     {"time": trajopt.duration, "effort": effort},
 )
 
-figure, axis = plt.subplots(figsize=(5.5, 3.4), layout="constrained")
+figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 axis.loglog([point.costs["time"] for point in front], [point.costs["effort"] for point in front], "o-")
-for point in front:
+for number, point in enumerate(front):
+    place = (-6, -14) if number == 0 else (7, 3)  # the first two lie close together
     axis.annotate(
         f"u = {point.weight:g}",
         (point.costs["time"], point.costs["effort"]),
-        (6, 4),
+        place,
         textcoords="offset points",
+        horizontalalignment="right" if number == 0 else "left",
     )
+axis.set_xlim(0.4, 5.0)
+axis.set_xticks([0.5, 1.0, 2.0, 4.0], ["0.5", "1", "2", "4"])
+axis.set_xticks([], minor=True)
 axis.set_xlabel("duration (s)")
-axis.set_ylabel("effort (N² s, N² m² s)")
+axis.set_ylabel("effort (N² s + N² m² s)")

@@ -110,11 +110,11 @@ def how_to_open(folder: Path, names: Collection[str]) -> str:
 def own_figures(
     solution: Solution | PhasesSolution, drawn: Collection[str], folder: Path, tell: Told = silent
 ) -> dict[str, bytes]:
-    """The pictures that a problem of the library adds, name of the file -> content, for a page.
+    """Pictures and tables that a problem of the library adds, name of the file -> content, for a page.
 
     drawn : names of figures that are in the folder; where there are none, they are drawn for the page alone
     """
-    from trajopt.report.page import IMAGES
+    from trajopt.report.own_figures import KINDS
     from trajopt.solution.solution import Solution
 
     if not isinstance(solution, Solution):
@@ -123,5 +123,5 @@ def own_figures(
         if not drawn:
             folder = Path(temporary)
             drawn = draw_more(solution, folder, "png", tell)
-        own = [name for name in drawn if Path(name).suffix in IMAGES and Path(name).stem not in FIGURES]
+        own = [name for name in drawn if Path(name).suffix in KINDS and Path(name).stem not in FIGURES]
         return {name: (folder / name).read_bytes() for name in own}

@@ -24,6 +24,7 @@ from trajopt.solution.records.solution_header import FORMAT as OF_ONE
 from trajopt.solution.records.solution_header import VERSION as VERSION_OF_ONE
 from trajopt.solution.records.solution_header import FileKind, SavedRecipe, SolutionHeader
 from trajopt.solution.records.solution_reader import scaling_of, solution_of, status_of, warm_start_of
+from trajopt.solution.records.solve_history import histories_of, table_of
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_table import StartTable
 from trajopt.solvers.kkt import KKT
@@ -93,6 +94,7 @@ def contents(solution: PhasesSolution) -> dict[str, Any]:
         "certification": None if solution.certification is None else asdict(solution.certification),
     }
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "history": solution.history}
+    arrays["solves"] = table_of(solution.solves)
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
     if solution.point is not None:
         arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
@@ -139,6 +141,7 @@ def _read(file: ArrayFile) -> PhasesSolution:
         status=status_of(file, header.status),
         recipe=None if header.recipe is None else Recipe(header.recipe.problem, header.recipe.parameters),
         history=file.numbers("history", (None, 3), finite=False),
+        solves=histories_of(file),
         point=warm_start_of(file) if header.has_point else None,
         scaling=scaling_of(file),
     )

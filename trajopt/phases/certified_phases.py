@@ -22,6 +22,7 @@ from trajopt.refinement.limits.added_nodes import INTERRUPTED, times_of_violatio
 from trajopt.refinement.limits.limit_nodes import LimitNodes, LimitPeaks, limit_peaks, with_limit_nodes
 from trajopt.refinement.refined import Refined
 from trajopt.solution.equations.path_equations import path_equations
+from trajopt.solution.records.solve_history import record_solve
 from trajopt.solvers.capabilities import StartPreset, with_start_preset
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
@@ -100,7 +101,7 @@ def with_nodes(
     phases = last.known.on(*meshes)
     phases.guess(last)
     program = linked_program(phases)
-    return PhasesSolution.of(program, solver.solve(program, progress), last.run)
+    return PhasesSolution.of(program, record_solve(program, solver.solve(program, progress)), last.run)
 
 
 def _times_of_violations(settings: Certified, solution: PhasesSolution) -> list[Array]:

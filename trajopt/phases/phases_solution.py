@@ -25,6 +25,7 @@ from trajopt.transcription.scaling import Scaling
 if TYPE_CHECKING:
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
+    from trajopt.solution.records.solve_history import SolveHistory
     from trajopt.solution.solve_table import StartTable
     from trajopt.verification.phases_report import PhasesReport
 
@@ -41,6 +42,7 @@ class PhasesSolution:
     kkt : of all phases together
     point, scaling : the solver's own unknowns and multipliers, and the factors of rows and objective
     starts, refinement : what was tried, where there were several starts, or a refinement
+    solves : iterations of all solves that led here
     certification : how `certificate` was asked for, or None
     """
 
@@ -57,6 +59,7 @@ class PhasesSolution:
     name: str
     timings: Mapping[str, float] = field(default_factory=dict)
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    solves: tuple[SolveHistory, ...] = ()
     detail: str = ""
     known_phases: Phases | None = None
     point: WarmStart | None = None

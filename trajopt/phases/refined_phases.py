@@ -12,6 +12,7 @@ from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.refinement.error_estimate import ErrorEstimate
 from trajopt.refinement.knots import split
 from trajopt.refinement.refined import Refined
+from trajopt.solution.records.solve_history import record_solve
 from trajopt.solvers.solver import Callback, Solver
 
 
@@ -31,7 +32,7 @@ def refined_phases(
         phases = last.known.on(*meshes)
         phases.guess(last)
         program = linked_program(phases)
-        return PhasesSolution.of(program, near.solve(program, progress), solution.run)
+        return PhasesSolution.of(program, record_solve(program, near.solve(program, progress)), solution.run)
 
     return settings.improved(solution, solver, estimate, finer)
 

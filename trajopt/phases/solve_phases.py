@@ -11,6 +11,7 @@ from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.phases.starts_of_phases import best_start_of_phases
 from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records.solve_history import record_solve
 from trajopt.solvers.capabilities import with_time_limit
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.transcription.derivative_check import check_problem
@@ -39,6 +40,6 @@ def solve_phases(
             check_problem(problem)
         left = max(deadline - time.monotonic(), LEAST_TIME)
         limited = with_time_limit(solver, left) if np.isfinite(deadline) else solver
-        return PhasesSolution.of(program, limited.solve(program, callback), run)
+        return PhasesSolution.of(program, record_solve(program, limited.solve(program, callback)), run)
 
     return solved(phases) if starts == 1 else best_start_of_phases(phases, solved, starts)

@@ -5,12 +5,15 @@ Where pyplot is imported, `plt.show()` shows them; `figure=` and `ax=` draw on w
 `torques`, `joint_forces`, `joints` and `motion` correspond to figures 4.2 to 4.7 of Barman's thesis; `states`
 draws states and controls of systems, also phase by phase. Colours
 are those of Okabe and Ito, told apart by colour-blind readers, and every curve has its own line style.
-`study` draws the points of a sweep.
+`study` draws the points of a sweep, `starts` the objectives that several starts ended at; `animate` writes a
+motion as a GIF.
 """
 
+from trajopt.plot.animation import animate
 from trajopt.plot.joint_curves import joint_forces, joints, torques
 from trajopt.plot.snapshots import motion
+from trajopt.plot.starts import starts
 from trajopt.plot.state_curves import states
 from trajopt.plot.study import study
 
-__all__ = ["joint_forces", "joints", "motion", "states", "study", "torques"]
+__all__ = ["animate", "joint_forces", "joints", "motion", "starts", "states", "study", "torques"]

@@ -13,12 +13,13 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 
 from trajopt.arguments import few, shown
 from trajopt.errors import OptionError
-from trajopt.plot.style import WIDTH
+from trajopt.plot.style import PYPLOT, WIDTH
 from trajopt.solvers.progress import in_notebook
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 NOTEBOOK_DOTS = 110  # per inch: the width of a notebook's cell
 MARGIN = 0.5  # inches above and below all panels
-PYPLOT = "matplotlib.pyplot"
 
 GivenAxes: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
 
@@ -47,6 +47,17 @@ class NotebookFigure(Figure):
         display(Image(self._repr_png_()))
         if PYPLOT in sys.modules:
             sys.modules[PYPLOT].close(self)  # else the notebook shows it again at the end of the cell
+
+
+def svg_of(figure: Figure) -> tuple[bytes, tuple[float, float]]:
+    """A figure as SVG that is the same at every call, and its size in inches; pyplot then forgets it."""
+    picture = BytesIO()
+    with rc_context({"svg.hashsalt": "trajopt"}):
+        figure.savefig(picture, format="svg", metadata={"Date": None})
+    if PYPLOT in sys.modules:
+        sys.modules[PYPLOT].close(figure)
+    width, height = figure.get_size_inches()
+    return picture.getvalue(), (float(width), float(height))
 
 
 def new_figure(width: float, height: float, layout: str | None = "constrained") -> Figure:
@@ -110,6 +121,7 @@ def panels(
         axis.tick_params(labelbottom=below_is_empty)
         if below_is_empty:
             axis.set_xlabel("time (s)")
+            axis.xaxis.set_in_layout(position + columns >= rows * columns)  # else it moves the row below away
         axis.margins(x=0.0)
     return figure, axes[:count]
 

@@ -23,12 +23,14 @@ from trajopt.plot.bounds import (
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.style import line_of, settings, times
 from trajopt.plot.time_axis import (
+    arc_names,
     borders_of,
     fit,
     mark_borders,
     mark_knots,
     mark_switches,
     mark_via_points,
+    name_panel,
     switching_times,
     via_points,
 )
@@ -36,6 +38,7 @@ from trajopt.plot.time_axis import (
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
+NAME = 9.0  # points of a joint's name
 TOGETHER = 6  # curves that can still be told apart in one panel
 NOTHING = 1e-9  # of the largest curve of a figure: a smaller one is rounding
 SAME = 1e-9  # relative: forces that differ by less are drawn as one
@@ -75,7 +78,7 @@ def torques(
             mark_switches(axis, switches, float(upper[i]))
             what = {"N m": "torque", "N": "force"}.get(units[i], "torque or force")
             axis.set_ylabel(f"{what} ({units[i]})" if units[i] else what)
-            axis.set_title(names[i], loc="right")
+            name_panel(axis, names[i], NAME)
         finish(axes, solution, knots)
         if is_new:
             title(figure, solution, note)
@@ -109,7 +112,7 @@ def joint_forces(
             axis = axes[0 if together else position]
             axis.plot(t, norms[:, group[0]], label=label, **line_of(position if together else 0))
             if not together:
-                axis.set_title(label, loc="right")
+                name_panel(axis, label, NAME)
         for axis in axes:
             axis.set_ylabel("internal joint force (N)" if together else "force (N)")
             axis.set_ylim(bottom=0.0)
@@ -158,7 +161,7 @@ def joints(
             fit(axis, curve, float(bounds[order][0][i]), float(bounds[order][1][i]), units[order][i])
             mark_via_points(axis, fixed.get(order, []), i)
             axis.set_ylabel(f"{CURVES[order]} ({units[order][i]})" if units[order][i] else CURVES[order])
-            axis.set_title(names[i], loc="right", fontsize=8.0)
+            name_panel(axis, names[i], 8.0)
         finish(axes, solution, knots)
         if is_new:
             title(figure, solution, note)
@@ -222,7 +225,8 @@ def finish(axes: Sequence[Any], solution: Solution, knots: bool) -> None:
     """The range of time, the borders of arcs, numbered above the first panel, and the knots."""
     for number, axis in enumerate(axes):
         axis.set_xlim(0.0, solution.duration)
-        mark_borders(axis, borders_of(solution), names=number == 0)
+        borders = borders_of(solution)
+        mark_borders(axis, borders, arc_names(borders) if number == 0 else ())
         if knots:
             mark_knots(axis, solution)
 

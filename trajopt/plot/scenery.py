@@ -11,6 +11,7 @@ from matplotlib.patches import Circle, Polygon
 
 from trajopt.arrays import Array
 from trajopt.plot.style import LIMIT_COLOUR, PALETTE
+from trajopt.plot.time_axis import HALO
 from trajopt.terms.scene import Capsule, Target, scene_of
 from trajopt.terms.term import Quantity
 
@@ -81,6 +82,7 @@ def draw_target(axis: Axes, target: Target, across: int, up: int) -> None:
             textcoords="offset points",
             fontsize=7.0,
             color=PALETTE[2],
+            path_effects=HALO,
             zorder=7,
         )
     elif np.isfinite(x):

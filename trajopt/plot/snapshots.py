@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.graph.block import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, title
 from trajopt.plot.scenery import draw_scenery, points_of, scenery
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, settings
+from trajopt.plot.space import draw_in_space
+from trajopt.plot.style import LIMIT_COLOUR, PALETTE, SHADES, WIDTH, settings
+from trajopt.plot.time_axis import HALO
 from trajopt.solution.skeleton_view import checked_segments, drawing_axes
+from trajopt.terms.scene import Capsule, Target
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -28,25 +33,65 @@ NARROWEST = 1.8  # inches
 SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
 STILL = 1e-9  # m, by which a standing base may seem to move
 STRAIGHT = 1e-6  # of its length: how far a rail may bend
-#: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
-SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])
+VIEWS = ("planes", "space")
 
 
-def motion(solution: Solution, *, snapshots: int = 9, figure: Any = None, ax: GivenAxes = None) -> Figure:
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What a picture of a motion shows.
+
+    times : (k,) of the snapshots;   lines : (k, segments, 2, 3) links in world axes, m
+    path : (m, 3) of the end point;   around : obstacles and targets
+    planes : pairs of world axes, the plane that shows most and, of a spatial motion, the one from above
+    """
+
+    times: NDArray
+    lines: NDArray
+    path: NDArray
+    around: list[Capsule | Target]
+    planes: list[tuple[int, int]]
+
+
+def motion(
+    solution: Solution,
+    *,
+    snapshots: int = 9,
+    view: Literal["planes", "space"] = "planes",
+    figure: Any = None,
+    ax: GivenAxes = None,
+) -> Figure:
     """The robot at evenly spaced times, light at the start and dark at the end, with its end point's path.
 
     Drawn in the world plane that the motion lies in; a spatial motion is drawn twice, from the side on which
     it spreads most and from above. Lengths in m, one scale on both axes. Obstacles of `trajopt.library` are
-    grey shadows, targets crosses.
+    pale shadows, targets crosses.
 
+    view : "planes", or "space" for one picture in three dimensions, which a window lets turn
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for the first view alone, or
-        one for each
-    Raises OptionError for fewer than two snapshots or a dynamics without `skeleton(q)`.
+        one for each; of "space" one with `projection="3d"`
+    Raises OptionError for fewer than two snapshots, another view, or a dynamics without `skeleton(q)`.
     """
     if snapshots < 2:
         raise OptionError(f"snapshots is {snapshots}: give at least 2, the first and the last")
+    if view not in VIEWS:
+        raise OptionError(f"view is {shown(view)}: give 'planes' or 'space'")
     check_place(figure, ax)
     is_new = figure is None and ax is None
+    scene = scene_of_motion(solution, snapshots)
+    with settings():
+        if view == "space":
+            axis = None if ax is None else given_axes(ax, ["the motion"])[0]
+            up = scene.planes[0][1]
+            figure = draw_in_space(scene.lines, scene.path, scene.times, scene.around, up, figure, axis)
+        else:
+            figure = _draw_planes(scene, figure, ax)
+        if is_new:
+            title(figure, solution)
+    return figure
+
+
+def scene_of_motion(solution: Solution, snapshots: int) -> Scene:
+    """What there is to draw of a motion; OptionError for a dynamics without `skeleton(q)`."""
     problem = solution.as_built
     dynamics = problem.dynamics
     if not isinstance(dynamics, SkeletonDynamics):
@@ -54,30 +99,31 @@ def motion(solution: Solution, *, snapshots: int = 9, figure: Any = None, ax: Gi
             f"the dynamics of {solution.name} has no skeleton(q): a picture needs line segments "
             "(..., segments, 2, 3)"
         )
-    shown_at = np.linspace(0.0, solution.duration, snapshots)
-    lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), snapshots)
+    times = np.linspace(0.0, solution.duration, snapshots)
+    lines = checked_segments(dynamics.skeleton(solution.q(times)), snapshots)
     along = np.linspace(0.0, solution.duration, PATH_SAMPLES)
     path = np.asarray(dynamics.skeleton(solution.q(along)))[:, -1, 1]
-    scene = scenery(problem)
     planes = views(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
-    if ax is not None and np.size(np.asarray(ax, dtype=object)) == 1:
-        planes = planes[:1]
-    around = [*lines.reshape(-1, 3), *points_of(scene)]
-    with settings():
-        figure, axes = _places(np.stack(around), planes, figure, ax)
-        for axis, (across, up) in zip(axes, planes, strict=True):
-            draw_scenery(axis, scene, across, up)
-            draw_base(axis, lines[:, 0, 0][:, (across, up)])
-            draw_path(axis, path[:, (across, up)])
-            draw_snapshots(axis, lines[..., (across, up)], shown_at)
-            axis.set_xlabel(f"{'xyz'[across]} (m)")
-            axis.set_ylabel(f"{'xyz'[up]} (m)")
-            axis.set_aspect("equal", adjustable="datalim")
-            axis.autoscale_view()
-        bar = ScalarMappable(Normalize(0.0, solution.duration), SHADES)
-        figure.colorbar(bar, ax=axes, label="time (s)", shrink=0.8, aspect=30, pad=0.02)
-        if is_new:
-            title(figure, solution)
+    return Scene(times, lines, path, scenery(problem), planes)
+
+
+def _draw_planes(scene: Scene, figure: Any, ax: GivenAxes) -> Figure:
+    """One panel for each plane, or the first one alone on axes of the caller."""
+    alone = ax is not None and np.size(np.asarray(ax, dtype=object)) == 1
+    planes = scene.planes[:1] if alone else scene.planes
+    around = np.stack([*scene.lines.reshape(-1, 3), *points_of(scene.around)])
+    figure, axes = _places(around, planes, figure, ax)
+    for axis, (across, up) in zip(axes, planes, strict=True):
+        draw_scenery(axis, scene.around, across, up)
+        draw_base(axis, scene.lines[:, 0, 0][:, (across, up)])
+        draw_path(axis, scene.path[:, (across, up)])
+        draw_snapshots(axis, scene.lines[..., (across, up)], scene.times)
+        axis.set_xlabel(f"{'xyz'[across]} (m)")
+        axis.set_ylabel(f"{'xyz'[up]} (m)")
+        axis.set_aspect("equal", adjustable="datalim")
+        axis.autoscale_view()
+    bar = ScalarMappable(Normalize(0.0, float(scene.times[-1])), SHADES)
+    figure.colorbar(bar, ax=axes, label="time (s)", shrink=0.8, aspect=30, pad=0.02)
     return figure
 
 
@@ -121,6 +167,7 @@ def draw_path(axis: Axes, path: NDArray) -> None:
             textcoords="offset points",
             fontsize=8.0,
             color=PALETTE[1],
+            path_effects=HALO,
             zorder=7,
         )
 

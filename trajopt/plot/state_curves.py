@@ -16,6 +16,7 @@ from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.joint_curves import columns_for
 from trajopt.plot.style import line_of, settings, times
 from trajopt.plot.time_axis import (
+    arc_names,
     borders_of,
     fit,
     mark_borders,
@@ -70,6 +71,7 @@ def states(
         raise UnknownNameError("the motion has no states or controls: `plot.joints` draws its joints")
     chosen = list(tracks if names is None else names)
     borders, is_new = _borders(solution), figure is None and ax is None
+    labels = list(solution.names) if hasattr(solution, "names") else arc_names(borders)
     with settings():
         figure, axes = panels(chosen, columns_for(len(chosen)), 1.6, figure, ax)
         for number, (axis, name) in enumerate(zip(axes, chosen, strict=True)):
@@ -77,7 +79,7 @@ def states(
             unit = tracks[name][0].unit
             axis.set_ylabel(f"{name} ({unit})" if unit else name)
             axis.set_xlim(0.0, float(borders[-1]))
-            mark_borders(axis, borders, names=number == 0)
+            mark_borders(axis, borders, labels if number == 0 else ())
         if is_new:
             title(figure, solution)
     return figure

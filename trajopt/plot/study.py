@@ -14,6 +14,8 @@ from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
 from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
+DECADES = 20.0  # between the least and the largest value: beyond, the axis is logarithmic
+TICKS = 8
 MOST_CURVES = 12  # that a legend can tell apart
 
 
@@ -54,6 +56,11 @@ def study(
             _draw(panel, curves, axis, name, None if numeric else values)
             panel.set_ylabel(label)
         axes[-1].set_xlabel("number" if axis is None else axis)
+        if numeric and values[0] > 0 and values[-1] >= DECADES * values[0]:
+            axes[-1].set_xscale("log")
+            axes[-1].set_xticks(values if len(values) <= TICKS else values[:: -(-len(values) // TICKS)])
+            axes[-1].xaxis.set_major_formatter("{x:g}")
+            axes[-1].xaxis.set_minor_formatter("")
         if not numeric:
             axes[-1].set_xticks(range(len(values)), [str(value) for value in values])
         if 1 < len(curves) <= MOST_CURVES:

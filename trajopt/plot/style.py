@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 #: Okabe and Ito, Color Universal Design (2008), the darkest first; their yellow is too pale for a line.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
+#: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
+SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])
 LIMIT_COLOUR = "#555555"
+PYPLOT = "matplotlib.pyplot"
 WIDTH = 6.3  # inches; the text of an A4 page
 SAMPLES = 600  # a figure of this width shows no more
 
@@ -41,6 +46,10 @@ _SETTINGS: dict[Any, Any] = {
 @contextmanager
 def settings() -> Iterator[None]:
     """The style, for as long as a figure is drawn; the user's own settings stay as they are."""
+    pyplot = sys.modules.get(PYPLOT)
+    if pyplot is not None:
+        # Loads the backend now: a notebook's switches pyplot to interactive, which a context would undo.
+        pyplot.draw_if_interactive()
     with matplotlib.rc_context(_SETTINGS):
         yield
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import Normal, Stroke
 from matplotlib.transforms import blended_transform_factory
 
 from trajopt.arrays import Array
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
 ROUNDING = 1e-8  # curves below it are drawn as zero
+NAMED = 0.1  # of the range of an axis: room for the names of arcs or phases below the curve
 MARGIN = 0.07  # of the range of a curve, above and below it
 SHOWN_LIMIT = 0.5  # of the range of a curve: a limit farther away is told above
 INSTANT = 1e-6  # of the duration: nodes closer together are one instant
 SMALL = 7.0  # points of text
+LETTER = 0.58  # of the size of a text: the mean width of a letter
+HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that may lie over curves
 
 
 def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
@@ -58,19 +63,50 @@ def _limits(far: list[float]) -> str:
     return ("limits " if len(far) > 1 else "limit ") + " and ".join(f"{limit:.4g}" for limit in far)
 
 
-def mark_borders(axis: Axes, borders: Array, names: bool = False) -> None:
-    """Vertical lines where arcs or phases meet; `names` numbers the parts along the top.
+def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
+    """Vertical lines where arcs or phases meet, and the names of the parts along the bottom.
 
     borders : ends of all parts, the first at 0, the last that of the motion
+    names : of all parts, or none; a number where a part is too short for its name
     """
     if len(borders) <= 2:
         return
     for border in borders[1:-1]:
         axis.axvline(border, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
-    above = blended_transform_factory(axis.transData, axis.transAxes)
+    inside = blended_transform_factory(axis.transData, axis.transAxes)
+    if names:
+        bottom, top = axis.get_ylim()
+        axis.set_ylim(bottom - NAMED * (top - bottom), top)
     for number, (start, end) in enumerate(pairwise(borders)) if names else ():
-        style: dict[str, Any] = {"fontsize": SMALL, "color": LIMIT_COLOUR, "ha": "center", "va": "bottom"}
-        axis.text(0.5 * (start + end), 1.0, str(number), transform=above, **style)
+        room = width_in_points(axis) * (end - start) / (borders[-1] - borders[0])
+        name = next((text for text in (names[number], str(number)) if text_width(text, SMALL) <= room), "")
+        if name:
+            style: dict[str, Any] = {"fontsize": SMALL, "color": LIMIT_COLOUR, "ha": "center", "va": "bottom"}
+            style["path_effects"] = HALO
+            axis.text(0.5 * (start + end), 0.02, name, transform=inside, zorder=6, **style)
+
+
+def arc_names(borders: Array) -> list[str]:
+    """ "arc 0", "1", "2" for the parts between borders."""
+    return [str(number) if number else f"arc {number}" for number in range(len(borders) - 1)]
+
+
+def width_in_points(axis: Axes) -> float:
+    """The width of an axis before it is laid out, which comes close."""
+    return float(axis.get_window_extent().width) / float(axis.figure.dpi) * 72.0
+
+
+def text_width(text: str, size: float) -> float:
+    """Points that a text takes, by the mean width of its letters."""
+    return LETTER * size * len(text)
+
+
+def name_panel(axis: Axes, name: str, size: float) -> None:
+    """The name at the top right; what stands at the top left moves up a line where both do not fit."""
+    axis.set_title(name, loc="right", fontsize=size)
+    left = axis.get_title(loc="left")
+    if left and text_width(left, SMALL) + text_width(name, size) > width_in_points(axis):
+        axis.set_title(f"{left}\n", loc="left", fontsize=SMALL, color=LIMIT_COLOUR)
 
 
 def borders_of(solution: Solution) -> Array:

@@ -66,7 +66,7 @@ class Chart:
                 if np.isfinite(limit):
                     traces.append(_limit(x, float(limit), name, colour, self.unit))
         axis: dict[str, Any] = {"title": {"text": self.x_label}, "zeroline": False}
-        upright: dict[str, Any] = {"zeroline": not self.logarithmic}
+        upright: dict[str, Any] = {"zeroline": not self.logarithmic, "exponentformat": "e"}
         if self.logarithmic:
             upright |= {"type": "log", "exponentformat": "power"}
         else:

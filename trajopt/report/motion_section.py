@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.graph.block import GravityField, SkeletonDynamics
+from trajopt.graph.block import SkeletonDynamics
 from trajopt.plot.bounds import joint_bounds, path_bounds, torque_bounds
+from trajopt.plot.canvas import svg_of
+from trajopt.plot.snapshots import motion, scene_of_motion
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.report.chart import Chart
-from trajopt.report.svg_chart import COLOURS, motion_chart
-from trajopt.solution.skeleton_view import checked_segments, drawing_axes
+from trajopt.report.chart import HEIGHT, Chart
+from trajopt.report.svg_chart import COLOURS
+from trajopt.report.turning_plot import turning_plot
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 
 SAMPLES = 400
 SNAPSHOTS = 9
+COLUMN = 580  # pixels of a chart
 NOTHING = 1e-9  # of the largest curve of a kind: a smaller one is not drawn
 
 
@@ -38,14 +45,20 @@ class Curve:
     upper: float
 
 
-def picture(solution: Solution) -> Iterator[str]:
-    """The robot in snapshots, where its dynamics can draw it."""
-    dynamics = solution.as_built.dynamics
-    if isinstance(dynamics, SkeletonDynamics):
-        shown_at = np.linspace(0.0, solution.duration, SNAPSHOTS)
-        lines = checked_segments(dynamics.skeleton(solution.q(shown_at)), SNAPSHOTS)
-        axes = drawing_axes(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
-        yield motion_chart(lines[..., axes], ("xyz"[axes[0]], "xyz"[axes[1]]))
+def picture(solution: Solution, script: bool) -> Iterator[str]:
+    """The robot in snapshots, where its dynamics can draw it; with scripts a spatial motion can be turned."""
+    if not isinstance(solution.as_built.dynamics, SkeletonDynamics):
+        return
+    scene = scene_of_motion(solution, SNAPSHOTS)
+    if script and len(scene.planes) > 1:
+        plot = escape(json.dumps(turning_plot(scene), separators=(",", ":")), quote=True)
+        yield f'<div class="plot tall" data-plot="{plot}"></div>'
+        return
+    content, (width, height) = svg_of(motion(solution))
+    data = b64encode(content).decode("ascii")
+    rows = ceil(height / width * COLUMN / HEIGHT)
+    image = f'<img alt="the robot in snapshots" src="data:image/svg+xml;base64,{data}"/>'
+    yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 
 def curves_of(solution: Solution) -> list[Curve]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from trajopt.errors import OptionError
+import numpy as np
+
 from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.report.active_constraints import (
     ActiveConstraint,
@@ -22,8 +22,10 @@ from trajopt.report.active_constraints import (
 from trajopt.report.chart import Chart
 from trajopt.report.interactive import is_wanted, scripts
 from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, picture
+from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
 from trajopt.report.svg_chart import COLOURS
+from trajopt.report.tables import rows_section, section, table
 from trajopt.solution.solve_table import HEADER
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ Answer: TypeAlias = "Solution | PhasesSolution"
 __all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]
 
 NO_FIGURES: Mapping[str, bytes] = MappingProxyType({})
-IMAGES = {".png": "image/png", ".gif": "image/gif", ".svg": "image/svg+xml"}
 MOST_ROWS = 25  # of the table of active constraints
 SHORTEST = 1.0  # ms, of callbacks worth a line
 
@@ -49,8 +50,9 @@ td.number { text-align: right; font-variant-numeric: tabular-nums }
 .charts { grid-auto-flow: dense }
 figure { margin: 0 }
 table + .charts { margin-top: 1em } pre { overflow-x: auto; font-size: 13px }
-.figures img { max-width: 100% } .figures figure { margin-bottom: 1.5em } .plot { min-height: 300px }
-.link { stroke-width: 2.2; stroke-linecap: round } .bad { color: #b00020 }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 1.5em }
+img { max-width: 100% } figcaption { color: #555 } .plot { min-height: 300px }
+.bad { color: #b00020 }
 """
 
 
@@ -78,7 +80,8 @@ def html(
 
     Of phases it holds the motion and the active constraints of each, and the links between them.
 
-    figures : the problem's own, name of a file -> its content, PNG, GIF or SVG; they become part of the page
+    figures : the problem's own, name of a file -> its content, PNG, GIF, SVG, or tables in Markdown; they
+        become part of the page
     interactive : charts that are zoomed, hide curves by a click and tell values at the pointer. The page then
         holds the library Plotly and has 5 MB; by default where it is installed (extra `report`), and False
         makes a page without any script
@@ -94,16 +97,16 @@ def html(
         f"<h1>{escape(solution.name)}</h1>",
         f"<p{'' if solution.converged else ' class=bad'}>{title}</p>",
         _detail(solution),
-        _section("Cost", _table(("term", "value", "share"), _cost_rows(solution))),
+        section("Cost", table(("term", "value", "share"), _cost_rows(solution))),
         *middle,
-        _own_figures(figures),
+        own_figures(figures),
         _refinement(solution),
         _certificate(solution),
-        _section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
-        _section("Convergence", _solves(solution) + _charts(_history_charts(solution), script)),
-        _section("Time", _table(("part", "ms", "share"), _time_rows(solution))),
-        _rows_section("Parameters", ("parameter", "value", ""), parameter_rows(solution)),
-        _rows_section("Run", ("", ""), run_rows(solution)),
+        section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
+        section("Convergence", _solves(solution) + _charts(_history_charts(solution), script)),
+        section("Time", table(("part", "ms", "share"), _time_rows(solution))),
+        rows_section("Parameters", ("parameter", "value", ""), parameter_rows(solution)),
+        rows_section("Run", ("", ""), run_rows(solution)),
         scripts() if script else "",
     ]
     text = (
@@ -119,19 +122,19 @@ def html(
 def _of_motion(solution: Solution, script: bool, whose: str = "") -> Iterable[str]:
     """Motion, limits and active constraints of a problem, or of a phase."""
     curves = curves_of(solution)
-    charts = _charts(motion_charts(curves, solution.duration), script, "".join(picture(solution)))
-    yield _section(f"Motion{whose}", charts)
+    charts = _charts(motion_charts(curves, solution.duration), script, "".join(picture(solution, script)))
+    yield section(f"Motion{whose}", charts)
     head = ("", "", "lower limit", "upper limit", "least", "largest", "unit")
-    yield _rows_section(f"Limits{whose}", head, limit_rows(curves))
+    yield rows_section(f"Limits{whose}", head, limit_rows(curves))
     active = _active_table(solution) + _charts(_multiplier_charts(solution), script)
-    yield _section(f"Active constraints{whose}", active)
+    yield section(f"Active constraints{whose}", active)
 
 
 def _of_phases(solution: PhasesSolution, script: bool) -> Iterable[str]:
     """Links, motions and active constraints of phases."""
     rows = [(name, *(f"{price:.6g}" for price in prices)) for name, prices in solution.multipliers.items()]
     if rows:
-        yield _section("Links", _table(("link", "objective per unit of each component"), rows))
+        yield section("Links", table(("link", "objective per unit of each component"), rows))
     for name, phase in zip(solution.names, solution.phases, strict=True):
         yield from _of_motion(phase, script, f" of {name}")
 
@@ -141,25 +144,10 @@ def _detail(solution: Answer) -> str:
     return f"<p>{escape(facts)}</p>" + (f"<p>{escape(solution.detail)}</p>" if solution.detail else "")
 
 
-def _own_figures(figures: Mapping[str, bytes]) -> str:
-    """Figures of the problem, as parts of the page."""
-    if not figures:
-        return ""
-    shown = []
-    for name, content in figures.items():
-        kind = IMAGES.get(Path(name).suffix)
-        if kind is None:
-            raise OptionError(f"the figure {name} is no picture of a page: give {', '.join(IMAGES)}")
-        data = b64encode(content).decode("ascii")
-        image = f'<img alt="{escape(name)}" src="data:{kind};base64,{data}"/>'
-        shown.append(f"<figure>{image}<figcaption>{escape(Path(name).stem)}</figcaption></figure>")
-    return _section("Figures of the problem", f'<div class="figures">{"".join(shown)}</div>')
-
-
 def _refinement(solution: Answer) -> str:
     if solution.refinement is None:
         return ""
-    return _section("Refinement", f"<pre>{escape(str(solution.refinement))}</pre>")
+    return section("Refinement", f"<pre>{escape(str(solution.refinement))}</pre>")
 
 
 def _solves(solution: Answer) -> str:
@@ -173,7 +161,7 @@ def _solves(solution: Answer) -> str:
 def _certificate(solution: Answer) -> str:
     if solution.certificate is None:
         return ""
-    return _section("Certificate", f"<pre>{escape(str(solution.certificate))}</pre>")
+    return section("Certificate", f"<pre>{escape(str(solution.certificate))}</pre>")
 
 
 def _without_title(solution: Answer) -> str:
@@ -212,7 +200,7 @@ def _active_table(solution: Solution) -> str:
         rows = [*rows[:MOST_ROWS], (f"and {len(rows) - MOST_ROWS} more", "", "", "")]
     if not rows:
         return "<p>None: no limit is active.</p>"
-    return _table(("constraint", "component", "active", "largest multiplier"), rows)
+    return table(("constraint", "component", "active", "largest multiplier"), rows)
 
 
 def _multiplier_charts(solution: Solution) -> Iterator[Chart]:
@@ -225,41 +213,23 @@ def _multiplier_charts(solution: Solution) -> Iterator[Chart]:
             ]
             for start in range(0, len(named), len(COLOURS)):
                 some = dict(named[start : start + len(COLOURS)])
-                yield Chart(times, some, "t [s]", f"multipliers of {name}")
+                yield Chart(times, some, "t [s]", f"multipliers of {name} [objective per unit]")
 
 
 def _history_charts(solution: Answer) -> Iterator[Chart]:
-    if solution.history.shape[0] < 2:
+    """Objective and violation over the iterations of all solves, with a gap between one and the next."""
+    solves = [each.iterations for each in solution.solves] or [solution.history]
+    if sum(map(len, solves)) < 2:
         return
-    iteration, objective, violation = solution.history.T
-    last = f", the last {len(iteration)} of {solution.iterations}" * (len(iteration) <= solution.iterations)
-    yield Chart(iteration, {"": objective}, "iteration", f"scaled objective{last}")
-    yield Chart(iteration, {"": violation}, "iteration", f"largest violation{last}", logarithmic=True)
-
-
-def _section(title: str, content: str) -> str:
-    return f"<h2>{escape(title)}</h2>{content}"
-
-
-def _rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:
-    """A section with a table; nothing where it would be empty."""
-    known = list(rows)
-    return _section(title, _table(head, known)) if known else ""
+    gap = np.full((1, 3), np.nan)
+    rows = np.concatenate([part for each in solves for part in (each, gap)][:-1])
+    number = np.arange(len(rows))
+    count, scaled = len(solves), "" if solution.solves else "scaled "
+    of_all = f", {count} solves one after the other" if count > 1 else ""
+    yield Chart(number, {"": rows[:, 1]}, "iteration", f"{scaled}objective{of_all}")
+    yield Chart(number, {"": rows[:, 2]}, "iteration", f"largest scaled violation{of_all}", logarithmic=True)
 
 
 def _charts(charts: Iterable[Chart], script: bool, first: str = "") -> str:
     drawn = "".join(chart.html(script) for chart in charts)
     return f'<div class="charts">{first}{drawn}</div>'
-
-
-def _table(head: tuple, rows: Iterable[tuple]) -> str:
-    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td{_kind(cell)}>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><tr>{titles}</tr>{body}</table>"
-
-
-def _kind(cell: Any) -> str:
-    return ' class="number"' if str(cell)[:1].isdigit() or str(cell).startswith("-") else ""

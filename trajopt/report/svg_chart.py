@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 560, 220
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
-DARK, BRIGHT = (0, 38, 61), (183, 215, 238)  # shades of the last and the first snapshot
 # Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
 TEXT, LINE = 'font-size="11" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
@@ -87,31 +86,6 @@ def line_chart(
     )
     caption = f"<figcaption>{escape(y_label)} {legend}</figcaption>"
     return f'<figure style="margin: 0">{caption}{"".join(parts)}</figure>'
-
-
-def motion_chart(lines: NDArray, labels: tuple[str, str]) -> str:
-    """Line segments (snapshots, segments, 2, 2) of a robot, one scale on both axes, from light to dark."""
-    low, high = lines.min(axis=(0, 1, 2)), lines.max(axis=(0, 1, 2))
-    space = np.array([WIDTH - LEFT - RIGHT, 2 * HEIGHT - TOP - BOTTOM], dtype=float)
-    scale = float((space / np.maximum(high - low, 1e-9)).min())
-    tall = TOP + BOTTOM + scale * float(high[1] - low[1])
-    wide = LEFT + RIGHT + scale * float(high[0] - low[0])
-    frame = (
-        f'<svg viewBox="{(wide - WIDTH) / 2:.0f} 0 {WIDTH} {tall:.0f}" {TEXT} role="img" aria-label="motion">'
-    )
-    parts = [frame]
-    for number, shape in enumerate(lines):
-        shade = 1.0 - number / max(len(lines) - 1, 1)
-        colour = "#" + "".join(f"{round(d + shade * (b - d)):02x}" for d, b in zip(DARK, BRIGHT, strict=True))
-        for (x1, y1), (x2, y2) in shape:
-            ends = [LEFT + scale * (x - low[0]) for x in (x1, x2)]
-            ups = [tall - BOTTOM - scale * (y - low[1]) for y in (y1, y2)]
-            parts.append(
-                f'<line class="link" stroke="{colour}" x1="{ends[0]:.1f}" x2="{ends[1]:.1f}" '
-                f'y1="{ups[0]:.1f}" y2="{ups[1]:.1f}"/>'
-            )
-    caption = f"motion, {labels[0]} across and {labels[1]} up, light first and dark last"
-    return f'<figure class="tall"><figcaption>{escape(caption)}</figcaption>{"".join(parts)}</svg></figure>'
 
 
 def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> NDArray:

@@ -24,6 +24,7 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.solution.records.solution_header import ADDED_NODES, FORMAT, VERSION, FileKind, SolutionHeader
 from trajopt.solution.records.solution_reader import solution_of
+from trajopt.solution.records.solve_history import table_of
 from trajopt.solution.solve_table import recorded
 from trajopt.transcription.row_labels import continuity_name
 
@@ -105,7 +106,7 @@ def contents(solution: Solution) -> dict[str, Any]:
             arrays[f"apart_{g}_multiplicities_{i}"] = basis.multiplicities
             arrays[f"apart_{g}_control_points_{i}"] = points
     arrays["durations"], arrays["node_times"] = solution.curve.durations, solution.node_times
-    arrays["history"] = solution.history
+    arrays["history"], arrays["solves"] = solution.history, table_of(solution.solves)
     time = np.linspace(0.0, solution.duration, SAMPLES)
     arrays |= {"t": time, "q": solution.q(time), "v": solution.v(time), "a": solution.a(time)}
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from trajopt.solution.certificate import Certificate
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
+    from trajopt.solution.records.solve_history import SolveHistory
     from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.kkt import KKT
     from trajopt.transcription.nlp import NLP
@@ -51,6 +52,7 @@ class Solution:
     levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
         of all starts
     starts : the table of all starts, where several were asked for
+    solves : iterations of all solves that led here, those of starts and refinement rounds included
     run : versions, processor, solver and options of the call that found it; its id stands in all its files
     altered : what the file that this was read from tells in two ways; empty where all agrees
     """
@@ -72,6 +74,7 @@ class Solution:
     name: str
     timings: Mapping[str, float] = field(default_factory=dict)
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    solves: tuple[SolveHistory, ...] = ()
     detail: str = ""
     known_problem: Problem | None = None
     point: WarmStart | None = None

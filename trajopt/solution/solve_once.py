@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trajopt.problem.guess import Motion
 from trajopt.problem.problem import Problem
+from trajopt.solution.records.solve_history import record_solve
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import Callback, Solver, WarmStart
 from trajopt.transcription.initial_point import first_guess
@@ -28,7 +29,7 @@ def solve_once(
     start = None if motion is None else _start_of(motion, problem, nlp)
     if like is not None and like.point is not None:
         start = like.point
-    return Solution.of(problem, nlp, solver.solve(nlp, callback, start))
+    return Solution.of(problem, nlp, record_solve(nlp, solver.solve(nlp, callback, start)))
 
 
 def _start_of(motion: Motion, problem: Problem, nlp: NLP) -> WarmStart:

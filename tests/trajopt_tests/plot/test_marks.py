@@ -1,5 +1,8 @@
 """What figures mark: arcs, via points, joints without a motion, equal forces, obstacles and targets."""
 
+# The stubs of matplotlib say ArrayLike and Axes for what are arrays and axes of three dimensions.
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +14,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.plot.joint_curves import same_curves
-from trajopt.plot.time_axis import fit, via_points
+from trajopt.plot.time_axis import fit, mark_borders, name_panel, via_points
 from trajopt.terms.scene import Capsule, Target, scene_of
 
 MIDDLE = trajopt.ArcNodes(0, "end")
@@ -46,7 +49,7 @@ def test_via_points_are_marked_where_they_are_prescribed():
 
 def test_arcs_are_parted_and_numbered_once():
     axes = trajopt.plot.torques(trajopt.solve(arm(arcs=3))).axes
-    assert [text.get_text() for text in axes[0].texts] == ["0", "1", "2"] and not axes[1].texts
+    assert [text.get_text() for text in axes[0].texts] == ["arc 0", "1", "2"] and not axes[1].texts
     for axis in axes:
         upright = {float(line.get_xdata()[0]) for line in axis.lines if len(set(line.get_xdata())) == 1}
         assert upright == {0.5, 1.0}
@@ -74,7 +77,7 @@ def test_equal_forces_are_one_curve_under_both_names():
     twice = replace(solution, joint_names=("hip x", "hip y", "knee"))
     object.__setattr__(twice, "wrench", lambda t: np.ones((np.size(t), 3, 6)) * np.array([1, 1, 2])[:, None])
     (axis,) = trajopt.plot.joint_forces(twice).axes
-    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["hip x, hip y", "knee"]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["hip x, hip y", "knee"]  # pyright: ignore
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_equal_forces_are_one_curve_under_both_names():
 )
 def test_an_axis_is_as_high_as_its_curve(values, bounds, lines, told):
     axis = Figure().subplots()
-    fit(axis, np.array(values), *bounds, "N")
+    fit(axis, np.array(values), *bounds, "N")  # pyright: ignore
     low, high = axis.get_ylim()
     assert low < high and axis.get_title(loc="left") == told
     dashed = {float(line.get_ydata()[0]) for line in axis.lines if line.get_linestyle() == "--"}
@@ -144,3 +147,22 @@ def test_the_coordinates_of_a_floating_base_are_no_links():
     lines = model.skeleton(moved)
     longest = np.linalg.norm(np.diff(lines, axis=-2), axis=-1).max(axis=(1, 2))
     assert massless and longest[0] == pytest.approx(longest[1])
+
+
+def test_phases_are_named_and_short_ones_numbered():
+    figure = Figure(figsize=(4.0, 2.0))
+    axis = figure.subplots()
+    axis.plot([0.0, 1.0], [0.0, 1.0])
+    mark_borders(axis, np.array([0.0, 0.005, 0.1, 1.0]), ["lift-off", "lift-off", "coast"])
+    assert [text.get_text() for text in axis.texts] == ["1", "coast"]
+    assert axis.get_ylim()[0] < 0.0  # the names stand below the curve
+
+
+def test_far_limits_and_a_long_name_do_not_share_a_line():
+    narrow, wide = (Figure(figsize=(width, 2.0)).subplots() for width in (2.0, 8.0))
+    for axis in (narrow, wide):
+        fit(axis, np.array([0.0, 0.1]), -6.0, 6.0, "rad")
+        name_panel(axis, "shoulder_pan_joint", 9.0)
+        assert axis.get_title(loc="right") == "shoulder_pan_joint"
+    assert narrow.get_title(loc="left") == "limits \u00b16 rad\n"
+    assert wide.get_title(loc="left") == "limits \u00b16 rad"

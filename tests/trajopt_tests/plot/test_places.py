@@ -1,5 +1,9 @@
 """Where figures are drawn: on new ones, with and without pyplot, on those of the caller, on his axes."""
 
+# The stubs of matplotlib say ArrayLike and Axes for what are arrays and axes of three dimensions.
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +29,7 @@ def rr():
 @pytest.mark.parametrize("name", PANELS)
 def test_a_figure_or_a_part_of_one_is_drawn_on_and_gets_no_title(rr, name):
     figure = Figure(layout="constrained")
-    left, right = figure.subfigures(1, 2)
+    left, right = figure.subfigures(1, 2)  # pyright: ignore
     draw = getattr(trajopt.plot, name)
     assert draw(rr, figure=left) is left and draw(rr, figure=right) is right
     assert len(left.axes) == len(right.axes) >= PANELS[name]
@@ -47,6 +51,21 @@ def test_one_torque_is_drawn_beside_a_curve_of_the_caller(rr):
     drawn = axis.lines[1]
     assert np.allclose(drawn.get_ydata(), rr.tau(np.asarray(drawn.get_xdata()))[:, 1])
     assert axis.get_xlabel() == "time (s)" and axis.get_ylabel() == "torque (N m)"
+
+
+def test_a_notebook_stays_interactive_after_the_first_figure(tmp_path):
+    """Its backend switches pyplot to interactive as it is loaded; the style of a figure must not undo it."""
+    (tmp_path / "inline.py").write_text(
+        "import matplotlib\nfrom matplotlib.backends.backend_agg import *\nmatplotlib.interactive(True)\n"
+    )
+    program = (
+        "import matplotlib, matplotlib.pyplot as plt, problems, trajopt\n"
+        "trajopt.plot.torques(trajopt.solve(problems.two_link_rr.build(intervals=6), starts=1))\n"
+        "assert matplotlib.is_interactive() and plt.rcParams['font.size'] == 10.0\n"
+    )
+    places = os.pathsep.join([str(tmp_path), str(ROOT)])
+    environment = {**os.environ, "MPLBACKEND": "module://inline", "PYTHONPATH": places}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=tmp_path)
 
 
 def test_wrong_places_are_refused(rr):

@@ -21,7 +21,7 @@ PIXEL = bytes.fromhex("89504e470d0a1a0a")  # how a PNG begins
 
 @pytest.fixture(scope="module")
 def solution():
-    return trajopt.solve(problems.two_link_rr.build(intervals=10, velocity=9.0))
+    return trajopt.solve(problems.two_link_rr.build(intervals=10, velocity=9.0))  # pyright: ignore
 
 
 def plots(page):
@@ -40,7 +40,8 @@ def test_a_page_with_plots_holds_its_library_and_loads_nothing(solution, tmp_pat
     assert page.count("<script>") == 2 and "<script src" not in page and "Plotly.newPlot" in page
     rest = without_library(page)
     assert "http" not in rest and "<svg" in rest  # without scripts the charts are there all the same
-    assert rest.count("<svg") == len(plots(page)) + 1  # and the robot
+    assert rest.count("<svg") == len(plots(page))
+    assert rest.count("data:image/svg+xml;base64,") == 1  # the robot
     assert 4e6 < (tmp_path / "report.html").stat().st_size < 7e6
 
 
@@ -131,7 +132,7 @@ def test_parameters_that_were_found_are_told_without_a_recipe():
 def test_figures_of_a_problem_become_parts_of_its_page(solution):
     page = trajopt.report.html(solution, figures={"gait_angles.png": PIXEL}, interactive=False)
     assert "Figures of the problem" in page and "data:image/png;base64,iVBORw0KGgo=" in page
-    with pytest.raises(OptionError, match=r"the figure table.csv is no picture of a page: give .png, .gif"):
+    with pytest.raises(OptionError, match=r"the figure table.csv is no picture or table of a page: give"):
         trajopt.report.html(solution, figures={"table.csv": b"1,2"}, interactive=False)
 
 
@@ -140,3 +141,42 @@ def test_without_the_library_pages_are_static_and_asking_for_it_says_so(solution
     assert "<script" not in trajopt.report.html(solution)
     with pytest.raises(OptionError, match=r"needs plotly, which is not installed: pip install 'trajopt"):
         trajopt.report.html(solution, interactive=True)
+
+
+def test_a_table_in_markdown_becomes_a_table_of_the_page(solution):
+    text = "# Criteria\n\n| criterion | value |\n| --- | --- |\n| first peak | 1.1 BW |\n| met | **no** |\n"
+    page = trajopt.report.html(solution, figures={"gait.md": text.encode()}, interactive=False)
+    assert "<th>criterion</th>" in page and "<td>first peak</td>" in page and "<td>no</td>" in page
+    assert "---" not in page
+
+
+def test_a_spatial_motion_can_be_turned_and_has_its_obstacles():
+    graph = pytest.importorskip("plotly.graph_objects")
+    problem = problems.six_axis_arm.build(intervals=4)
+    ball = trajopt.library.sphere_clearance("wrist_3_link", (0.3, 0.5, 0.2), 0.1)
+    problem.subject_to(ball, lower=0.0, name="ball")
+    solution = trajopt.solve(problem, trajopt.Ipopt(max_iterations=2), starts=1)
+    motion = plots(trajopt.report.html(solution, interactive=True))[0]
+    assert len(graph.Figure(motion).data) == len(motion["data"]) == 9 + 1 + 1  # snapshots, path, ball
+    at_start = solution.problem.dynamics.skeleton(solution.q(0.0)[None])[0]  # pyright: ignore
+    first = np.array([motion["data"][0][letter][:2] for letter in "xyz"], dtype=float).T
+    assert np.allclose(first, at_start[0], atol=1e-5)
+    ball = np.array([motion["data"][-1][letter] for letter in "xyz"])
+    away = np.linalg.norm(ball - np.array([0.3, 0.5, 0.2])[:, None, None], axis=0)
+    assert np.allclose(away, 0.1, atol=1e-4)
+
+
+def test_all_iterations_of_all_solves_are_shown():
+    solution = trajopt.solve(problems.two_link_rr.build(intervals=10), refine=trajopt.Certified(tol=1e-6))
+    assert len(solution.solves) > 1
+    (chart,) = [
+        each
+        for each in plots(trajopt.report.html(solution, interactive=True))
+        if each["layout"]["title"]["text"].startswith("objective, ")
+    ]
+    values = chart["data"][0]["y"]
+    assert len([value for value in values if value is not None]) == sum(
+        len(each.iterations) for each in solution.solves
+    )
+    assert values.count(None) == len(solution.solves) - 1  # a gap between one solve and the next
+    assert values[-1] == pytest.approx(solution.objective, rel=1e-6)

@@ -16,6 +16,7 @@ from trajopt.errors import OptionError, ShapeError
 from trajopt.files.array_file import ArrayFile
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records.solution_header import ADDED_NODES, SolutionHeader
+from trajopt.solution.records.solve_history import histories_of
 from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
@@ -55,6 +56,7 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
         node_times=_node_times(file, curve, sum(len(arc) for arcs in added.values() for arc in arcs)),
         recipe=None if recipe is None else Recipe(recipe.problem, recipe.parameters),
         history=file.numbers("history", (None, 3), finite=False),
+        solves=histories_of(file),
         known_problem=problem,
         **added,
         point=warm_start_of(file) if header.has_point else None,

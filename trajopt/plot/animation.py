@@ -1,0 +1,89 @@
+"""A motion as a GIF: the robot moves at natural speed along the path of its end point."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.animation import PillowWriter
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from trajopt.arguments import check_positive, shown
+from trajopt.errors import OptionError
+from trajopt.plot.scenery import draw_scenery, points_of
+from trajopt.plot.snapshots import Scene, draw_base, figure_size, scene_of_motion
+from trajopt.plot.style import PALETTE, settings
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+ENDING = ".gif"
+FASTEST = 100  # pictures per second: the format knows hundredths of a second
+HELD = 0.5  # seconds that the last picture stays
+
+
+def animate(
+    solution: Solution,
+    path: str | os.PathLike[str],
+    *,
+    rate: int = 25,
+    speed: float = 1.0,
+    dpi: int = 100,
+) -> None:
+    """Write the motion as a GIF that repeats, in the plane that `motion` draws first.
+
+    rate : pictures per second; 10, 20, 25 and 50 run true
+    speed : of the motion; 0.2 shows it five times as slow
+    Raises OptionError for another ending than .gif, numbers that give fewer than two pictures, and a dynamics
+    without `skeleton(q)`.
+    """
+    if not os.fspath(path).endswith(ENDING):
+        raise OptionError(f"{os.fspath(path)} is no GIF: give a name that ends in {ENDING}")
+    check_positive("speed", speed)
+    if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not 1 <= rate <= FASTEST:
+        raise OptionError(f"rate is {shown(rate)}: give whole pictures per second, 1 to {FASTEST}")
+    count = round(rate * solution.duration / speed) + 1
+    if count < 2:
+        raise OptionError(
+            f"{rate} pictures per second are {count} of this motion of {solution.duration:.3g} s: give a "
+            "larger rate or a lower speed"
+        )
+    scene = scene_of_motion(solution, count)
+    writer = PillowWriter(fps=rate)
+    with settings():
+        figure, links, clock = _stage(scene)
+        with writer.saving(figure, os.fspath(path), dpi):
+            for time, posture in zip(scene.times, scene.lines, strict=True):
+                links.set_segments(_in_plane(posture, scene.planes[0]))
+                clock.set_text(f"t = {time:.2f} s")
+                writer.grab_frame()
+            for _ in range(round(HELD * rate)):
+                writer.grab_frame()
+
+
+def _stage(scene: Scene) -> tuple[Figure, LineCollection, Any]:
+    """What does not move, and the two things that do: links and the time."""
+    across, up = scene.planes[0]
+    around = np.stack([*scene.lines.reshape(-1, 3), *points_of(scene.around)])
+    figure = Figure(figsize=figure_size(around[:, (across, up)]), layout="constrained")
+    axis = figure.add_subplot()
+    draw_scenery(axis, scene.around, across, up)
+    draw_base(axis, scene.lines[:, 0, 0][:, (across, up)])
+    axis.plot(*scene.path[:, (across, up)].T, color=PALETTE[1], linewidth=0.9, linestyle=(0, (4, 1.5)))
+    links = LineCollection([], colors=[PALETTE[0]], linewidths=3.0, capstyle="round", zorder=4)
+    axis.add_collection(links)
+    low, high = around[:, (across, up)].min(axis=0), around[:, (across, up)].max(axis=0)
+    pad = 0.05 * float((high - low).max())
+    axis.set_xlim(low[0] - pad, high[0] + pad)
+    axis.set_ylim(low[1] - pad, high[1] + pad)
+    axis.set_aspect("equal", adjustable="box")
+    axis.set_xlabel(f"{'xyz'[across]} (m)")
+    axis.set_ylabel(f"{'xyz'[up]} (m)")
+    return figure, links, axis.set_title("", loc="right")
+
+
+def _in_plane(segments: NDArray, plane: tuple[int, int]) -> list[NDArray]:
+    return list(segments[..., plane])

@@ -1,0 +1,35 @@
+"""Sections and tables of a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+NUMBER = re.compile(r"[-+]?(\d[\d.]*|inf|nan)(e[-+]?\d+)?%?")
+
+
+def section(title: str, content: str) -> str:
+    """A heading and what stands under it."""
+    return f"<h2>{escape(title)}</h2>{content}"
+
+
+def rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:
+    """A section with a table; nothing where it would be empty."""
+    known = list(rows)
+    return section(title, table(head, known)) if known else ""
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table; cells that are numbers stand at the right."""
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td{_kind(cell)}>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{titles}</tr>{body}</table>"
+
+
+def _kind(cell: Any) -> str:
+    return ' class="number"' if NUMBER.fullmatch(str(cell)) else ""

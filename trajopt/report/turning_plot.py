@@ -1,0 +1,67 @@
+"""A motion in three dimensions as a plot that the reader turns with the mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import to_hex
+from numpy.typing import NDArray
+
+from trajopt.plot.snapshots import Scene
+from trajopt.plot.space import surface
+from trajopt.plot.style import PALETTE, SHADES
+from trajopt.terms.scene import Capsule
+
+DIGITS = 5  # of a place, in m
+SIZE = 620  # pixels, as high as two charts
+LETTERS = "xyz"
+OBSTACLE = "#CC79A7"
+
+
+def turning_plot(scene: Scene) -> dict[str, Any]:
+    """Traces and layout as Plotly takes them: snapshots, path, obstacles, targets, one scale on all axes."""
+    up = scene.planes[0][1]
+    axes = {f"{letter}axis": {"title": {"text": f"{letter} [m]"}} for letter in LETTERS}
+    eye = {letter: 0.9 if i == up else 1.3 for i, letter in enumerate(LETTERS)}
+    camera = {"up": {letter: float(i == up) for i, letter in enumerate(LETTERS)}, "eye": eye}
+    title = "motion, light first and dark last: drag to turn"
+    layout = {
+        "title": {"text": title, "font": {"size": 14}, "x": 0.01, "y": 0.98},
+        "scene": {"aspectmode": "data", "camera": camera, **axes},
+        "height": SIZE,
+        "margin": {"l": 0, "r": 0, "t": 34, "b": 0},
+        "showlegend": False,
+    }
+    return {"data": list(_traces(scene)), "layout": layout}
+
+
+def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
+    for time, posture in zip(scene.times, scene.lines, strict=True):
+        breaks = np.full((len(posture), 1, 3), np.nan)
+        points = np.concatenate([posture, breaks], axis=1).reshape(-1, 3)
+        line = {"color": to_hex(SHADES(time / scene.times[-1])), "width": 5}
+        yield _line(points, f"t = {time:.3g} s", {"mode": "lines", "line": line})
+    yield _line(scene.path, "path", {"mode": "lines", "line": {"color": PALETTE[1], "width": 3}})
+    for each in scene.around:
+        if isinstance(each, Capsule):
+            x, y, z = (_numbers(values) for values in surface(each))
+            colours = [[0, OBSTACLE], [1, OBSTACLE]]
+            look = {"showscale": False, "opacity": 0.35, "hoverinfo": "skip", "colorscale": colours}
+            yield {"type": "surface", "x": x, "y": y, "z": z, **look}
+        elif np.isfinite(each.place).all():
+            marker = {"mode": "markers", "marker": {"color": PALETTE[2], "symbol": "x", "size": 5}}
+            yield _line(np.array([each.place]), f"target of {each.frame}", marker)
+
+
+def _line(points: NDArray, name: str, look: dict[str, Any]) -> dict[str, Any]:
+    x, y, z = (_numbers(column) for column in points.T)
+    return {"type": "scatter3d", "x": x, "y": y, "z": z, "name": name, **look}
+
+
+def _numbers(values: NDArray) -> list[Any]:
+    """Rounded numbers, None where there is none; lists of lists for a surface."""
+    if values.ndim > 1:
+        return [_numbers(row) for row in values]
+    return [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]
