@@ -74,14 +74,13 @@ SHORTCUTS = frozenset(
         ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
         ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
         ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
-        ("trajopt.phases.certificate", "trajopt.display.report_facts"),  # repr, card
         ("trajopt.phases.phases", "trajopt.display.problem_facts"),  # the card of a notebook
         ("trajopt.phases.phases_solution", "trajopt.display.solution_facts"),  # repr, card
         ("trajopt.phases.phases_solution", "trajopt.phases.archive"),  # PhasesSolution.save and load
         ("trajopt.phases.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
         ("trajopt.problem.derived_parts", "trajopt.display.problem_facts"),  # repr, card of a problem
         ("trajopt.problem.derived_parts", "trajopt.display.problem_summary"),  # problem.summary
-        ("trajopt.solution.certificate", "trajopt.display.report_facts"),  # repr, card
+        ("trajopt.solution.certified_lines", "trajopt.display.report_facts"),  # repr, card
         ("trajopt.solution.solution", "trajopt.compiled.sensitivity"),  # solution.sensitivity
         ("trajopt.solution.solution", "trajopt.display.samples"),  # solution.sample, to_csv, to_dataframe
         ("trajopt.solution.solution", "trajopt.display.solution_facts"),  # repr, card

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from trajopt import report as report
     from trajopt.compile import compile as compile
     from trajopt.compiled.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
+    from trajopt.display.samples import Samples as Samples
     from trajopt.errors import TrajoptError as TrajoptError
     from trajopt.graph.block import Block as Block
     from trajopt.graph.block import Dynamics as Dynamics
@@ -122,6 +124,8 @@ export_lazily(
         "SearchSettings": "trajopt.refinement.search_settings",
         "LimitNodes": "trajopt.refinement.limits.limit_nodes",
         "Refined": "trajopt.refinement.refined",
+        "ProblemSummary": "trajopt.display.problem_summary",
+        "Samples": "trajopt.display.samples",
         "diagnose": "trajopt.verification.diagnosis",
         "multistart": "trajopt.studies.multistart",
         "solve_many": "trajopt.studies.many.solve_many",

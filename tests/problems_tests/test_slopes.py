@@ -42,7 +42,7 @@ def library_terms(problem):
         "moment_norm": library.moment_norm(problem.dynamics.joint_names[2]),
         "sphere_clearance": library.sphere_clearance(FRAME, [0.5, 0.5, 0.5], 0.1, 0.05),
         "capsule_clearance": library.capsule_clearance(
-            INNER, FRAME, 0.05, [0.9, 0.0, 0.2], [0.9, 0.6, 0.9], 0.1
+            INNER, FRAME, [0.9, 0.0, 0.2], [0.9, 0.6, 0.9], 0.1, 0.05
         ),
         "self_clearance": library.self_clearance(
             ("shoulder_link", "upper_arm_link"), ("wrist_1_link", FRAME), (0.05, 0.04)

@@ -47,7 +47,10 @@ class QuantityTable:
         if found is None or (argument and not found.argument):
             known = [*self.aliases, *self.declared, *self.defined]
             coordinates = (name for name in self.aliases if ":" not in name)
-            listed = [*coordinates, *(_spelled(*item) for item in self.declared.items()), *self.defined]
+            spelled = (_spelled(*item) for item in self.declared.items())
+            aliased = {quantity for quantity, _ in self.aliases.values()}  # listed by their short names
+            others = (name for name in self.defined if name not in aliased)
+            listed = dict.fromkeys([*coordinates, *spelled, *others])
             raise UnknownNameError(
                 f"no quantity is called {shown(quantity)}{near_matches(quantity, known)}: "
                 f"known are {', '.join(listed)}"

@@ -52,14 +52,23 @@ def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
 
 
 def frame_at(
-    problem: Any, frame: str, target: ArrayLike, rotation: ArrayLike | None = None, over: Any = "end"
+    problem: Any,
+    frame: str,
+    target: ArrayLike,
+    rotation: ArrayLike | None = None,
+    over: Any = "end",
+    name: str | None = None,
 ) -> None:
-    """Hold a frame at a position, (3,) m, and a rotation (3, 3) if given, over a part of the motion."""
-    problem.subject_to(
-        position(frame), equals=vector_in_metres(target, "target"), over=over, name=f"{frame} at target"
-    )
+    """Hold a frame at a position, (3,) m, and a rotation (3, 3) if given, over a part of the motion.
+
+    name : in reports; "FRAME at the target, at the end" and the like by default
+    """
+    part = {"start": ", at the start", "end": ", at the end"}.get(over, "") if isinstance(over, str) else ""
+    called = f"{frame} at the target{part}" if name is None else name
+    problem.subject_to(position(frame), equals=vector_in_metres(target, "target"), over=over, name=called)
     if rotation is not None:
-        problem.subject_to(orientation_error(frame, rotation), equals=0.0, over=over)
+        turned = f"turn of {frame}{part}" if name is None else f"{name}, turn"
+        problem.subject_to(orientation_error(frame, rotation), equals=0.0, over=over, name=turned)
 
 
 def vector_in_metres(values: ArrayLike, what: str) -> np.ndarray:

@@ -125,16 +125,6 @@ class PhasesCertificate(CertifiedLines):
             "reason": self.reason,
         }
 
-    def __repr__(self) -> str:
-        from trajopt.display.report_facts import certificate_facts
-
-        return str(certificate_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.report_facts import certificate_card
-
-        return certificate_card(self)
-
     def __str__(self) -> str:
         how = self.method, self.rounds, self.tolerance, self.reason
         lines = self.headline(how, self.motion)

@@ -152,16 +152,6 @@ class Certificate(CertifiedLines):
             "bracket": None if self.bracket is None else [self.bracket.lower, self.bracket.upper],
         }
 
-    def __repr__(self) -> str:
-        from trajopt.display.report_facts import certificate_facts
-
-        return str(certificate_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.report_facts import certificate_card
-
-        return certificate_card(self)
-
     def __str__(self) -> str:
         how = self.method, self.rounds, self.tolerance, self.reason
         head = self.headline(how, self.motion)

@@ -52,6 +52,16 @@ class CertifiedLines(ABC):
             return "DOES NOT HOLD"
         return "proved" if self.proved else "holds, sampled"
 
+    def __repr__(self) -> str:
+        from trajopt.display.report_facts import certificate_facts
+
+        return str(certificate_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.report_facts import certificate_card
+
+        return certificate_card(self)
+
     def headline(self, how: tuple[str, int, float, str], motion: Any) -> list[str]:
         """The first lines of the page; how : method, rounds, tolerance, why there is no structure."""
         method, rounds, tolerance, reason = how

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers
+from trajopt.arguments import numbers, shown
+from trajopt.errors import OptionError
 from trajopt.graph.block import Term, Values
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
@@ -319,6 +320,12 @@ class Solution:
             raise AttributeError(
                 f"a solution has no '{name}': solution.value(trajopt.state({name!r}), t) is the state or "
                 "control of that name, solution.value(term, t) any term, solution.q(t) all positions"
+            )
+
+        def __getitem__(self, key: Any) -> Any:
+            raise OptionError(
+                f"a solution has no entry {shown(key)}: write solution.value(trajopt.state('x'), t) for a "
+                "state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for columns"
             )
 
     def __repr__(self) -> str:

@@ -114,11 +114,12 @@ class ComponentTerm(ExpressionTerm):
 def term(function: Callable[[Any], Any]) -> ExpressionTerm: ...
 @overload
 def term(
-    *, components: Sequence[str] = (), unit: str | Sequence[str] = ""
+    *, name: str | None = None, components: Sequence[str] = (), unit: str | Sequence[str] = ""
 ) -> Callable[[Callable[[Any], Any]], ExpressionTerm]: ...
 def term(
     function: Callable[[Any], Any] | None = None,
     *,
+    name: str | None = None,
     components: Sequence[str] = (),
     unit: str | Sequence[str] = "",
 ) -> Any:
@@ -130,14 +131,18 @@ def term(
 
     The function is called once with columns of CasADi symbols and returns an expression or a list of them.
     Exact sparse first and second derivatives follow by automatic differentiation. Use arithmetic, NumPy and
-    casadi functions, and no Python `if` on values. Reports call the term by the function's name and its
-    components by `components`, else by the joints' names if there is one for each, or by numbers; `unit`, one
-    for all components or one each, is printed beside its values.
+    casadi functions, and no Python `if` on values. Reports call the term by `name`, else by the function's
+    own, and its components by `components`, else by the joints' names if there is one for each, or by
+    numbers; `unit`, one for all components or one each, is printed beside its values.
     """
     told = _unit(unit)
-    if function is None:
-        return lambda decorated: ExpressionTerm(decorated, _name_of(decorated), tuple(components), told)
-    return ExpressionTerm(function, _name_of(function), tuple(components), told)
+    if name is not None:
+        arguments.name(name, "the name of a term")
+
+    def made(decorated: Callable[[Any], Any]) -> ExpressionTerm:
+        return ExpressionTerm(decorated, name or _name_of(decorated), tuple(components), told)
+
+    return made if function is None else made(function)
 
 
 def _unit(given: Any) -> str | tuple[str, ...]:

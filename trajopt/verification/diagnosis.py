@@ -21,6 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.arguments import shown
+from trajopt.errors import ShapeError
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
@@ -127,8 +129,16 @@ class Diagnosis:
 def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution | None = None) -> Diagnosis:
     """Diagnose a problem: solve it (unless a solution is given), then minimize its elastic relaxation.
 
-    Raises ProblemError as `solve` does; contradictions found there need no diagnosis.
+    Raises ProblemError as `solve` does; contradictions found there need no diagnosis. Raises ShapeError for
+    objects of another kind.
     """
+    if isinstance(problem, Solution):
+        raise ShapeError(
+            "diagnose takes the problem first and got a solution: write trajopt.diagnose(solution.problem, "
+            "solution=solution)"
+        )
+    if solution is not None and not isinstance(solution, Solution):
+        raise ShapeError(f"solution is {shown(solution)}: give the trajopt.Solution of this problem")
     solver = solver or default_solver(checked_problem(problem))
     nlp = transcribe(problem)
     if solution is None:

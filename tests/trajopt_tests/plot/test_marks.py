@@ -104,7 +104,7 @@ def test_an_axis_is_as_high_as_its_curve(values, bounds, lines, told):
 
 def test_obstacles_and_targets_of_the_library_are_drawn():
     problem = arm(arcs=1)
-    clear = trajopt.library.capsule_clearance("lower", "lower_tip", 0.02, (2, 2, 0), (2, 3, 0), 0.3)
+    clear = trajopt.library.capsule_clearance("lower", "lower_tip", (2, 2, 0), (2, 3, 0), 0.3, 0.02)
     problem.subject_to(clear, lower=0.0)
     problem.subject_to(trajopt.library.sphere_clearance("lower_tip", (-3, 0, 0), 0.5), lower=0.1)
     problem.minimize(trajopt.library.position_error("lower_tip", (0.5, 0.6, 0.0)) ** 2, weight=0.1)

@@ -1,0 +1,77 @@
+"""Names that users give stand in reports, and what is written in a wrong way is told with the right one."""
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from trajopt.errors import OptionError, ShapeError, UnknownNameError
+
+
+def test_terms_made_in_a_loop_have_names_of_their_own():
+    problem = problems.two_link_rr.build(intervals=6)
+    for joint, limit in enumerate((9.0, 8.0)):
+
+        @trajopt.term(name=f"torque of joint {joint}", unit="N m")
+        def torque(node, joint=joint):
+            return node.tau[joint]
+
+        problem.subject_to(torque, -limit, limit)
+    labels = str(trajopt.solve(problem).verify())
+    assert "torque of joint 0" in labels and "torque of joint 1" in labels
+    with pytest.raises(OptionError, match="the name of a term"):
+        trajopt.term(name=3)(lambda node: node.q)  # pyright: ignore
+
+
+def test_a_frame_is_held_at_both_ends_under_two_names():
+    problem = problems.six_axis_arm.build(intervals=4)
+    for over in ("start", "end"):
+        trajopt.library.frame_at(problem, "wrist_3_link", [0.4, 0.2, 0.4], np.eye(3), over=over)
+    names = [each.name for each in problem.constraints]
+    assert names[-4:] == [
+        "wrist_3_link at the target, at the start",
+        "turn of wrist_3_link, at the start",
+        "wrist_3_link at the target, at the end",
+        "turn of wrist_3_link, at the end",
+    ]
+    trajopt.library.frame_at(
+        problem, "wrist_3_link", [0.4, 0.2, 0.4], over=(0.4, 0.6), name="through the gate"
+    )
+    assert problem.constraints[-1].name == "through the gate"
+
+
+def test_clearances_take_the_robot_the_obstacle_and_both_radii_in_one_order():
+    """The former order of capsules still means what it did, and warns."""
+    ends = (0.9, 0.0, 0.2), (0.9, 0.6, 0.9)
+    new = trajopt.library.capsule_clearance("upper_arm_link", "wrist_3_link", *ends, 0.1, 0.05)
+    with pytest.warns(DeprecationWarning, match="is the former order, which goes in version 0.3"):
+        old = trajopt.library.capsule_clearance("upper_arm_link", "wrist_3_link", 0.05, *ends, 0.1)  # pyright: ignore
+    solution = trajopt.solve(
+        problems.six_axis_arm.build(intervals=4), trajopt.Ipopt(max_iterations=1), starts=1
+    )
+    t = np.linspace(0.0, solution.duration, 5)
+    assert np.array_equal(solution.value(new, t), solution.value(old, t)) and new.scene == old.scene
+
+
+def test_a_solution_is_no_dictionary_and_no_problem():
+    solution = trajopt.solve(problems.van_der_pol.build(intervals=4))
+    with pytest.raises(OptionError, match=r"has no entry 'x': write solution.value\(trajopt.state"):
+        solution["x"]  # pyright: ignore
+    with pytest.raises(ShapeError, match=r"write trajopt.diagnose\(solution.problem, solution=solution\)"):
+        trajopt.diagnose(solution)  # pyright: ignore
+    with pytest.raises(ShapeError, match=r"solution is 3: give the trajopt.Solution of this problem"):
+        trajopt.diagnose(solution.problem, solution=3)  # pyright: ignore
+
+
+def test_an_unknown_state_is_told_with_every_known_name_once():
+    system = trajopt.system(states=("h", "v"), controls=("u",), rates=lambda node: [node.v, node.u])
+    with pytest.raises(UnknownNameError) as caught:
+        trajopt.Problem(system).minimize(trajopt.state("w"))
+    known = str(caught.value).rpartition("known are ")[2].split(", ")
+    assert known[:3] == ["h", "v", "u"] and len(known) == len(set(known)) and "extra:u" not in known
+
+
+def test_what_sampling_and_summaries_return_is_public():
+    solution = trajopt.solve(problems.two_link_rr.build(intervals=6))
+    assert isinstance(solution.sample(10), trajopt.Samples)
+    assert isinstance(solution.problem.summary(), trajopt.ProblemSummary)
