@@ -105,8 +105,10 @@ def geared(model: dynamics.RigidBodyModel, ratio: float, inertia: float) -> dyna
 
 def poses(model: dynamics.RigidBodyModel) -> tuple[np.ndarray, np.ndarray]:
     """Two poses a third apart around the middle of every joint's range, at most a radian to either side."""
-    limits = model.limits
-    middle = np.clip(0.5 * (limits.q_lower + limits.q_upper), -np.pi, np.pi)
-    half = np.minimum((limits.q_upper - limits.q_lower) / 6.0, 0.6)
+    # Continuous joints have no limits: half a turn to either side stands for their range.
+    lower = np.where(np.isfinite(model.limits.q_lower), model.limits.q_lower, -np.pi)
+    upper = np.where(np.isfinite(model.limits.q_upper), model.limits.q_upper, np.pi)
+    middle = np.clip(0.5 * (lower + upper), -np.pi, np.pi)
+    half = np.minimum((upper - lower) / 6.0, 0.6)
     signs = np.where(np.arange(model.n) % 2, -1.0, 1.0)
     return middle - signs * half, middle + signs * half

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ def settings() -> Iterator[None]:
 def line_of(index: int) -> dict[str, Any]:
     """Colour and line style of the curve number `index`."""
     return {"color": PALETTE[index % len(PALETTE)], "linestyle": LINE_STYLES[index % len(LINE_STYLES)]}
+
+
+def shade(part: float) -> str:
+    """The colour of a part of the duration, 0 to 1, as "#rrggbb"."""
+    return to_hex(SHADES(part))
 
 
 def times(solution: Solution) -> NDArray[np.float64]:

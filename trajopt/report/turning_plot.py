@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from trajopt.plot.snapshots import Scene
 from trajopt.plot.space import surface
-from trajopt.plot.style import PALETTE, SHADES
+from trajopt.plot.style import PALETTE, shade
 from trajopt.terms.scene import Capsule
 
 DIGITS = 5  # of a place, in m
@@ -41,7 +40,7 @@ def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
     for time, posture in zip(scene.times, scene.lines, strict=True):
         breaks = np.full((len(posture), 1, 3), np.nan)
         points = np.concatenate([posture, breaks], axis=1).reshape(-1, 3)
-        line = {"color": to_hex(SHADES(time / scene.times[-1])), "width": 5}
+        line = {"color": shade(time / scene.times[-1]), "width": 5}
         yield _line(points, f"t = {time:.3g} s", {"mode": "lines", "line": line})
     yield _line(scene.path, "path", {"mode": "lines", "line": {"color": PALETTE[1], "width": 3}})
     for each in scene.around:
