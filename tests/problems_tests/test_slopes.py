@@ -30,7 +30,7 @@ FRAME, INNER = "wrist_3_link", "forearm_link"
 
 def library_terms(problem):
     """All terms of the library; one instance of every function that makes one, those that act apart."""
-    made = {name: getattr(library, name) for name in library.__all__}
+    made = {name: getattr(library, name) for name in library.__all__}  # pyright: ignore
     made = {name: term for name, term in made.items() if hasattr(term, "quantity")}
     made |= {
         "effort": library.effort(problem.dynamics.limits.torque_upper),
@@ -50,7 +50,7 @@ def library_terms(problem):
         "manipulability": library.manipulability(problem.dynamics, FRAME),
     }
     acting = {"frame_at", "limit_torque_rate", "symmetric", "weighted", "pareto_front"}
-    assert set(made) | acting == set(library.__all__), "a name of the library has no slope test"
+    assert set(made) | acting == set(library.__all__), "a name of the library has no slope test"  # pyright: ignore
     return made
 
 
@@ -62,8 +62,8 @@ def quantities(problem):
         made[family] = terms.Quantity(f"{family}:{FRAME}")
     made["wrench"] = terms.wrench(problem.dynamics.joint_names[3])
     made["data by progress"] = terms.Quantity("data:progress")
-    made["squared"] = terms.tau**2
-    made["combination"] = 2.0 * terms.tau - terms.q**2
+    made["squared"] = terms.tau**2  # pyright: ignore
+    made["combination"] = 2.0 * terms.tau - terms.q**2  # pyright: ignore
     return made
 
 

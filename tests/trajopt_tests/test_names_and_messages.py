@@ -75,3 +75,12 @@ def test_what_sampling_and_summaries_return_is_public():
     solution = trajopt.solve(problems.two_link_rr.build(intervals=6))
     assert isinstance(solution.sample(10), trajopt.Samples)
     assert isinstance(solution.problem.summary(), trajopt.ProblemSummary)
+
+
+def test_systems_have_states_and_no_torques():
+    solution = trajopt.solve(problems.van_der_pol.build(intervals=4))
+    assert "states     x" in repr(solution) and "2 states" in repr(solution.problem)
+    for draw, what in ((trajopt.plot.torques, "torques"), (trajopt.plot.joint_forces, "joint forces")):
+        with pytest.raises(OptionError, match=rf"has no {what}: trajopt.plot.states\(solution\) draws"):
+            draw(solution)
+    assert all(type(value) is float for value in solution.cost_terms.values())

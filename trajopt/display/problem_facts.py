@@ -8,12 +8,14 @@ import numpy as np
 
 from trajopt.arguments import few
 from trajopt.display.facts import Facts
+from trajopt.problem.systems.system import System
 
 
 def problem_facts(problem: Any) -> Facts:
     """Coordinates, trajectory, costs, constraints and unknowns of a problem, by name."""
     names = problem.dynamics.joint_names
-    count = f"{len(names)} coordinate{'s' * (len(names) != 1)}"
+    kind = "state" if isinstance(problem.dynamics, System) else "coordinate"
+    count = f"{len(names)} {kind}{'s' * (len(names) != 1)}"
     curves = [
         f"{name} ({extra.lower.size})" if extra.lower.size > 1 else name
         for name, extra in problem.extras.items()

@@ -38,7 +38,7 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
     else:
         rows += [
             ("parameters", _named(solution.parameters) if solution.parameters else ""),
-            ("joints", f"{few(solution.joint_names)}; {_spans(solution)}"),
+            (coordinates_of(solution), f"{few(solution.joint_names)}; {_spans(solution)}"),
         ]
     certificate, refinement = solution.certificate, solution.refinement
     rows += [
@@ -53,6 +53,12 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
         ("run", "" if solution.run is None else f"{solution.run.started}, {solution.run.id}"),
     ]
     return Facts(f"Solution of '{solution.name}': {ended}", rows, good=solution.converged)
+
+
+def coordinates_of(solution: Solution) -> str:
+    """ "states" of a system, "joints" else, also where the problem of a loaded solution is not at hand."""
+    known = solution.known_problem
+    return "states" if known is not None and isinstance(known.dynamics, System) else "joints"
 
 
 def solution_card(solution: Solution | PhasesSolution) -> str:

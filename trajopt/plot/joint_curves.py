@@ -64,6 +64,7 @@ def torques(
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each joint drawn
     Raises UnknownNameError for a joint the motion does not have, OptionError for another count of axes.
     """
+    check_known(solution, "tau", "torques")
     names, t = solution.driven_joints, times(solution)
     values = solution.tau(t)
     chosen, note = active_joints(names, joints, values, "no torque")
@@ -98,6 +99,7 @@ def joint_forces(
     Joints that transmit the same force, the axes of a hip say, are one curve; up to six curves share a panel,
     more have one each. Arguments and errors as in `torques`.
     """
+    check_known(solution, "wrench", "joint forces")
     names, t = solution.driven_joints, times(solution)
     norms = np.linalg.norm(solution.wrench(t)[..., 3:], axis=-1)
     chosen, note = active_joints(names, joints, norms, "no force")
@@ -166,6 +168,14 @@ def joints(
         if is_new:
             title(figure, solution, note)
     return figure
+
+
+def check_known(solution: Solution, quantity: str, what: str) -> None:
+    """OptionError where the dynamics has no such quantity, a system of states and controls say."""
+    if not solution.problem.quantities.knows(quantity):
+        raise OptionError(
+            f"{solution.name} has no {what}: trajopt.plot.states(solution) draws states and controls"
+        )
 
 
 def joint_indices(names: Sequence[str], joints: Sequence[str] | None) -> list[int]:

@@ -97,7 +97,7 @@ def scene_of_motion(solution: Solution, snapshots: int) -> Scene:
     if not isinstance(dynamics, SkeletonDynamics):
         raise OptionError(
             f"the dynamics of {solution.name} has no skeleton(q): a picture needs line segments "
-            "(..., segments, 2, 3)"
+            "(..., segments, 2, 3); trajopt.plot.states(solution) draws states and controls"
         )
     times = np.linspace(0.0, solution.duration, snapshots)
     lines = checked_segments(dynamics.skeleton(solution.q(times)), snapshots)

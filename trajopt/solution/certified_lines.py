@@ -55,12 +55,14 @@ class CertifiedLines(ABC):
     def __repr__(self) -> str:
         from trajopt.display.report_facts import certificate_facts
 
-        return str(certificate_facts(self))
+        this: Any = self  # one of the two certificates
+        return str(certificate_facts(this))
 
     def _repr_html_(self) -> str:
         from trajopt.display.report_facts import certificate_card
 
-        return certificate_card(self)
+        this: Any = self
+        return certificate_card(this)
 
     def headline(self, how: tuple[str, int, float, str], motion: Any) -> list[str]:
         """The first lines of the page; how : method, rounds, tolerance, why there is no structure."""

@@ -96,7 +96,7 @@ class Solution:
 
         costs: dict[str, float] = {}
         for cost, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
-            costs[cost.name] = costs.get(cost.name, 0.0) + value
+            costs[cost.name] = costs.get(cost.name, 0.0) + float(value)
         status, detail = outcome(problem, nlp, result)
         return Solution(
             curve=nlp.unknowns.curve(result.y),
