@@ -23,7 +23,7 @@ def turning_plot(scene: Scene) -> dict[str, Any]:
     """Traces and layout as Plotly takes them: snapshots, path, obstacles, targets, one scale on all axes."""
     up = scene.planes[0][1]
     axes = {f"{letter}axis": {"title": {"text": f"{letter} [m]"}} for letter in LETTERS}
-    eye = {letter: 0.9 if i == up else 1.3 for i, letter in enumerate(LETTERS)}
+    eye = {letter: 1.0 if i == up else 1.7 for i, letter in enumerate(LETTERS)}
     camera = {"up": {letter: float(i == up) for i, letter in enumerate(LETTERS)}, "eye": eye}
     title = "motion, light first and dark last: drag to turn"
     layout = {
