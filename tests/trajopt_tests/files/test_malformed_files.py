@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hand_written import two_link_minimum_time
+from hand_written import two_link_minimum_time  # pyright: ignore
 
 import trajopt
 from trajopt.errors import OptionError, SolutionFileError
@@ -139,11 +139,11 @@ def test_arrays_that_are_not_what_the_header_tells(saved, tmp_path, name):
 
 
 def test_every_array_but_the_samples_and_former_additions_is_needed(saved, tmp_path):
-    """Samples are there for other readers; files of former versions have no scaling."""
+    """Samples are there for other readers; files of former versions lack scaling and earlier solves."""
     arrays, _ = saved
     for member in arrays:
         np.savez(tmp_path / "x.npz", **{name: array for name, array in arrays.items() if name != member})
-        if member in ("t", "q", "v", "a", "scaling_rows"):
+        if member in ("t", "q", "v", "a", "scaling_rows", "solves"):
             assert trajopt.Solution.load(tmp_path / "x.npz").converged
         else:
             assert member in refused(tmp_path / "x.npz")
@@ -211,7 +211,7 @@ def test_many_samples_of_a_fine_mesh_are_compared_without_a_table_of_both(saved,
         arrays = dict(file)
     t = np.linspace(0.0, 1.0, 100_000)
     samples = {"t": t, "q": solution.q(t), "v": solution.v(t), "a": solution.a(t)}
-    np.savez(tmp_path / "x.npz", **(arrays | samples))
+    np.savez(tmp_path / "x.npz", **(arrays | samples))  # pyright: ignore
     tracemalloc.start()
     loaded = trajopt.Solution.load(tmp_path / "x.npz", problem=problem)
     assert tracemalloc.get_traced_memory()[1] < 100e6 and loaded.altered == ()
@@ -233,7 +233,7 @@ def test_one_name_twice_is_refused(saved, tmp_path):
 def test_paths_that_name_no_file(tmp_path):
     for path in (None, 5, "", " ", "a\0b", ["x.npz"], b"x.npz"):
         with pytest.raises(OptionError, match="give the name of a file"):
-            trajopt.Solution.load(path)
+            trajopt.Solution.load(path)  # pyright: ignore
     with pytest.raises(SolutionFileError, match="a folder or a device"):
         trajopt.Solution.load(tmp_path)
 
