@@ -19,9 +19,7 @@ PANELS = 128  # of the whole motion, at least: points are at most 1 / 2000 of it
 MOST_POINTS = 300_000  # at which values are computed
 MOST_ROUNDS = 40
 AT_ONCE = 8192  # times for which values are asked
-ROUNDS_BESIDE = (
-    3  # the first, in which panels beside rough ones are halved, too: narrow peaks reach into them
-)
+ROUNDS_BESIDE = 3  # the first: panels beside rough ones are halved, too, as narrow peaks reach into them
 SAFETY = 4.0  # the estimated error in differences of the two rules, of which a corner may leave little
 INHERITED = 0.01  # of a panel's error: the least that either half has, as two rules may agree by chance
 SHARE = 0.5  # of the error that is left: panels whose errors sum up to less are not halved

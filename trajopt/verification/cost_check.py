@@ -97,10 +97,8 @@ def _integrals(solution: Solution) -> Array:
     costs = [cost for cost in solution.problem.costs if cost.over.integrates]
     if not costs:
         return np.zeros((4, 0))
-    terms, when = (
-        [exact_of(cost.term) for cost in costs],
-        [interval_of(cost.over, solution.curve) for cost in costs],
-    )
+    terms = [exact_of(cost.term) for cost in costs]
+    when = [interval_of(cost.over, solution.curve) for cost in costs]
 
     def integrands(times: Array) -> Array:
         values = solution.values(terms, times)
