@@ -49,6 +49,7 @@ def build(
     cost: str = "thesis",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
+    force_rate: float = CostWeights.force_rate,
     springs: bool = True,
     smoothness: float | None = None,
     without: str = "",
@@ -75,7 +76,7 @@ def build(
     cost : "thesis", effort alone, with demands on posture, or "sourced", whose terms have sources and which
         demands none (`problems.human.gait.sourced_cost`); toe_off, clearance and smoothness left at None are
         0.24, 0 m, 1e-6 s^4 with the one and 0.28, 0.015 m, 1e-6 s^4 with the other
-    power, steadiness : weights in the sourced cost, without unit
+    power, steadiness, force_rate : weights in the sourced cost, without unit
     springs : whether passive stiffness takes its part of each torque
     smoothness : s^4, weight of squared accelerations of joints
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
@@ -96,7 +97,7 @@ def build(
         "gait", person, (step,), limits,
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
-        cost=cost, weights=CostWeights(power, steadiness),
+        cost=cost, weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
     problem.recommend(gait_solver(), trajopt.LimitNodes())
     return problem

@@ -52,6 +52,7 @@ def build(
     cost: str = "thesis",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
+    force_rate: float = CostWeights.force_rate,
     springs: bool = True,
     smoothness: float | None = None,
     without: str = "",
@@ -82,7 +83,8 @@ def build(
         ),
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         stiffer={"knee_r_flex": knee_stiffness}, without=without, start=start,
-        smoothness=own.chosen("smoothness", smoothness), cost=cost, weights=CostWeights(power, steadiness),
+        smoothness=own.chosen("smoothness", smoothness), cost=cost,
+        weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
     problem.recommend(gait_solver(), trajopt.LimitNodes())
     return problem

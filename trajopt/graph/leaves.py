@@ -32,24 +32,24 @@ def extra_leaf(name: str) -> str:
 
 
 def rate_leaf(name: str) -> str:
-    """The leaf that carries the derivative by time of an additional curve that is a state."""
+    """The leaf that carries the derivative by time of an additional curve."""
     return f"{RATE}{name}"
 
 
 def spline_leaves(
-    n: int, extras: Mapping[str, int], apart: Collection[str] = (), states: Collection[str] = ()
+    n: int, extras: Mapping[str, int], apart: Collection[str] = (), rated: Collection[str] = ()
 ) -> dict[str, SplineLeaf]:
     """Leaf -> its curves and order: the joints' leaves, then the additional curves' (name -> width).
 
     apart : those of them, the last ones, that have a basis of their own each
-    states : those that are states, whose derivatives by time are leaves as well
+    rated : those whose derivatives by time are leaves as well
     """
     leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
     cursor, group = n, 0
     for name, width in extras.items():
         group += name in apart
         leaves[extra_leaf(name)] = SplineLeaf(0, slice(cursor, cursor + width), group)
-        if name in states:
+        if name in rated:
             leaves[rate_leaf(name)] = SplineLeaf(1, slice(cursor, cursor + width), group)
         cursor += width
     return leaves
@@ -66,7 +66,7 @@ def is_parameter(quantity: str) -> bool:
 
 
 def is_rate(quantity: str) -> bool:
-    """Whether a quantity is the derivative of an additional curve that is a state."""
+    """Whether a quantity is the derivative by time of an additional curve."""
     return quantity.startswith(RATE)
 
 

@@ -136,6 +136,12 @@ class AdditionalCurve:
     is_state: bool = False
     unit: str = ""
 
+    @property
+    def has_rate(self) -> bool:
+        """Whether it is continuous within every arc, so that its derivative by time is a quantity."""
+        own = self.pieces
+        return own is None or (isinstance(own, PiecewisePolynomial) and own.continuous)
+
 
 def with_curve(curves: Mapping[str, AdditionalCurve], curve: AdditionalCurve) -> dict[str, AdditionalCurve]:
     """The additional curves with one more, or one replaced; those with a basis of their own come last."""

@@ -69,7 +69,8 @@ class DerivedParts:
     def spline_leaves(self) -> dict[str, SplineLeaf]:
         """The leaves that are derivatives of curves, with their order and their curves."""
         apart = [name for name, extra in self.extras.items() if extra.pieces is not None]
-        return spline_leaves(self.dynamics.n, self.extra_widths, apart, self.state_curves)
+        rated = [name for name, extra in self.extras.items() if extra.has_rate]
+        return spline_leaves(self.dynamics.n, self.extra_widths, apart, rated)
 
     @property
     def continuity_at_borders(self) -> Array:

@@ -290,7 +290,8 @@ class Problem(DerivedParts):
         """Add `width` unknown curves beside the joints', contact forces say, and return them as a term.
 
         They have the joints' knots and may jump between arcs. The bounds hold for all t, as the control
-        points are bounded.
+        points are bounded. In functions of a node `node.extra(name)` is the curves' values, `node.rate(name)`
+        their derivatives by time.
         """
         input_checks.refuse_again(name, "extra", self.extras)
         given = input_checks.unknown("extra", name, lower, upper, guess, width)
@@ -313,8 +314,9 @@ class Problem(DerivedParts):
         degree : of its polynomial on every interval; 0 is constant; by default as many coefficients as
             there are collocation points, or 1 on other trajectories
         continuous : whether it is continuous from interval to interval
-        The bounds hold for all t, as the control points are bounded. Raises UnknownNameError, or OptionError
-        for a basis that is finer than the nodes can tell.
+        The bounds hold for all t, as the control points are bounded. `node.rate(name)` is the derivative by
+        time of a continuous one. Raises UnknownNameError, or OptionError for a basis that is finer than the
+        nodes can tell.
         """
         if controls_of(self.dynamics) is None:
             input_checks.refuse_again(name, "extra", self.extras)

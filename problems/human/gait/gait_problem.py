@@ -9,6 +9,7 @@ import trajopt
 from problems.human.body.model import step_symmetry
 from problems.human.body.person import Person
 from problems.human.gait.effort import effort, squared_accelerations
+from problems.human.gait.force_rate import minimize_force_rate
 from problems.human.gait.formulation import formulation
 from problems.human.gait.initial_guess import set_initial_guess
 from problems.human.gait.reach import check_reach
@@ -66,7 +67,10 @@ def gait_problem(
     load_feet(problem, steps)
     subject_to_periodicity(problem, steps)
     if cost == "sourced":
-        minimize_sourced_cost(problem, model, person, weights or CostWeights(), springs, stiffer)
+        weights = weights or CostWeights()
+        minimize_sourced_cost(problem, model, person, weights, springs, stiffer)
+        if weights.force_rate > 0.0:
+            minimize_force_rate(problem, steps, weights.force_rate)
     else:
         problem.minimize(effort(model, springs, stiffer, person.size))
     if smoothness > 0.0:

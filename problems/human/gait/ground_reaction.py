@@ -43,6 +43,16 @@ def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], A
     return weight
 
 
+def time_weight_rate(double_support: float, begins: float = 0.0) -> Callable[[Any], Any]:
+    """dw_A/dt(node) of `time_weight`, 1/s: zero outside double support."""
+
+    def rate(node: Any) -> Any:
+        s = (node.t[0] - begins) / double_support
+        return (s < 1.0) * 6.0 * s * (1.0 - s) / double_support
+
+    return rate
+
+
 def ratio_weight(
     leading: np.ndarray, trailing: np.ndarray, double_support: float, begins: float = 0.0
 ) -> Callable[[Any], Any]:

@@ -6,15 +6,15 @@ With p_i the passive moment of joint i and m_i = tau_i - p_i what its muscles gi
                 + w_power / P0 sum_i (sqrt((m_i v_i)^2 + e^2) - e)
                 + w_steady (H / g)^2 (a_yaw^2 + a_list^2 + a_tilt^2)  dt
 
-over powered joints i. s_i is the strength in the direction in which muscles pull: 200 N m extend an adult's
-hip and 150 flex it, 130 plantarflex the ankle and 43 dorsiflex it. P0 = m g sqrt(g H) for mass m and height
-H, e = 0.0016 P0, and a are angular accelerations of the pelvis. Both weights are without unit, the same
-for every person, speed and step length.
+over powered joints i, and the rate of leg forces (`force_rate`). s_i is the strength in the direction in which
+muscles pull: 200 N m extend an adult's hip and 150 flex it, 130 plantarflex the ankle and 43 dorsiflex it.
+P0 = m g sqrt(g H) for mass m and height H, e = 0.0016 P0, and a are angular accelerations of the pelvis. All
+weights are without unit, the same for every person, speed and step length.
 
 Sources: passive moments of the leg, Riener and Edrich 1999 (`passive_moments`); squared effort relative to
 strength, Ackermann and van den Bogert 2010; strength by direction and in proportion to mass times height,
 Anderson et al. 2007; mechanical power of joints, Srinivasan and Ruina 2006; steadiness, as the stable head of
-Veerkamp et al. 2021, here of the pelvis. The values of both weights are our own, chosen once on the trial of
+Veerkamp et al. 2021, here of the pelvis. The values of all weights are our own, chosen once on the trial of
 Rajagopal et al., and so is the stiffness of the joints that Riener and Edrich did not measure
 (`effort.SPRINGS`).
 """
@@ -43,13 +43,14 @@ PELVIS = ("global_yaw", "global_list", "global_tilt")
 
 @dataclass(frozen=True)
 class CostWeights:
-    """Weights of mechanical power and of the pelvis' steadiness beside effort, without unit."""
+    """Weights without unit, beside effort: mechanical power, steadiness of the pelvis, rate of leg forces."""
 
     power: float = 3.0
     steadiness: float = 0.1
+    force_rate: float = 0.006
 
     def __post_init__(self) -> None:
-        for name in ("power", "steadiness"):
+        for name in ("power", "steadiness", "force_rate"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise OptionError(f"the weight of {name} is {getattr(self, name)}: give a number from 0")
 
