@@ -14,7 +14,9 @@ from problems.human.assessment.identities import identities
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, skeleton
 from problems.human.body.person import Person
+from problems.human.gait.force_rate import REACTION, force_rate, spline_times
 from problems.human.gait.formulation import FORMULATIONS, POSTURE_DEMANDS
+from problems.human.gait.ground_reaction import time_weight
 from problems.human.gait.passive_moments import passive_leg_moments, passive_moments
 from problems.human.gait.sourced_cost import (
     CostWeights,
@@ -24,6 +26,7 @@ from problems.human.gait.sourced_cost import (
     muscle_torques,
     pelvis_accelerations,
 )
+from problems.human.gait.step import Step
 from trajopt.errors import OptionError, ProblemError
 
 MODEL = skeleton(moving=ACTIVE)
@@ -174,6 +177,7 @@ def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
         ({"cost": ""}, OptionError, "no cost of a gait is called ''"),
         ({"power": -1.0}, OptionError, r"the weight of power is -1\.0: give a number from 0"),
         ({"steadiness": float("inf")}, OptionError, "the weight of steadiness is inf"),
+        ({"force_rate": -1e-3}, OptionError, r"the weight of force_rate is -0\.001: give a number from 0"),
         ({"clearance": -0.01}, ProblemError, r"the clearance is -0\.01 m: give a number from 0"),
         ({"clearance": "high"}, OptionError, r"clearance is 'high': give a number, or None for 0\.015"),
         ({"toe_off": "late"}, OptionError, r"toe_off is 'late': give a number, or None for 0\.28"),
@@ -194,11 +198,44 @@ def test_costs_and_persons_out_of_range_are_refused(parameters, kind, message):
 
 
 def test_weights_of_zero_leave_their_terms_out():
-    assert CostWeights() == CostWeights(3.0, 0.1)
-    costs = {
-        each.name for each in gait.build(cost="sourced", power=0.0, steadiness=0.0, smoothness=0.0).costs
-    }
-    assert costs == {"dynamic effort"}
+    assert CostWeights() == CostWeights(3.0, 0.1, 0.006)
+    weights = dict.fromkeys(("power", "steadiness", "force_rate", "smoothness"), 0.0)
+    problem = gait.build(cost="sourced", **weights)
+    assert {each.name for each in problem.costs} == {"dynamic effort"} and not problem.extras
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_the_rate_of_leg_forces_is_that_of_what_each_leg_carries(second):
+    """Against differences of w r and (1 - w) r in double and in single support."""
+    step = Step(0.6, 1.2, 1.75, 75.0).steps(2)[second]
+    share = time_weight(step.toe_off * step.duration, step.begins)
+    term = force_rate(step).function
+
+    def reaction(t):
+        return np.array([0.2 * np.sin(9.0 * t), 1.0 + 0.3 * np.cos(12.0 * t), 0.05 * t])
+
+    def at_time(t):
+        slope = (reaction(t + 1e-6) - reaction(t - 1e-6)) / 2e-6
+        return SimpleNamespace(t=[t], extra=lambda _: reaction(t), rate=lambda _: slope)
+
+    def legs(t):
+        w = share(SimpleNamespace(t=[t]))
+        return np.concatenate([w * reaction(t), (1.0 - w) * reaction(t)])
+
+    for part in (0.05, 0.2, 0.5, 0.95):
+        t = step.begins + part * step.duration
+        slopes_of_legs = (legs(t + 1e-6) - legs(t - 1e-6)) / 2e-6
+        assert float(term(at_time(t))) == pytest.approx(float(slopes_of_legs @ slopes_of_legs), rel=1e-6)
+
+
+@pytest.mark.parametrize(("build", "intervals"), [(gait.build, 3), (gait.build, 9), (gait_stride.build, 5)])
+def test_the_times_of_the_reaction_determine_its_spline(build, intervals):
+    trajectory = build(cost="sourced", intervals=intervals).trajectory
+    for arc in range(len(trajectory.arcs)):
+        basis, parts = trajectory.arcs[arc].basis, spline_times(trajectory, arc)
+        assert len(parts) == len(set(parts)) == basis.greville.size
+        values = np.array([basis.evaluate(np.eye(len(parts)), np.array([part]))[0] for part in parts])
+        assert np.linalg.cond(values) < 100.0
 
 
 @pytest.mark.long
@@ -214,6 +251,19 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     t = np.linspace(0.6, 0.9, 101) * solution.duration
     for point in ("ball_l", "toe_l"):
         assert solution.value(trajopt.position(point), t)[:, 1].min() > 0.010
+
+
+@pytest.mark.long
+def test_a_finer_motion_pushes_no_harder():
+    """Twelve control points: without a cost of the rate of force the second peak is 1.49 body weights."""
+    parameters = {"cost": "sourced", "intervals": 9, "speed": 1.253, "step_length": 0.717}
+    solution = trajopt.solve(gait.build(**parameters), refine=None)
+    peaks = {each.name: each.value for each in credibility(solution)}
+    assert solution.converged
+    assert peaks["vertical reaction, second peak"] < 1.3
+    t = np.linspace(0.0, solution.duration, 401)
+    exact = solution.value(trajopt.Quantity("base_wrench"), t)[:, 3:] / (75.0 * GRAVITY)
+    assert np.allclose(solution.value(trajopt.Quantity(f"extra:{REACTION}"), t), exact, atol=0.15)
 
 
 @pytest.mark.long

@@ -124,3 +124,40 @@ def test_bounds_of_the_wrong_shape_or_order_are_refused():
         problem.extra("lift", lower=1.0, upper=0.0)
     with pytest.raises(errors.UnknownNameError, match="did you mean 'extra:force'"):
         problem.minimize(trajopt.Quantity("extra:forse"))
+
+
+@pytest.mark.parametrize("arcs", [1, 2])
+def test_the_rate_of_an_additional_curve_is_its_derivative_by_time(arcs):
+    problem = pushed_mass(arcs)
+    problem.minimize(trajopt.ExpressionTerm(lambda node: node.rate("force")[0] ** 2, "haste"), weight=0.1)
+    solution = trajopt.solve(problem)
+    curve, rate = trajopt.Quantity("extra:force"), trajopt.Quantity("rate:force")
+    t = (np.arange(7) + 0.4) / 7.0 * solution.duration
+    slopes = (solution.value(curve, t + 1e-6) - solution.value(curve, t - 1e-6)) / 2e-6
+    assert np.abs(slopes).max() > 0.1 and np.allclose(solution.value(rate, t), slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_the_least_rate_of_a_control_is_that_of_the_closed_form():
+    """Unit mass, unit distance, 1 s, rest to rest: u' = -60 t (1 - t) as u is free at its ends; cost 120."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(4, 5, 1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.control("push", degree=3, continuous=True)
+    problem.subject_to(
+        trajopt.ExpressionTerm(lambda node: node.tau[0] - node.extra("push")[0], "driven"), equals=0.0
+    )
+    problem.minimize(trajopt.ExpressionTerm(lambda node: node.rate("push")[0] ** 2, "haste"))
+    solution = trajopt.solve(problem)
+    t = np.linspace(0.05, 0.95, 7)
+    assert solution.objective == pytest.approx(120.0, rel=1e-8)
+    assert np.allclose(
+        solution.value(trajopt.Quantity("rate:push"), t)[:, 0], -60.0 * t * (1.0 - t), atol=1e-4
+    )
+
+
+def test_a_control_that_jumps_has_no_rate():
+    trajectory = trajopt.Trajectory.collocation(4, order=3, duration=1.0)
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajectory)
+    problem.control("push", degree=1)
+    with pytest.raises(errors.TrajoptError, match="rate:push"):
+        problem.minimize(trajopt.ExpressionTerm(lambda node: node.rate("push")[0], "haste"))
