@@ -65,11 +65,6 @@ def is_parameter(quantity: str) -> bool:
     return quantity.startswith(PARAMETER)
 
 
-def is_rate(quantity: str) -> bool:
-    """Whether a quantity is the derivative by time of an additional curve."""
-    return quantity.startswith(RATE)
-
-
 def is_extra(quantity: str) -> bool:
     """Whether a quantity is an additional curve."""
     return quantity.startswith(EXTRA)
