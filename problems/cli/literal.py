@@ -32,6 +32,7 @@ _OPERATORS: dict[type, Any] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
+LONGEST_REPEATED = 100  # characters of what was typed that a message spells out again
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
 _PATH = re.compile(r"[^\[({'\"].*([/\\]|\.[A-Za-z]\w*$)")  # with a slash, or an ending such as .urdf
 
@@ -46,9 +47,10 @@ def parameters_of(texts: Sequence[str]) -> dict[str, Any]:
         name, _, listed = text.partition("=")
         count = len(list(split_values(listed)))
         if count > 1:
+            spelt = listed if len(listed) <= LONGEST_REPEATED else "..."
             raise OptionError(
                 f"{shown(text)} gives {count} values, for as many solves of `trajopt sweep`, and here is one "
-                f"solve: a list is written {name}=[{listed}], a text with commas {name}='\"{listed}\"'"
+                f"solve: a list is written {name}=[{spelt}], a text with commas {name}='\"{spelt}\"'"
             )
         key, value = assignment(text)
         if key in found:

@@ -168,8 +168,9 @@ def check_motion(solution: Any, case: dict[str, Any]) -> None:
         over, upper = two(case["budget"])
         first, last = (0.0, 1.0) if isinstance(over, str) else over
         inside = (t > first * T) & (t < last * T)
-        if float(w[inside] @ cost[inside]) > upper * (1.0 + AGREED) + 1e-9:
-            raise Mismatch(f"{float(w[inside] @ cost[inside])} was spent of {upper}")
+        spent = float((w[inside] @ tau[inside] ** 2).max())  # every component has the bound
+        if spent > upper * (1.0 + AGREED) + 1e-9:
+            raise Mismatch(f"{spent} was spent of {upper}")
     check_limits(tau, case)
 
 
