@@ -105,9 +105,9 @@ def _integrals(values: Values, start: Array, end: Array) -> tuple[Array, Array, 
     seconds = end - start
     times = start[:, None] + seconds[:, None] * points
     flat = times.ravel()
-    parts = [values(flat[first : first + AT_ONCE]) for first in range(0, flat.size, AT_ONCE)]
-    finite = np.isfinite(np.concatenate(parts))
-    found = np.where(finite, np.concatenate(parts), np.nan)
+    found = np.concatenate([values(flat[i : i + AT_ONCE]) for i in range(0, flat.size, AT_ONCE)])
+    finite = np.isfinite(found)
+    found = np.where(finite, found, np.nan)
     first_bad = np.where(finite, np.inf, flat[:, None]).min(axis=0, initial=np.inf)
     found = np.concatenate([found, np.abs(found)], axis=1).reshape(*times.shape, -1)
     gap = seconds * np.diff(points).max()
