@@ -1,8 +1,5 @@
 """Pictures of the gallery: the matplotlib figures that a script holds in variables, or pyplot has open."""
 
-import logging
-
-import cyipopt
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst  # pyright: ignore[reportMissingImports]
@@ -11,12 +8,8 @@ DOTS_PER_INCH = 150
 
 
 def prepare(settings, script):
-    """Before a script: close the figures of the one before, which pyplot still has, and keep the logs short.
-
-    Sphinx lowers the level of all logs, and cyipopt would log every evaluation.
-    """
+    """Before a script: close the figures of the one before, which pyplot still has."""
     plt.close("all")
-    cyipopt.set_logging_level(logging.WARNING)
 
 
 def scrape(block, variables, settings):

@@ -1,4 +1,4 @@
-"""IPOPT as CasADi's wheels contain it, by IPOPT's C interface: used where cyipopt is not installed.
+"""IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
 
 `Problem` has the part of cyipopt's interface that `ipopt.py` uses. CasADi's own `nlpsol` would take the
 functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor; IPOPT's C interface
@@ -167,11 +167,11 @@ def library() -> Any:
     folder = Path(spec.origin or "").parent if spec else Path()
     path = next((folder / name for name in NAMES if (folder / name).is_file()), None)
     if path is None:
-        raise ImportError(
-            f"IPOPT is missing: no library of it lies in {folder}, and cyipopt is not installed; "
-            "pip install cyipopt-wheels, or use trajopt.Slsqp() for small problems"
-        )
-    loaded = ctypes.CDLL(str(path))
+        raise ImportError(f"no library of IPOPT lies in CasADi's folder {folder}")
+    try:
+        loaded = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"{path} cannot be loaded: {error}") from error
     arrays = [_doubles] * 6
     loaded.CreateIpoptProblem.restype = _handle
     loaded.CreateIpoptProblem.argtypes = [

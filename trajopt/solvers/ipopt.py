@@ -1,6 +1,7 @@
-"""IPOPT, the interior-point method of Wachter and Biegler (Math. Program. 106, 2006), through cyipopt.
+"""IPOPT, the interior-point method of Wachter and Biegler (Math. Program. 106, 2006).
 
-The problems arrive scaled, so the solver's own scaling is off. Its linear algebra calls BLAS on small dense
+The library is the one in CasADi's wheels (`bundled_ipopt.py`) or cyipopt's, by one interface. The problems
+arrive scaled, so the solver's own scaling is off. Its linear algebra calls BLAS on small dense
 fronts, where a second thread costs more than it gives: set OPENBLAS_NUM_THREADS=1 before Python starts.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from trajopt.arguments import check_count, check_positive, shown
 from trajopt.errors import OptionError
+from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.capabilities import RowTolerances, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.kkt import is_optimal_to_rounding
@@ -123,6 +125,8 @@ class Ipopt:
     hessian         "exact" second derivatives, or "lbfgs"; a problem without second derivatives gets "lbfgs"
     options         any other option of IPOPT, https://coin-or.github.io/Ipopt/OPTIONS.html
     feasibility     largest violation at which an iterate counts as feasible when the best one is chosen
+    library         "casadi", the IPOPT in CasADi's wheels, "cyipopt", which may be one that was built with
+                    other linear solvers, or None: CasADi's where it has one, which is faster, else cyipopt's
 
     Raises OptionError on construction for anything that IPOPT would not take.
     """
@@ -133,6 +137,7 @@ class Ipopt:
     hessian: Literal["exact", "lbfgs"] = "exact"
     options: Mapping[str, Any] = field(default_factory=dict)
     feasibility: float = 1e-6
+    library: Literal["casadi", "cyipopt"] | None = None
 
     def __post_init__(self) -> None:
         check_positive("tol", self.tol)
@@ -141,12 +146,14 @@ class Ipopt:
         check_positive("feasibility", self.feasibility)
         if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
             raise OptionError(f"hessian = {shown(self.hessian)}: expected 'exact' or 'lbfgs'")
+        if self.library is not None and self.library not in ("casadi", "cyipopt"):
+            raise OptionError(f"library = {shown(self.library)}: expected 'casadi', 'cyipopt' or None")
         if not isinstance(self.options, Mapping):
             raise OptionError(f"options = {shown(self.options)}: expected a dictionary, option -> value")
         for name in _OWN_FIELDS.keys() & self.options.keys():
             raise OptionError(f"options[{name!r}]: set it as Ipopt({_OWN_FIELDS[name]}=...)")
-        # The table needs cyipopt (0.4 s to import): loaded only where there is a name to check.
-        converted = _option_table().convert(self.options) if self.options else {}
+        # The table needs a library of IPOPT: loaded only where there is a name to check.
+        converted = _option_table(self.library).convert(self.options) if self.options else {}
         object.__setattr__(self, "options", MappingProxyType(converted))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -159,12 +166,11 @@ class Ipopt:
 
     @staticmethod
     def version() -> str:
-        """Version of the installed IPOPT, and which package contains it."""
-        cyipopt = _cyipopt()
-        numbers = getattr(cyipopt, "IPOPT_VERSION", None)
-        if numbers is None:
-            return f"{cyipopt.version()}, of casadi"
-        return f"{'.'.join(map(str, numbers))}, of cyipopt {cyipopt.__version__}"
+        """Version of the IPOPT that is used where none is named, and which package contains it."""
+        ipopt = _library(None)
+        if ipopt is bundled_ipopt:
+            return f"{bundled_ipopt.version()}, of casadi"
+        return f"{'.'.join(map(str, ipopt.IPOPT_VERSION))}, of cyipopt {ipopt.__version__}"
 
     def with_time_limit(self, seconds: float) -> Ipopt:
         return replace(self, time_limit=seconds)
@@ -201,21 +207,21 @@ class Ipopt:
         Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
         not finite at the start; every other outcome is a status of the Result.
         """
-        cyipopt = _cyipopt()
+        ipopt = _library(self.library)
         monitor = Monitor(
             nlp,
             start,
             feasibility=self.feasibility,
             time_limit=self.time_limit,
             callback=callback,
-            refusal=cyipopt.CyIpoptEvaluationError,
+            refusal=ipopt.CyIpoptEvaluationError,
             shorten=True,
         )
         run = _Run(nlp, monitor)
         second_order = self.hessian == "exact" and nlp.has_hessian
         if self.hessian == "exact" and not second_order:
             logging.getLogger("trajopt").warning("no second derivatives: IPOPT uses L-BFGS instead")
-        problem = cyipopt.Problem(
+        problem = ipopt.Problem(
             n=nlp.variable_count,
             m=nlp.row_count,
             problem_obj=run.callbacks(second_order),
@@ -242,7 +248,7 @@ class Ipopt:
 
 
 class _Run:
-    """One solve: what cyipopt calls, and the translation of what it returns."""
+    """One solve: what IPOPT calls, and the translation of what it returns."""
 
     def __init__(self, nlp: NLP, monitor: Monitor) -> None:
         self.nlp, self.monitor = nlp, monitor
@@ -275,7 +281,7 @@ class _Run:
         step: float,
         *_: float,
     ) -> bool:
-        # An exception leaving this function would vanish in cyipopt, so none may.
+        # An exception leaving this function would vanish in IPOPT, so none may.
         self.iterations = iteration
         try:
             current = self.problem.get_current_iterate()
@@ -312,21 +318,34 @@ def _rebuilt(kind: type[Ipopt], settings: dict[str, Any]) -> Ipopt:
     return kind(**settings)
 
 
-def _cyipopt() -> Any:
-    """cyipopt, or where it is not installed the IPOPT that CasADi contains, with the same interface."""
+def _library(name: str | None) -> Any:
+    """`bundled_ipopt` or cyipopt, which have the same interface: the one named, else the first that is there."""
+    missing = "IPOPT is missing"
+    if name != "cyipopt":
+        try:
+            bundled_ipopt.library()
+        except ImportError as error:
+            missing = str(error)
+            if name == "casadi":
+                raise OptionError(f"library = 'casadi': {missing}") from error
+        else:
+            return bundled_ipopt
     try:
         import cyipopt  # 0.4 s, so on first use; compiled, so without types
-    except ImportError:
-        from trajopt.solvers import bundled_ipopt
-
-        return bundled_ipopt
+    except ImportError as error:
+        if name == "cyipopt":
+            raise OptionError("library = 'cyipopt': it is not installed; pip install cyipopt-wheels") from error
+        raise ImportError(
+            f"{missing}, and cyipopt is not installed; pip install cyipopt-wheels, or use trajopt.Slsqp() for "
+            "small problems"
+        ) from error
     return cyipopt
 
 
 @functools.cache
-def _option_table() -> OptionTable:
-    """The table of the installed IPOPT, which lists its options when it runs a problem of one variable."""
-    cyipopt = _cyipopt()
+def _option_table(library: str | None) -> OptionTable:
+    """The table of a library, which lists its options when it runs a problem of one variable."""
+    ipopt = _library(library)
     nothing = SimpleNamespace(objective=lambda y: 0.0, gradient=np.zeros_like)
     listing = {
         "print_options_documentation": "yes",
@@ -340,7 +359,7 @@ def _option_table() -> OptionTable:
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "options.txt"
-        problem = cyipopt.Problem(n=1, m=0, problem_obj=nothing, lb=[-1.0], ub=[1.0], cl=[], cu=[])
+        problem = ipopt.Problem(n=1, m=0, problem_obj=nothing, lb=[-1.0], ub=[1.0], cl=[], cu=[])
         for name, value in listing.items():
             problem.add_option(name, value)
         problem.add_option("output_file", str(path))

@@ -24,20 +24,27 @@ from small_nlps import (
 
 from trajopt.errors import OptionError
 from trajopt.solvers import bundled_ipopt
-from trajopt.solvers.ipopt import _STATUSES, Ipopt, _cyipopt, _option_table
+from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import Status, WarmStart
 
 
-@pytest.fixture(autouse=True, params=["cyipopt", "CasADi's"])
+@pytest.fixture(autouse=True, params=["casadi", "cyipopt"])
 def library(request, monkeypatch):
-    """Every test runs with cyipopt's IPOPT, and with the one in CasADi's wheels, as without cyipopt."""
-    if request.param != "cyipopt":
+    """Every test runs with the IPOPT in CasADi's wheels, and with cyipopt's, as where CasADi has none."""
+    if request.param == "cyipopt":
+        monkeypatch.setattr(bundled_ipopt, "NAMES", ("absent.so",))
+    else:
         monkeypatch.setitem(sys.modules, "cyipopt", None)
-        assert _cyipopt() is bundled_ipopt
-    _option_table.cache_clear()
+    clear_caches()
+    assert (_library(None) is bundled_ipopt) == (request.param == "casadi")
     yield
+    clear_caches()
+
+
+def clear_caches():
+    bundled_ipopt.library.cache_clear()
     _option_table.cache_clear()
 
 
@@ -264,10 +271,10 @@ def test_values_are_given_to_ipopt_in_its_own_types():
 
 
 def test_the_listing_is_read_whole_and_ipopt_takes_what_the_table_takes(capfd):
-    table = _option_table()
+    table = _option_table(None)
     assert len(table) > 200
     assert {"tol", "mu_strategy", "linear_solver", "bound_relax_factor"} <= set(table)
-    problem = _cyipopt().Problem(n=1, m=0, problem_obj=Objective(), lb=[-1.0], ub=[1.0], cl=[], cu=[])
+    problem = _library(None).Problem(n=1, m=0, problem_obj=Objective(), lb=[-1.0], ub=[1.0], cl=[], cu=[])
     for option in table.values():
         for value in examples(option):
             problem.add_option(option.name, option.convert(value))
@@ -303,11 +310,3 @@ def test_ranges_with_powers_of_ten_are_read():
     assert width.convert(-2e-3) == -2e-3
     with pytest.raises(OptionError, match="width = 100: expected -2e-03 <= width < 1e"):
         width.convert(100)
-
-
-def test_without_any_ipopt_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(bundled_ipopt, "NAMES", ("absent.so",))
-    bundled_ipopt.library.cache_clear()
-    with pytest.raises(ImportError, match=r"pip install cyipopt-wheels, or use trajopt.Slsqp"):
-        bundled_ipopt.library()
-    bundled_ipopt.library.cache_clear()
