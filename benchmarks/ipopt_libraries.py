@@ -1,0 +1,63 @@
+"""IPOPT as CasADi's wheels contain it beside cyipopt's: `python -m benchmarks.ipopt_libraries [names]`.
+
+The library's problems but for those of several phases and the gaits (minutes each), or those named, are
+transcribed once and solved from the same start by both. A row has the unknowns, the iterations of both, the
+relative difference of their objectives, and the processor time of a solve without transcription, the least
+of five in turns.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+import trajopt
+from problems import catalogue
+from trajopt.solvers.solver import NLP, Result
+
+REPEATS = 5
+GAITS = ("gait", "gait_stride")
+LIBRARIES = ("casadi", "cyipopt")
+HEAD = "| problem | unknowns | iterations | cyipopt's | objectives differ by | ms | cyipopt's | ratio |"
+
+
+def both(nlp: NLP) -> tuple[list[Result], np.ndarray]:
+    """Results and least seconds, in the order of LIBRARIES."""
+    solvers = [trajopt.Ipopt(library=name) for name in LIBRARIES]
+    results = [solver.solve(nlp) for solver in solvers]
+    seconds = np.full((REPEATS, len(solvers)), np.inf)
+    for turn in seconds:
+        for i, solver in enumerate(solvers):
+            began = time.process_time()
+            solver.solve(nlp)
+            turn[i] = time.process_time() - began
+    return results, seconds.min(axis=0)
+
+
+def row(name: str, problem: trajopt.Problem) -> str:
+    nlp = trajopt.transcribe(problem)
+    (ours, theirs), (mine, others) = both(nlp)
+    gap = (ours.objective - theirs.objective) / max(abs(theirs.objective), 1e-12)
+    return (
+        f"| {name} | {nlp.variable_count} | {ours.iterations} | {theirs.iterations} | {gap:.0e} | "
+        f"{1e3 * mine:.1f} | {1e3 * others:.1f} | {others / mine:.2f} |"
+    )
+
+
+def main(names: Sequence[str]) -> None:
+    print(HEAD)
+    print("|" + " --- |" * (HEAD.count("|") - 1))
+    for name in names or sorted({*catalogue.names()} - {*GAITS}):
+        problem = catalogue.build(name, {})
+        if isinstance(problem, trajopt.Problem):
+            print(row(name, problem), flush=True)
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
