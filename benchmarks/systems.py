@@ -36,6 +36,7 @@ GALLERY = (
     "hypersensitive",
     "goddard_rocket",
     "space_shuttle",
+    "orbit_transfer",
     "container_crane",
     "quadrotor_gates",
     "acrobot",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from problems.gallery import line_in_least_time as line_in_least_time
     from problems.gallery import minimum_fuel as minimum_fuel
     from problems.gallery import motor_arm as motor_arm
+    from problems.gallery import orbit_transfer as orbit_transfer
     from problems.gallery import quadrotor_gates as quadrotor_gates
     from problems.gallery import space_shuttle as space_shuttle
     from problems.gallery import van_der_pol as van_der_pol

@@ -29,6 +29,7 @@ def solved(name, **parameters):
         ("minimum_fuel", {}, 1e-8),
         ("goddard_rocket", {}, 1e-7),
         ("space_shuttle", {}, 1e-6),
+        ("orbit_transfer", {}, 2e-9),
         ("container_crane", {}, 2e-7),
         ("acrobot", {}, 1e-6),
         ("double_pendulum_cart", {}, 2e-7),
