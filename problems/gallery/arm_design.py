@@ -55,8 +55,8 @@ def build(
 
     mesh = trajopt.Trajectory.uniform(intervals, duration=duration)
     problem = trajopt.Problem(arm, mesh, name="arm_design")
-    length = problem.parameter("length", lower=0.1, upper=reach - 0.1, guess=reach / 2.0)
-    problem.parameter("counterweight", lower=0.0, upper=heaviest, guess=5.0)
+    length = problem.parameter("length", lower=0.1, upper=reach - 0.1, guess=reach / 2.0, unit="m")
+    problem.parameter("counterweight", lower=0.0, upper=heaviest, guess=5.0, unit="kg")
 
     def forearm(node):
         L = node.parameter("length")

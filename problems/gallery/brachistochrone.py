@@ -47,7 +47,8 @@ def rates(node):
 @recipe
 def build(*, intervals: int = 8, order: int = 5, across: float = 10.0, down: float = 5.0) -> trajopt.Problem:
     """Distances in m."""
-    bead = trajopt.system(states=("x", "y", "v"), controls=("theta",), rates=rates)
+    units = {"x": "m", "y": "m", "v": "m/s", "theta": "rad"}
+    bead = trajopt.system(states=("x", "y", "v"), controls=("theta",), rates=rates, units=units)
 
     problem = trajopt.Problem(bead, trajopt.Trajectory.collocation(intervals, order), name="brachistochrone")
     problem.control("theta", lower=0.0, upper=math.pi)

@@ -16,7 +16,7 @@ REFERENCE = 4.0
 REFERENCE_SOURCE = "closed form, Bryson and Ho 3.11"
 
 
-@trajopt.term
+@trajopt.term(unit="m^2/s^4")
 def effort(node):
     """u^2, (1,)."""
     return node.u**2
@@ -25,7 +25,8 @@ def effort(node):
 @recipe
 def build(*, intervals: int = 9, order: int = 3, wall: float = 1.0 / 9.0) -> trajopt.Problem:
     """Place of the wall in m; it is reached at t = 3 wall, where an interval ends by default."""
-    mass = trajopt.system(states=("x", "v"), controls=("u",), rates=lambda node: [node.v, node.u])
+    units = {"x": "m", "v": "m/s", "u": "m/s^2"}
+    mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u], units=units)
 
     mesh = trajopt.Trajectory.collocation(intervals, order, duration=1.0)
     problem = trajopt.Problem(mass, mesh, name="bryson_denham")

@@ -42,7 +42,10 @@ def swinging(node):
 @recipe
 def build(*, intervals: int = 20, order: int = 4, duration: float = 9.0) -> trajopt.Problem:
     """Seconds of the whole motion."""
-    crane = trajopt.system(("x", "l", "theta", "dx", "dl", "dtheta"), ("trolley", "hoist"), rates)
+    units = {"x": "m", "l": "m", "theta": "rad", "dx": "m/s", "dl": "m/s", "dtheta": "rad/s"}
+    units |= {"trolley": "m/s^2", "hoist": "m/s^2"}
+    states = ("x", "l", "theta", "dx", "dl", "dtheta")
+    crane = trajopt.system(states, ("trolley", "hoist"), rates, units=units)
 
     mesh = trajopt.Trajectory.collocation(intervals, order, duration=duration)
     problem = trajopt.Problem(crane, mesh, name="container_crane")

@@ -109,13 +109,13 @@ def impact(before, after):
     return [*(q_new[i] - q[4 - i] for i in range(5)), *(now[j] - kept[j] for j in range(5))]
 
 
-@trajopt.term
+@trajopt.term(unit="m")
 def swing_foot(node):
     """Place of the swing foot, m."""
     return [coordinate[5] for coordinate in place(JOINTS, node.q[:5])]
 
 
-@trajopt.term
+@trajopt.term(unit="(N m)^2")
 def effort(node):
     """Sum of the squared torques, (N m)^2."""
     return node.u1**2 + node.u2**2 + node.u3**2 + node.u4**2 + node.u5**2
@@ -126,7 +126,8 @@ def build(*, intervals: int = 10, order: int = 4, step: float = 0.5, duration: f
     """Length of a step in m, its duration in s."""
     angles = tuple(f"q{i}" for i in range(1, 6))
     speeds, torques = (tuple(f"{letter}{i}" for i in range(1, 6)) for letter in "wu")
-    biped = trajopt.system((*angles, *speeds), torques, residuals=equations)
+    units = dict.fromkeys(angles, "rad") | dict.fromkeys(speeds, "rad/s") | dict.fromkeys(torques, "N m")
+    biped = trajopt.system((*angles, *speeds), torques, residuals=equations, units=units)
 
     stance = trajopt.Problem(
         biped, trajopt.Trajectory.collocation(intervals, order, duration=duration), name="step"

@@ -7,7 +7,7 @@ Earth, mass and weight of the full rocket are one, and gases leave at c = 1/2. T
 then off. On the singular arc drag and weight balance, D (1 + v / c) = m / h^2, so that the mass follows from
 height and speed, and the thrust from the mass's rate; the mass of the empty rocket is known. Both are phases
 of two states, linked to the boost of three. All durations are free; nothing else is. `goddard_rocket` finds
-the same by a control that may jump.
+the same by a control that may jump. States are ratios, without units.
 Source: Goddard, Smithsonian Miscellaneous Collections 71(2), 1919; Tsiotras and Kelley, Automatica 27(3),
 1991, for the arc; the data are those of the COPS collection (Dolan, More and Munson, Argonne ANL/MCS-TM-273,
 2004), whose h(T) is 1.01283.

@@ -5,6 +5,7 @@
 from (h, v, m) = (1, 0, 1) to m(T) = 0.6, with 0 <= f <= 3.5; lengths in radii of the Earth, mass and weight
 of the full rocket are one. Thrust is full, then follows the singular arc on which drag and gravity balance,
 then is off. The three parts have free durations, so that the thrust jumps at the best times.
+States and thrust are ratios, without units.
 Source: Goddard, Smithsonian Miscellaneous Collections 71(2), 1919; the data are those of the COPS collection
 (Dolan, More and Munson, Argonne ANL/MCS-TM-273, 2004), whose h(T) is 1.01283.
 """

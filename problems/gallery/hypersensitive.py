@@ -7,7 +7,7 @@ is zero, so u = x^3 -+ sqrt(x^6 + x^2) on the way down and up, and the cost is t
 
     J = F(3/2) - (3/2)^4 / 4 + F(1) + 1 / 4,     F(a) = (a^2 sqrt(a^4 + 1) + asinh a^2) / 4.
 
-Breakpoints crowd towards both ends, where they are needed.
+Breakpoints crowd towards both ends, where they are needed. x and u have no units.
 Source: Rao and Mease, Optimal Control Applications and Methods 21, 2000, where T is 10000 and more.
 """
 

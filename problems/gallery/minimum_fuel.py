@@ -31,7 +31,8 @@ def build(
     *, intervals: int = 1, duration: float = 3.0, distance: float = 1.0, strongest: float = 1.0
 ) -> trajopt.Problem:
     """Seconds, metres, newtons for 1 kg; so many intervals before, between and behind the switches."""
-    mass = trajopt.system(states=("x", "v"), controls=("u",), rates=lambda node: [node.v, node.u])
+    units = {"x": "m", "v": "m/s", "u": "N"}
+    mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u], units=units)
     off = first_switch(duration, distance, strongest) / duration
 
     ends = [0.0, off, 1.0 - off, 1.0]

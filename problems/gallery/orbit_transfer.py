@@ -6,8 +6,8 @@ with a = thrust / (1 - burn t), from the circular orbit (r, u, v) = (1, 0, 1) to
 r is the distance from the sun, u and v are the radial and the tangential velocity. The controls are the
 components of the direction of the thrust, radial = sin(phi) and tangential = cos(phi), whose length is one.
 In the middle phi turns by 90 degrees within a thirtieth of the time, so breakpoints crowd there.
-Nothing has units: lengths, speeds and masses are those of the first orbit and of the full ship, times are its
-period / 2 pi. From the earth's orbit, 3.32 is 193 days, and 0.0749 burns 12.9 of 10,000 pounds a day.
+No quantity has a unit: lengths, speeds and masses are those of the first orbit and of the full ship, time is
+its period / 2 pi. From the earth's orbit, 3.32 is 193 days, and 0.0749 burns 12.9 of 10,000 pounds a day.
 Source: Moyer and Pinkham, in Computing Methods in Optimization Problems, 1964; Bryson and Ho, Applied Optimal
 Control, 1975, section 2.5. The tests of the code YAPSS have 1.5252777.
 """

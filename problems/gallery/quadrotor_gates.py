@@ -23,6 +23,7 @@ REFERENCE_SOURCE = "finer meshes"
 
 GRAVITY = 9.81
 STATES = ("x", "z", "vx", "vz", "tilt")
+UNITS = {"x": "m", "z": "m", "vx": "m/s", "vz": "m/s", "tilt": "rad", "thrust": "m/s^2", "turn": "rad/s"}
 
 
 def rates(node):
@@ -52,7 +53,7 @@ def build(
     opening: float = 0.5,
 ) -> trajopt.Phases:
     """Places (x, z) of the middles of the gates and of the goal, height of the gates' openings, m."""
-    quadrotor = trajopt.system(STATES, ("thrust", "turn"), rates)
+    quadrotor = trajopt.system(STATES, ("thrust", "turn"), rates, units=UNITS)
     places = ((0.0, 0.0), *gates, goal)
 
     phases = []

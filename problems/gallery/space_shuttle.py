@@ -47,9 +47,9 @@ def rates(node):
 @recipe
 def build(*, intervals: int = 20, order: int = 4) -> trajopt.Problem:
     """The mesh; everything else is Betts'."""
-    shuttle = trajopt.system(
-        states=("altitude", "latitude", "speed", "climb", "azimuth"), controls=("attack", "bank"), rates=rates
-    )
+    states, controls = ("altitude", "latitude", "speed", "climb", "azimuth"), ("attack", "bank")
+    units = dict.fromkeys((*states, *controls), "rad") | {"altitude": "10^5 ft", "speed": "10^4 ft/s"}
+    shuttle = trajopt.system(states, controls, rates, units=units)
     first = [2.6, 0.0, 2.56, math.radians(-1.0), math.radians(90.0)]
     last = [0.8, None, 0.25, math.radians(-5.0), None]
 

@@ -4,7 +4,7 @@
 
 from (0, 1), with -0.3 <= u <= 1. The control leaves its lower bound at 0.0487 s and is at the upper one from
 1.047 s to 1.434 s; intervals end there, as a polynomial meets a kink only at its end. Four to eight times as
-many intervals give 2.86726104, meshes without these ends 2.86726.
+many intervals give 2.86726104, meshes without these ends 2.86726. States and control have no units.
 Source: Balsa Canto, Banga, Alonso and Vassiliadis, Computers and Chemical Engineering 26, 2002, section 6.1.
 """
 

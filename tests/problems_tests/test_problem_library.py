@@ -1,5 +1,7 @@
 """Problems with known optima: ours beside the reference that each module states."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,18 @@ def test_a_robot_may_be_a_file_of_ones_own_or_its_text(tmp_path):
     assert problems.urdf_arm.build(robot=str(tmp_path / "mine.urdf")).dynamics.n == 6
     with pytest.raises(OptionError, match=r"yours\.urdf is not a file: give the path of a URDF"):
         problems.urdf_arm.build(robot="yours.urdf")
+
+
+GALLERY = [name for name in catalogue.names() if catalogue.path(name).parent.name == "gallery"]
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_systems_of_the_gallery_have_units_or_say_that_there_are_none(name):
+    built, page = catalogue.build(name, {}), catalogue.module(name).__doc__
+    for problem in getattr(built, "problems", (built,)):
+        system = problem.dynamics
+        if hasattr(system, "control_widths"):  # a robot may have further states, too
+            none = re.search("without units|no units|No quantity has a unit", page)
+            assert set(system.units) == (set() if none else {*system.states, *system.control_widths})
+        for parameter in problem.parameters.values():
+            assert parameter.unit or parameter.name == "ratio"  # of a gear, a number

@@ -230,11 +230,11 @@ class Report:
         )
         lines = [self._headline(), self.title, "", head]
         for label, v in named:
-            dense = f"{v.dense_violation:>11.3e}{v.dense_time:>9.4f}"
+            dense = f"{v.dense_violation:>11.3e}{_at(v.dense_time)}"
             where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense
             share = np.max([v.node_relative, v.dense_relative, 0.0])
             figures = (
-                f"{v.node_violation:>10.3e}{v.node_time:>9.4f}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
+                f"{v.node_violation:>10.3e}{_at(v.node_time)}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
             )
             lines.append(f"{label:<{width}}{figures}".rstrip())
         told = [f"told otherwise: {difference}" for difference in self.differences]
@@ -274,7 +274,7 @@ class Report:
         lines = ["", f"{'path equation':<{width}}{'|residual|':>11}{'t [s]':>9}{'of scale':>9}{'cost':>11}"]
         for e in missed:
             cost = "unknown" if e.cost is None else f"{e.cost:+.2e}"
-            figures = f"{e.residual:>11.3e}{e.time:>9.4f}{e.relative:>9.1e}{cost:>11} {e.unit}"
+            figures = f"{e.residual:>11.3e}{_at(e.time)}{e.relative:>9.1e}{cost:>11} {e.unit}"
             lines.append(f"{e.label:<{width}}{figures}".rstrip())
         if exact:
             lines.append(f"{exact} more hold identically")
@@ -316,6 +316,11 @@ def _simulated(what: str, simulation: Simulation) -> list[str]:
         f"{what} restarted at every knot: gap {simulation.restarted:.3e}",
         f"{what} end to end: gap {simulation.end_to_end:.3e}{note}",
     ]
+
+
+def _at(time: float) -> str:
+    """A time in nine characters, the first of which is empty, so that columns stay apart."""
+    return " " + (f"{time:>8.4f}" if abs(time) < 1000.0 else f"{time:>8.6g}")
 
 
 def _gap(simulation: Simulation | None, which: str) -> float | None:

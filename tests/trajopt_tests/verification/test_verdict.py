@@ -57,6 +57,17 @@ def test_the_same_robot_on_enough_spans_passes_and_says_how_finely_it_was_sample
     assert report.free_simulation.end_to_end < 1e-2
 
 
+def test_columns_of_the_report_stay_apart_where_times_are_long():
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 2, duration=123456.7))
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[1.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    rows = str(trajopt.solve(problem).verify()).splitlines()
+    (end,) = [row.split() for row in rows if row.startswith("x at the end, x")]
+    assert end[5:] == ["0.000e+00", "123457", "0.000e+00", "123457", "0.0e+00", "evaluated"]
+
+
 def test_two_nodes_per_span_fail():
     robot = problems.cart_pole.build().dynamics
     problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(30, duration=2.0, nodes_per_span=2))

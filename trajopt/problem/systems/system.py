@@ -31,9 +31,12 @@ Function = Callable[[Any], Any]
 
 
 def unit_of_rate(unit: str, order: int = 1) -> str:
-    """The unit of a derivative by time, "m/s"; "" of a quantity whose unit is not known."""
+    """The unit of a derivative by time, "m/s", and "m/s^2" of "m/s"; "" where the unit is not known."""
     if not unit:
         return ""
+    rate = re.fullmatch(r"([\w ^]+)/s(?:\^(\d+))?", unit)
+    if rate:
+        unit, order = rate[1], order + int(rate[2] or 1)
     whole = unit if re.fullmatch(r"[\w ^]+", unit) else f"({unit})"
     return f"{whole}/s" if order == 1 else f"{whole}/s^{order}"
 
