@@ -334,7 +334,9 @@ def _library(name: str | None) -> Any:
         import cyipopt  # 0.4 s, so on first use; compiled, so without types
     except ImportError as error:
         if name == "cyipopt":
-            raise OptionError("library = 'cyipopt': it is not installed; pip install cyipopt-wheels") from error
+            raise OptionError(
+                "library = 'cyipopt': it is not installed; pip install cyipopt-wheels"
+            ) from error
         raise ImportError(
             f"{missing}, and cyipopt is not installed; pip install cyipopt-wheels, or use trajopt.Slsqp() for "
             "small problems"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +13,15 @@ from trajopt.solution.solution import Solution
 from trajopt.solution.statements.statement_times import interval_of
 from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.terms.smoothed_term import exact_of
+from trajopt.verification.cancellation import size_of_parts
 
 PANELS = 2  # per span, at least: samples are as near as those of statements between nodes
 SHARPNESS = (1e-3, 1e-2)  # of the integral and of its size: estimated errors that are sought, of all costs
 MOST_POINTS = 20_000  # as large robots take long
 NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
+CANCELLED = 1e-12  # of the size of their parts: costs below are zero, as the square of 1e-6 is
+MISSED = 1e-4  # of the size of their parts: the square of the 1 % by which equations may be missed
+WRONG = 1e-2  # of all costs together: errors below are not worth a closer look at their parts
 
 
 @dataclass(frozen=True)
@@ -27,10 +32,11 @@ class CostCheck:
     by_nodes : the same quadrature over the solution's nodes again; NaN where its nodes are not known
     integral : by adaptive quadrature, or the value at an end; of a smoothed term that of the exact one
     size : integral of the absolute value
-    total : sizes of all costs together, which the error of the integral is compared with
+    total : sizes of all costs together, which the error of the integral is compared with; at least `zero`
     time : of the first sample that is not finite; 0 where all are
     smoothed : whether a smooth term stood for an exact one
     error : of the integral, estimated by the difference of two rules
+    zero : where all costs are zero because their parts cancel, 1e-4 of the size of the parts; 0 elsewhere
     """
 
     name: str
@@ -42,6 +48,7 @@ class CostCheck:
     time: float = 0.0
     smoothed: bool = False
     error: float = 0.0
+    zero: float = 0.0
 
     @property
     def changed(self) -> float:
@@ -56,7 +63,12 @@ class CostCheck:
 
 
 def cost_checks(solution: Solution) -> list[CostCheck]:
-    """One entry per name of a cost; those of one name are added."""
+    """One entry per name of a cost; those of one name are added.
+
+    Costs that are zero have no size of their own: a spring may give all the torque, so that what is left to
+    the motor is rounding at the nodes and the error of the spline between them. Such a cost is an equation,
+    and is held to what equations are held to, relative to the size of its parts (`size_of_parts`).
+    """
     costs, trajectory = solution.problem.costs, trajectory_of(solution)
     if not costs:
         return []
@@ -79,7 +91,17 @@ def cost_checks(solution: Solution) -> list[CostCheck]:
         named.setdefault(cost.name, []).append(np.append(figures, told))
     found = [_check(solution, name, np.array(figures)) for name, figures in named.items()]
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
-    return [replace(check, total=total) for check in found]
+    zero = _zero(solution, [replace(check, total=total) for check in found])
+    return [replace(check, total=max(total, zero), zero=zero) for check in found]
+
+
+def _zero(solution: Solution, found: Sequence[CostCheck]) -> float:
+    """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
+    if not any(c.relative > WRONG or c.changed > NEGLIGIBLE for c in found):
+        return 0.0
+    parts = size_of_parts(solution)
+    at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
+    return MISSED * parts if at_nodes <= CANCELLED * parts else 0.0
 
 
 def _check(solution: Solution, name: str, figures: Array) -> CostCheck:

@@ -39,6 +39,7 @@ class Report:
     minimality : whether the stationary motion is a minimum, as far as that was looked at
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
+    rounding : 1e-13 of what the costs are scaled to, about those of the guess: objectives below are rounding
     """
 
     title: str
@@ -60,6 +61,7 @@ class Report:
     minimality: Minimality = field(default_factory=Minimality)
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
+    rounding: float = 0.0
 
     @property
     def kkt_error(self) -> float:
@@ -147,8 +149,9 @@ class Report:
                 f"t = {worst.dense_time:.6g} s, {worst.dense_relative:.2%} of its {whose} "
                 f"{_with_unit(worst.scale, worst.unit)}; {self.accuracy:.2g} of it is allowed"
             )
-        gain = self.cost_of_equations
-        if gain is not None and abs(gain) > self.accuracy * abs(self.objective):
+        gain, zero = self.cost_of_equations, max((cost.zero for cost in self.costs), default=0.0)
+        rounding = self.rounding if abs(self.objective) <= self.rounding else 0.0
+        if gain is not None and abs(gain) > max(self.accuracy * max(abs(self.objective), zero), rounding):
             return (
                 f"the residuals of path equations change the objective by {gain:.3g} of {self.objective:.6g} "
                 f"to first order; {self.accuracy:.2g} of it is allowed"

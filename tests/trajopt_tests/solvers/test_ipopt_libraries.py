@@ -66,7 +66,9 @@ def test_a_missing_cyipopt_that_was_asked_for_is_named(no_cyipopt):
 
 
 def test_without_any_ipopt_the_error_says_what_to_install(no_casadis, no_cyipopt):
-    with pytest.raises(ImportError, match=r"lies in CasADi's folder.*pip install cyipopt-wheels, or use traj"):
+    with pytest.raises(
+        ImportError, match=r"lies in CasADi's folder.*pip install cyipopt-wheels, or use traj"
+    ):
         Ipopt().solve(hs071())
 
 

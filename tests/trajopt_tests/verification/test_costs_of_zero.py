@@ -1,0 +1,102 @@
+"""Costs that are zero pass, relative to the size of what cancels in them; costs that only claim it do not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from trajopt.verification.cancellation import size_of_parts
+
+MASS, SECONDS = 2.0, 0.5
+RESONANT = MASS * (np.pi / SECONDS) ** 2  # N/m
+COST = "motor_torque squared"
+
+
+def swing(intervals=6, order=6):
+    """A mass between two places, by a motor and a spring of unknown stiffness: in resonance by the spring."""
+    joint = dynamics.Joint("slide", "prismatic")
+    cart = dynamics.RigidBodyModel([dynamics.Body("cart", joint, mass=MASS)], gravity=(0.0, 0.0, 0.0))
+    mesh = trajopt.Trajectory.collocation(intervals, order, duration=SECONDS)
+    problem = trajopt.Problem(cart, mesh)
+    problem.design("slide.stiffness", problem.parameter("stiffness", lower=1.0, upper=200.0, guess=20.0))
+    problem.start_at(q=-1.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.Quantity("motor_torque") ** 2)
+    return problem
+
+
+def oscillator():
+    """The same as a system, whose cost has no parts that cancel: the control itself is zero."""
+    rates = lambda node: [node.v, node.u - node.parameter("k") * node.x]  # noqa: E731
+    system = trajopt.system(("x", "v"), ("u",), rates)
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 5, duration=np.pi))
+    problem.parameter("k", lower=0.1, upper=10.0, guess=3.0)
+    problem.start_at(x=[-1.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    return problem
+
+
+@pytest.fixture(scope="module")
+def resonant():
+    return trajopt.solve(swing())
+
+
+@pytest.mark.parametrize(("intervals", "order"), [(6, 6), (6, 4), (10, 8)])
+def test_a_motor_that_does_nothing_passes(intervals, order):
+    solution = trajopt.solve(swing(intervals, order))
+    assert solution.objective < 1e-12
+    report = solution.verify()
+    assert report.holds, report.reason
+
+
+def test_a_control_that_is_zero_passes():
+    solution = trajopt.solve(oscillator())
+    assert solution.objective < 1e-18 and solution.parameters["k"][0] == pytest.approx(1.0, abs=1e-8)
+    report = solution.verify()
+    assert report.holds, report.reason
+
+
+def test_the_parts_of_a_square_that_is_zero_are_those_of_its_root(resonant):
+    """m a, and k q twice, as it counts by the stiffness and by the place: (m |a| + 2 k |q|)^2."""
+    t = np.linspace(0.0, SECONDS, 2001)
+    q, a = resonant.q(t)[:, 0], resonant.a(t)[:, 0]
+    parts = (MASS * np.abs(a) + 2.0 * RESONANT * np.abs(q)) ** 2
+    assert size_of_parts(resonant) == pytest.approx(np.mean(parts) * SECONDS, rel=1e-3)
+
+
+@pytest.mark.parametrize("planted", [1e-9, 1e-3, 1.0])
+def test_a_planted_cost_is_refused_where_the_true_one_is_zero(resonant, planted):
+    told = replace(resonant, cost_terms={COST: planted}, objective=planted)
+    assert "whose cost must have changed" in told.verify().reason
+
+
+@pytest.mark.parametrize("factor", [1.0 + 1e-5, 1.01])
+def test_a_zero_is_refused_where_the_motion_costs_something(resonant, factor):
+    """Another stiffness than that of the motion: the motor gives the difference."""
+    told = replace(resonant, parameters={"stiffness": factor * resonant.parameters["stiffness"]})
+    assert resonant.objective < 1e-12 and "whose cost must have changed" in told.verify().reason
+
+
+@pytest.mark.parametrize(("intervals", "order"), [(3, 3), (2, 3)])
+def test_a_cost_that_is_small_at_the_nodes_of_a_coarse_mesh_alone_is_refused(intervals, order):
+    report = trajopt.solve(swing(intervals, order)).verify()
+    assert report.holds_at_nodes and "at the nodes, but its integral is" in report.reason
+
+
+def test_a_cost_that_is_zero_at_the_nodes_alone_is_refused():
+    """The nodes lie on the sine that x should follow, the parabolas between them do not."""
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 2, duration=2.0))
+
+    @trajopt.term
+    def miss(node):
+        return (node.x - np.sin(node.t)) ** 2
+
+    problem.start_at(x=[0.0])
+    problem.minimize(miss)
+    solution = trajopt.solve(problem)
+    assert solution.objective < 1e-20
+    assert "at the nodes, but its integral is 4.4" in solution.verify().reason
