@@ -13,7 +13,7 @@ hold every product below their tolerance, but there may be hundreds: with 1e-2 e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
@@ -33,6 +33,10 @@ DIRECTIONS = 3  # of most negative curvature that are followed
 LENGTHS = 0.5 ** np.arange(0, 14, 2)  # of the ways along them, as parts of the largest unknown
 BETTER = 1e-6  # of all costs together: by how much neighbours must be lower
 LONGER = (2.0, 8.0)  # times the duration
+HALVINGS = 60  # of a duration, at most
+MEASURED = (1e-12, 1e-7)  # scaled objectives that are more than rounding, and that are enough
+POWERS = (0.5, 12.0)  # p of an objective that falls like T^-p; that of squared accelerations is 3
+FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much larger their largest one may be
 NOTHING = 1e-13  # scaled costs below, which were about one at the guess, are rounding: nothing is lower
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
@@ -58,7 +62,7 @@ def minimality(solution: Solution, program: RebuiltProgram, point: WarmStart) ->
     nlp = program.nlp
     size = nlp.objective_scale * sum(abs(cost) for cost in solution.cost_terms.values())
     if not (NOTHING < size < np.inf):
-        return Minimality()
+        return Minimality(_faded(program, point) if size <= NOTHING else "")
     gain = float(products(nlp, point).sum()) / max(size, SMALL)
     reason = _longer(program, point, size)
     if reason:
@@ -114,6 +118,39 @@ def _longer(program: RebuiltProgram, point: WarmStart, size: float) -> str:
         f"the objective still falls as the duration grows, {_unscaled(program, here)} here and "
         f"{_unscaled(program, lower)} at {factor:.3g} times the free durations with every row met: no "
         "minimum exists, or it lies beyond; bound the duration, or give it a cost"
+    )
+
+
+def _faded(program: RebuiltProgram, point: WarmStart) -> str:
+    """Whether an objective that is nothing fell there like a power of the durations, which nothing bounds.
+
+    Rounding hides the slope of such an objective, so the same way is gone in half the durations again and
+    again, with every row met, and the power is read where the objective is `MEASURED`. A cost that is zero
+    for a reason of its own, below some speed say, rises otherwise or not at all.
+    """
+    nlp, places = program.nlp, program.nlp.unknowns.durations
+    if places.size == 0 or np.any(np.isfinite(nlp.upper[places])):
+        return ""
+    found, here = [nlp.objective(point.y)], point
+    while 0.0 < found[-1] < MEASURED[1] and len(found) <= HALVINGS:
+        shorter = here.y.copy()
+        shorter[places] = np.maximum(0.5 * here.y[places], nlp.lower[places])
+        moved = Neighbours(nlp, here).moved(shorter)
+        if moved is None or not nlp.objective(moved) > found[-1]:
+            break
+        here = replace(here, y=moved)
+        found.append(nlp.objective(moved))
+    steps = np.diff(np.log2(found)) if found[0] > 0.0 else np.zeros(0)
+    powers = steps[np.array(found[:-1]) > MEASURED[0]]
+    least, most = float(powers.min(initial=np.inf)), float(powers.max(initial=0.0))
+    if powers.size < FEWEST or not POWERS[0] <= least <= most <= min(POWERS[1], STEADY * least):
+        return ""
+    part = here.y[places].sum() / point.y[places].sum()
+    there, now = (_unscaled(program, objective) for objective in (found[-1], found[0]))
+    return (
+        f"the objective falls like the power -{np.median(powers):.2g} of the duration, {there} at {part:.3g} "
+        f"times the free durations with every row met and {now} here, which is nothing: no minimum exists; "
+        "bound the duration, or give it a cost"
     )
 
 

@@ -118,6 +118,38 @@ def test_an_effort_that_falls_with_the_duration_has_no_minimum(duration):
     assert "no minimum exists, or it lies beyond" in report.reason
 
 
+@pytest.mark.parametrize("over_duration", [False, True])
+def test_an_effort_that_has_come_to_nothing_with_the_duration_has_no_minimum(over_duration):
+    """12 / T^3, or 12 / T^4 as a mean: a system's solver ends at hours, where the cost is rounding."""
+    system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 3))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.term(lambda node: node.u**2 / (node.duration if over_duration else 1.0)))
+    solution = trajopt.solve(problem)
+    assert solution.converged and solution.duration > 1e3
+    assert "no minimum exists" in solution.verify().reason
+
+
+def test_costs_of_zero_for_another_reason_than_the_duration_pass():
+    """Nothing below a speed, coasting, and a spring that swings by itself in its own time."""
+    problems_of_zero = []
+    for equations, cost, ends in (
+        (lambda node: [node.v, node.u], lambda node: np.maximum(node.v - 0.1, 0.0) ** 2, (0.0, 0.0)),
+        (lambda node: [node.v, node.u], lambda node: node.u**2, (None, None)),
+        (lambda node: [node.v, node.u - 2.0 * node.x], lambda node: node.u**2, (0.0, 0.0)),
+    ):
+        system = trajopt.system(("x", "v"), ("u",), equations)
+        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 5))
+        problem.start_at(x=[-0.5, ends[0]])
+        problem.end_at(x=[0.5, ends[1]])
+        problem.minimize(trajopt.term(cost))
+        problems_of_zero.append(problem)
+    for problem in problems_of_zero:
+        report = trajopt.solve(problem).verify()
+        assert report.objective < 1e-12 and not report.minimality.reason
+
+
 def test_an_effort_that_has_a_minimum_in_the_duration_passes():
     bounded = move(duration=(0.1, 10.0))
     bounded.minimize(trajopt.tau**2)
