@@ -148,6 +148,7 @@ class Report:
                 f"{worst.label}: {what} by {_with_unit(worst.dense_violation, worst.unit)} between nodes, "
                 f"t = {worst.dense_time:.6g} s, {worst.dense_relative:.2%} of its {whose} "
                 f"{_with_unit(worst.scale, worst.unit)}; {self.accuracy:.2g} of it is allowed"
+                + self._remedy(worst)
             )
         gain, zero = self.cost_of_equations, max((cost.zero for cost in self.costs), default=0.0)
         rounding = self.rounding if abs(self.objective) <= self.rounding else 0.0
@@ -164,6 +165,16 @@ class Report:
                     f"{cost.integral:.8g}; {self.accuracy:.2g} is allowed"
                 )
         return ""
+
+    def _remedy(self, missed: Violation) -> str:
+        """Which refinement looks after what is missed between nodes, to end a sentence."""
+        if not missed.over_time:
+            return ""
+        allowed = f"{self.accuracy:.2g}"
+        if missed.equation:
+            return f"; refine=trajopt.Refined(tol={allowed}) halves intervals there"
+        given = "" if self.accuracy == BETWEEN else f"accuracy={allowed}"
+        return f"; refine=trajopt.LimitNodes({given}) adds nodes there"
 
     @property
     def cost_of_equations(self) -> float | None:

@@ -38,6 +38,7 @@ class Violation:
     node_relative, dense_relative : the violation largest for its scale, divided by it; NaN where a value is
     equation : whether the statement is an equation
     nodes_only : it is stated for nodes, so that `dense_violation` is that at the nodes
+    over_time : it is meant for all times of a part of the motion, and may be missed between nodes alone
     evidence : how what is told of the times between nodes is known: "proved", by an enclosure no violation
         exceeds the accuracy at any time, "sampled", or "evaluated" where it is stated for single times
     """
@@ -55,6 +56,7 @@ class Violation:
     dense_relative: float = 0.0
     equation: bool = False
     nodes_only: bool = False
+    over_time: bool = False
     evidence: Literal["proved", "sampled", "evaluated"] = "sampled"
 
     @property
@@ -120,6 +122,7 @@ def _entries(
             dense.relative,
             bool(constraint.lower[component] == constraint.upper[component]),
             between is None,
+            between is not None and constraint.over.integrates,
             evidence=_evidence(constraint, line),
         )
 
@@ -155,6 +158,7 @@ def _forces_together(solution: Solution, nodes: Samples, dense: Samples) -> Iter
             0.0,
             miss / scale,
             equation=True,
+            over_time=True,
         )
 
 

@@ -49,6 +49,16 @@ def test_an_underactuated_robot_on_few_spans_fails_by_the_motor_it_does_not_have
     assert report.free_simulation.restarted > 0.05 and report.free_simulation.end_to_end > 5.0
 
 
+def test_the_verdict_on_an_equation_names_the_refinement_that_mends_it():
+    """The cart and pole as a newcomer poses it; limit nodes would leave equations as they are."""
+    problem = problems.cart_pole.build().on(trajopt.Trajectory.collocation(20, 4, duration=2.0))
+    coarse = trajopt.solve(problem, starts=1).verify()
+    assert not coarse.holds and coarse.holds_at_nodes
+    assert coarse.reason.endswith("; refine=trajopt.Refined(tol=0.01) halves intervals there")
+    finer = trajopt.solve(problem, starts=1, refine=trajopt.Refined(tol=0.01))
+    assert finer.verify().holds and len(finer.knot_times) <= 31
+
+
 def test_the_same_robot_on_enough_spans_passes_and_says_how_finely_it_was_sampled():
     report = trajopt.solve(problems.cart_pole.build()).verify()
     assert report.holds and str(report).startswith("PASS: ")
