@@ -9,7 +9,8 @@ Moves: random moves of a UR5 in minimum time under all limits, 20 intervals, eac
 `solve_many` on one process; by a program of `trajopt.compile`, whose poses are changed, with IPOPT and with
 `DenseInteriorPoint`; and by CasADi and IPOPT, whose program is built once too (`benchmarks/casadi_moves.py`;
 constant accelerations, limits at both ends of every interval). Seconds are those of the processor, so that
-other work on the machine counts little; all take turns, move by move.
+other work on the machine counts little; all take turns, move by move. *Same*: objectives that differ from
+those of the compiled program with IPOPT by 1e-8 relative at most; *better* and *worse*: other local optima.
 
 --write : write docs/many_benchmark.md
 """
@@ -42,6 +43,7 @@ from trajopt.studies.many.point_table import read
 
 DOCS = Path(__file__).parent.parent / "docs"
 WORKERS, KILLS, INTERVALS = 2, 5, 20
+REFERENCE, PEER, SAME = "trajopt, compiled once", "CasADi and IPOPT, built once", 1e-8
 PATIENT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "600s"}  # of workers that start on a busy machine
 SEED = 2026
 
@@ -131,46 +133,55 @@ def moves(count: int) -> list[dict[str, Any]]:
     peer = mover(arm("ur5"), INTERVALS)
     compiled = trajopt.compile(moved_arm(INTERVALS, "ur5", count, torque_alone=False))
 
-    def again(seed: int, solver: Any = None) -> bool:
+    def again(seed: int, solver: Any = None) -> float:
         first, last = poses(seed)
-        return compiled.solve(q_start=first, q_end=last, solver=solver).converged
+        return objective_of(compiled.solve(q_start=first, q_end=last, solver=solver))
 
-    sides: dict[str, Callable[[int], bool]] = {
+    sides: dict[str, Callable[[int], float]] = {
         "trajopt, a list of problems": solved_one,
-        "trajopt, compiled once": again,
+        REFERENCE: again,
         "trajopt, compiled once, dense": partial(again, solver=trajopt.DenseInteriorPoint()),
-        "CasADi and IPOPT, built once": lambda seed: peer(*poses(seed)) is not None,
+        PEER: lambda seed: peer(*poses(seed)) or np.nan,
     }
     for solve in sides.values():
         solve(count)  # all are warm before anything is counted
     seconds: dict[str, list[float]] = {name: [] for name in sides}
-    failed = Counter[str]()
+    objectives: dict[str, list[float]] = {name: [] for name in sides}
     for seed in range(count):
         for name, solve in sides.items():
-            used, converged = timed(partial(solve, seed))
+            used, objective = timed(partial(solve, seed))
             seconds[name].append(used)
-            failed[name] += not converged
-    return [line_of(name, seconds[name], failed[name]) for name in sides]
+            objectives[name].append(objective)
+    reference = np.array(objectives[REFERENCE])
+    return [line_of(name, seconds[name], np.array(objectives[name]), reference) for name in sides]
 
 
-def solved_one(seed: int) -> bool:
+def objective_of(solution: trajopt.Solution | None) -> float:
+    """NaN where there is no optimum."""
+    return solution.objective if solution is not None and solution.converged else np.nan
+
+
+def solved_one(seed: int) -> float:
     """One move by the door that lists of problems take, in this process."""
     problem = moved_arm(INTERVALS, "ur5", seed, torque_alone=False)
-    return trajopt.solve_many([problem], processes=1).converged_count == 1
+    return objective_of(trajopt.solve_many([problem], processes=1).solutions[0])
 
 
-def timed(call: Callable[[], bool]) -> tuple[float, bool]:
+def timed(call: Callable[[], float]) -> tuple[float, float]:
     """Processor seconds of a call, and what it returned."""
     began = time.process_time()
     found = call()
     return time.process_time() - began, found
 
 
-def line_of(name: str, seconds: list[float], failed: int) -> dict[str, Any]:
+def line_of(name: str, seconds: list[float], objectives: np.ndarray, reference: np.ndarray) -> dict[str, Any]:
+    gap = objectives / reference - 1.0
+    compared = {"same": np.abs(gap) <= SAME, "better": gap < -SAME, "worse": gap > SAME}
     return {
         "solver": name,
         "moves": len(seconds),
-        "not converged": failed,
+        "not converged": int(np.isnan(objectives).sum()),
+        **{key: "" if name == PEER else int(found.sum()) for key, found in compared.items()},
         "median ms": round(1e3 * statistics.median(seconds), 1),
         "mean ms": round(1e3 * statistics.fmean(seconds), 1),
         "per core and second": round(len(seconds) / sum(seconds), 1),
