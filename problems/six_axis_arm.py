@@ -58,6 +58,8 @@ def build(
 
 def scaled(model: dynamics.RigidBodyModel, torque: float, velocity: float) -> dynamics.RigidBodyModel:
     """The same robot with weaker or stronger motors."""
+    if torque == velocity == 1.0:
+        return model
     bodies = []
     for body in model.bodies:
         limits = body.joint.limits

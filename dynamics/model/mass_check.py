@@ -23,6 +23,7 @@ SINGULAR_DIAGONAL = 1e-18
 SINGULAR_EIGENVALUE = 1e-13
 # Pivot by diagonal entry; chains of 2000 joints stay above 1e-8. Below, the eigenvalues decide.
 CLEAR_PIVOT = 1e-10
+CONFIGURATIONS = 3  # random ones at which the pivots are looked at
 
 
 def check_mass_matrix(model: Robot) -> None:
@@ -61,22 +62,22 @@ def articulated_inertias(model: Robot) -> Iterator[tuple[np.ndarray, np.ndarray]
     """
     parents = parent_indices(model.bodies)
     inertias = [spatial_inertia(body.mass, body.centre_of_mass, body.inertia) for body in model.bodies]
-    generator = np.random.default_rng(0)
-    for _ in range(3):
-        both = np.repeat(np.array(inertias)[:, None], 2, axis=1)  # articulated, composite
-        found = np.zeros((len(parents), 2))
-        transforms = link_transforms(model.bodies, generator.uniform(-1.5, 1.5, len(parents)))
-        for i in range(len(parents) - 1, -1, -1):
-            joint = model.bodies[i].joint
-            S = np.concatenate([joint.motion.turn * joint.axis, joint.motion.slide * joint.axis])
-            U = both[i] @ S
-            found[i] = U @ S
-            if found[i, 0] <= 0.0:
-                break  # not positive: the other entries stay zero, which is in doubt too
-            if parents[i] >= 0:
-                both[i, 0] -= np.outer(U[0], U[0]) / found[i, 0]
-                both[parents[i]] += transforms[i].T @ both[i] @ transforms[i]
-        yield found[:, 0], found[:, 1]
+    both = np.tile(np.array(inertias)[:, None], (CONFIGURATIONS, 1, 2, 1, 1))  # articulated, composite
+    found = np.zeros(both.shape[:3])
+    q = np.random.default_rng(0).uniform(-1.5, 1.5, both.shape[:2])
+    transforms = link_transforms(model.bodies, q)
+    for i in range(len(parents) - 1, -1, -1):
+        joint = model.bodies[i].joint
+        S = np.concatenate([joint.motion.turn * joint.axis, joint.motion.slide * joint.axis])
+        U = both[:, i] @ S
+        found[:, i] = U @ S
+        if np.any(found[:, i, 0] <= 0.0):
+            break  # not positive: the other entries stay zero, which is in doubt too
+        if parents[i] >= 0:
+            both[:, i, 0] -= U[:, 0, :, None] * U[:, 0, None] / found[:, i, :1, None]
+            X = transforms[:, i, None]
+            both[:, parents[i]] += np.swapaxes(X, -1, -2) @ both[:, i] @ X
+    yield from zip(found[..., 0], found[..., 1], strict=True)
 
 
 def spatial_inertia(mass: float, centre: np.ndarray, inertia: np.ndarray) -> np.ndarray:
@@ -89,28 +90,31 @@ def spatial_inertia(mass: float, centre: np.ndarray, inertia: np.ndarray) -> np.
 
 
 def link_transforms(bodies: Sequence[Body], displacements: np.ndarray) -> np.ndarray:
-    """(links, 6, 6) from velocities in the parent link's frame to those in the link's, all joints at rest."""
+    """(..., links, 6, 6) from velocities in the parent link's frame to those in the link's, joints at rest.
+
+    displacements : (..., links) of the joints, rad or m
+    """
     joints = [body.joint for body in bodies]
     axis, rotation, position = (
         np.array([getattr(joint, name) for joint in joints]) for name in ("axis", "rotation", "position")
     )
-    turn, slide = np.array([(joint.motion.turn, joint.motion.slide) for joint in joints]).T * displacements
+    turns, slides = np.array([(joint.motion.turn, joint.motion.slide) for joint in joints]).T
+    turn, slide = (turns * displacements)[..., None, None], (slides * displacements)[..., None]
     hat = cross_matrices(axis)
-    turned = np.sin(turn)[:, None, None] * hat + (1.0 - np.cos(turn))[:, None, None] * (hat @ hat)
-    frame = np.swapaxes(rotation @ (np.eye(3) + turned), 1, 2)
-    origin = position + slide[:, None] * np.einsum("bij,bj->bi", rotation, axis)
-    found = np.zeros((len(joints), 6, 6))
-    found[:, :3, :3] = found[:, 3:, 3:] = frame
-    found[:, 3:, :3] = -frame @ cross_matrices(origin)
+    turned = np.sin(turn) * hat + (1.0 - np.cos(turn)) * (hat @ hat)
+    frame = np.swapaxes(rotation @ (np.eye(3) + turned), -1, -2)
+    origin = position + slide * np.einsum("bij,bj->bi", rotation, axis)
+    found = np.zeros((*displacements.shape, 6, 6))
+    found[..., :3, :3] = found[..., 3:, 3:] = frame
+    found[..., 3:, :3] = -frame @ cross_matrices(origin)
     return found
 
 
 def cross_matrices(p: np.ndarray) -> np.ndarray:
     """(..., 3) -> (..., 3, 3) such that the matrix times x is p x x."""
-    x, y, z = np.moveaxis(p, -1, 0)
-    zero = np.zeros_like(x)
-    rows = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
-    return np.moveaxis(rows, (0, 1), (-2, -1))
+    found = np.zeros((*p.shape, 3))
+    found[..., 2, 1], found[..., 0, 2], found[..., 1, 0] = p[..., 0], p[..., 1], p[..., 2]
+    return found - np.swapaxes(found, -1, -2)
 
 
 def name_singular_joint(names: list[str], matrix: np.ndarray) -> None:
