@@ -42,6 +42,21 @@ def test_a_minimum_is_reached_from_any_active_set_that_is_independent(seed):
     np.testing.assert_allclose(again.d, second.d, atol=1e-9)
 
 
+def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorization(monkeypatch):
+    rng = np.random.default_rng(3)
+    one, other = random_program(rng), random_program(rng)
+    only_equation = (np.arange(one.lower.size) == 0).astype(int)
+    first = followed(one, np.zeros(one.lower.size), only_equation, 100)
+    assert first is not None
+    updated = followed(other, first.multipliers, first.side, 100)
+    monkeypatch.setattr("trajopt.solvers.parametric_qp.ACCURATE", -1.0)
+    factorized = followed(other, first.multipliers, first.side, 100)
+    assert updated is not None and factorized is not None and updated.changes > 0
+    np.testing.assert_allclose(updated.d, factorized.d, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(updated.multipliers, factorized.multipliers, rtol=1e-9, atol=1e-9)
+    assert updated.is_strict and factorized.is_strict
+
+
 def test_contradicting_limits_end_the_way_before_its_end():
     program = QuadraticProgram(
         np.eye(2),
