@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ MOST = 2**31 - 1  # the largest whole number that the solvers' C code holds
 LONGEST_NAME = 200  # characters; names are repeated in messages and files
 LONGEST_UNIT = 40
 
+P = TypeVar("P")
+
 # kinds of NumPy arrays that are no real numbers, in words; NumPy would convert most of them silently
 _NO_NUMBERS = {
     "U": "text",
@@ -30,6 +33,19 @@ _NO_NUMBERS = {
     "V": "records",
     "c": "complex numbers",
 }
+
+
+def offers(candidate: object, protocol: type[P]) -> TypeGuard[P]:
+    """Whether an object has all members of a protocol, like isinstance.
+
+    Before Python 3.12 isinstance lists the members anew at every call, which takes 20 microseconds.
+    """
+    return all(getattr(candidate, name, None) is not None for name in _members(protocol))
+
+
+@cache
+def _members(protocol: type) -> tuple[str, ...]:
+    return tuple(name for name in dir(protocol) if not name.startswith("_"))
 
 
 def shown(value: object) -> str:

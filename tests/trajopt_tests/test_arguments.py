@@ -9,7 +9,8 @@ from hand_written import TwoLinkArm
 import dynamics
 import trajopt
 from trajopt import arguments, errors
-from trajopt.arguments import numbers, shown
+from trajopt.arguments import numbers, offers, shown
+from trajopt.graph.block import Block, NamedTerm, SecondOrderBlock, SymbolicBlock, Term
 
 WRONG = {
     "text": "abc",
@@ -22,6 +23,35 @@ WRONG = {
     "complex": 1j,
     "a number too large": 10**400,
 }
+
+
+class WithoutCurvature:
+    """A block whose second derivatives are refused, as a class does that inherits them."""
+
+    curvature = curvature_pattern = None
+
+    def __init__(self):
+        self.inputs = self.outputs = {"q": 1}
+
+    def value(self, u): ...
+    def partials(self, u): ...
+    def pattern(self): ...
+
+
+def test_an_object_offers_a_protocol_where_isinstance_says_so():
+    given = [
+        pendulum().dynamics.block(("tau",)),
+        WithoutCurvature(),
+        trajopt.tau,
+        trajopt.q[0],
+        object(),
+        None,
+    ]
+    for candidate, protocol in itertools.product(
+        given, (Block, SecondOrderBlock, SymbolicBlock, Term, NamedTerm)
+    ):
+        assert offers(candidate, protocol) == isinstance(candidate, protocol), (candidate, protocol)
+    assert [offers(candidate, SecondOrderBlock) for candidate in given[:3]] == [True, False, False]
 
 
 def pendulum():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trajopt.arguments import offers
 from trajopt.graph.block import Block, SymbolicBlock
 from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
 from trajopt.graph.expression import ExpressionBlock, joined
@@ -21,13 +22,16 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
     A fused block keeps as outputs the `used` quantities and the inputs of other blocks.
     """
     blocks: list[Block] = []
-    for cluster in _clusters(graph):
+    clusters = _clusters(graph)
+    if all(len(cluster) == 1 for cluster in clusters):
+        return graph
+    for cluster in clusters:
         outside = {name for block in graph.blocks if block not in cluster for name in block.inputs}
         wanted = outside.union(used)
         if len(cluster) == 1:
             blocks += cluster
         elif any(isinstance(block, ExpressionBlock) for block in cluster):
-            symbolic = [block for block in cluster if isinstance(block, SymbolicBlock)]
+            symbolic = [block for block in cluster if offers(block, SymbolicBlock)]
             blocks.append(joined(symbolic, graph.width, wanted))
         else:
             blocks += _with_fused_squares(cluster, wanted)
@@ -59,7 +63,7 @@ def _clusters(graph: Graph) -> list[list[Block]]:
     of: dict[tuple[int, str], list[Block]] = {}  # by depth and quantity
     for block in graph.blocks:
         deepest = max(depth[name] for name in block.inputs)
-        if not isinstance(block, SymbolicBlock):
+        if not offers(block, SymbolicBlock):
             clusters.append([block])
             depth.update(dict.fromkeys(block.outputs, deepest + 1))
             continue

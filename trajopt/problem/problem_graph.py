@@ -108,9 +108,10 @@ def refuse_idle_designs(problem: Problem, graph: Graph) -> None:
 
 def refuse_idle_controls(problem: Problem, graph: Graph, used: Iterable[str]) -> None:
     """ProblemError where a control enters nothing that is minimized or bounded: nothing decides it."""
-    known = {leaf for quantity in used for leaf in graph.leaf_pattern(quantity)}
-    for name, extra in problem.extras.items():
-        if extra.pieces is not None and not extra.is_state and extra_leaf(name) not in known:
+    controls = [name for name, extra in problem.extras.items() if extra.pieces is not None]
+    known = {leaf for quantity in used if controls for leaf in graph.leaf_pattern(quantity)}
+    for name in controls:
+        if not problem.extras[name].is_state and extra_leaf(name) not in known:
             raise ProblemError(
                 f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
                 "use it in one, or leave it out"

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from trajopt.arguments import offers
 from trajopt.errors import OptionError, near_matches
 from trajopt.solvers.solver import NLP, Solver
 
@@ -161,7 +162,7 @@ def nonfinite_cause(nlp: NLP, y: np.ndarray) -> str:
 
 def unscaled_objective(nlp: NLP, value: float) -> float:
     """A value of an NLP's objective without the factor that scales it, where there is one."""
-    return value / nlp.objective_scale if isinstance(nlp, ScaledNLP) else value
+    return value / nlp.objective_scale if offers(nlp, ScaledNLP) else value
 
 
 SolverT = TypeVar("SolverT")

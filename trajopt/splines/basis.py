@@ -150,12 +150,16 @@ class SplineBasis:
         A curve that already lies in this space, one on coarser knots for instance, is reproduced exactly:
         this is knot insertion and degree elevation in one.
         """
-        from scipy.interpolate import BSpline
-        from scipy.sparse.linalg import spsolve
+        from scipy.linalg import solve_banded
 
-        collocation = BSpline.design_matrix(self.greville, self.knots, self.degree)
-        solution = spsolve(collocation.tocsc(), values)
-        return np.asarray(solution).reshape(np.shape(values))
+        degree, last = self.degree, self.span_count - 1
+        span = np.minimum(np.searchsorted(self.breakpoints, self.greville, side="right") - 1, last)
+        column = self.first_control_point[span][:, None] + np.arange(degree + 1)
+        # Row i has the degree + 1 functions around control point i: all are within `degree` of the diagonal.
+        banded = np.zeros((2 * degree + 1, self.count))
+        offset = np.arange(self.count)[:, None] - column
+        banded[degree + offset, column] = self.local_values(span, self.greville)[0]
+        return solve_banded((degree, degree), banded, np.asarray(values, dtype=float))
 
 
 def _raised(functions: NDArray, u: NDArray, degree: int, at: NDArray | None) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from trajopt.arguments import check_count, numbers, shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
-from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName
+from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
 
 MOST_NODES_PER_SPAN = 100
 MOST_ARCS = 1000
@@ -64,7 +64,7 @@ class Arc:
     @cached_property
     def unit_rule(self) -> Rule:
         """Points on [0, 1], ends included, and weights of the rule."""
-        return SPAN_RULES[self.rule](self.nodes_per_span)
+        return span_rule(self.rule, int(self.nodes_per_span))
 
     @property
     def shared_ends(self) -> NDArray[np.bool_]:
@@ -80,7 +80,7 @@ class Arc:
             f"degree {self.basis.degree}{knots}, {self.basis.span_count} spans of {self.nodes_per_span} nodes"
         )
 
-    @property
+    @cached_property
     def duration_bounds(self) -> tuple[float, float]:
         """Shortest and longest duration in seconds; equal when the duration is fixed."""
         bounds = numbers(self.duration, "duration")

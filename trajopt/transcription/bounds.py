@@ -131,7 +131,8 @@ def bounds_and_linear_block(
     x_bounds = variable_bounds(problem, spline_map)
     c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
     A = rows.matrix(problem, elimination.N)
-    b = np.concatenate([c[eliminated], hull.matrix(rows.hull.limits(problem)) @ c])
+    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.count else np.zeros(0)
+    b = np.concatenate([c[eliminated], of_hull])
     ends = Bounds(
         np.concatenate([x_bounds.lower[eliminated], hull.lower]),
         np.concatenate([x_bounds.upper[eliminated], hull.upper]),
@@ -147,14 +148,16 @@ def bounds_and_linear_block(
             f"{bounds.upper[i]:.6g}]: the limits contradict the boundary conditions"
         )
     kept = rows.kept
-    return bounds, LinearBlock(
-        sparse.csr_array(A[kept]), b[kept], Bounds(ends.lower[kept], ends.upper[kept]), rows
-    )
+    A = A if kept.size == len(b) else sparse.csr_array(A[kept])
+    return bounds, LinearBlock(A, b[kept], Bounds(ends.lower[kept], ends.upper[kept]), rows)
 
 
 def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:
     """The linear rows as a matrix times y."""
-    return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
+    own = sparse.csr_array(N[bounded])
+    if not hull.count:
+        return own
+    return sparse.csr_array(sparse.vstack([own, hull.matrix(limits) @ N], format="csr"))
 
 
 def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:

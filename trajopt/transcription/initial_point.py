@@ -122,14 +122,16 @@ def with_guessed_duration(
     arc_of = unknowns.elimination.free[places] - unknowns.layout.durations.start
     same_curve = problem.guessed_curve is not None or not _end_rates(problem)
 
+    least, most = np.transpose([arc.duration_bounds for arc in arcs])
+
     def trial(duration: float) -> Array:
         if not same_curve:
             return bounds.clipped(unknowns.of(*first_guess(problem, duration, unknowns.layout)))
         other = y.copy()
-        other[places] = _guessed_durations(problem, duration)[arc_of]
+        other[places] = np.clip(duration / len(arcs), least, most)[arc_of]
         return bounds.clipped(other)
 
-    shortest, longest = np.sum([arc.duration_bounds for arc in arcs], axis=0)
+    shortest, longest = least.sum(), most.sum()
     if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
         shortest = SHORTEST_DURATION
     duration = shortest_duration(lambda seconds: violation(trial(seconds)), float(shortest), float(longest))
@@ -210,9 +212,9 @@ def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
     for s, end in ((0.0, START), (1.0, END)):
         if not np.any(np.isnan(fixed.get(("a", end), free))):
             conditions.append((s, 2, duration**2 * fixed["a", end]))
-    powers = np.polynomial.Polynomial
-    basis = [powers.basis(i) for i in range(len(conditions))]
-    matrix = [[each.deriv(order)(s) for each in basis] for s, order, _ in conditions]
+    powers = range(len(conditions))
+    # d^order s^k / ds^order = k! / (k - order)! s^(k - order), zero for k < order
+    matrix = [[math.perm(k, order) * s ** max(k - order, 0) for k in powers] for s, order, _ in conditions]
     values = [value for _, _, value in conditions]
     coefficients = np.linalg.solve(np.array(matrix), np.array(values))
-    return lambda s: np.vander(np.asarray(s, dtype=float), len(basis), increasing=True) @ coefficients
+    return lambda s: np.vander(np.asarray(s, dtype=float), len(powers), increasing=True) @ coefficients

@@ -88,10 +88,10 @@ class ProgramFunctions:
     @cached_property
     def jacobian_places(self) -> tuple[Array, Array]:
         """Row and column of every nonzero of the Jacobian."""
-        linear = self.A.tocoo()
+        of_linear = np.repeat(np.arange(self.b.size), np.diff(self.A.indptr))
         return (
-            np.concatenate([linear.row, self.jacobian_map.rows]),
-            np.concatenate([linear.col, self.jacobian_map.columns]),
+            np.concatenate([of_linear, self.jacobian_map.rows]),
+            np.concatenate([self.A.indices, self.jacobian_map.columns]),
         )
 
     def objective(self, y: Array) -> float:
@@ -142,7 +142,7 @@ class ProgramFunctions:
     def scaled(self, scaling: Scaling) -> ProgramFunctions:
         """The same functions, multiplied by constant factors."""
         of_linear, of_rest = scaling.rows[: self.b.size], scaling.rows[self.b.size :]
-        return replace(
+        scaled = replace(
             self,
             objective_weights=scaling.objective * self.objective_weights,
             A=row_scaled(self.A, of_linear),
@@ -150,10 +150,12 @@ class ProgramFunctions:
             row_weights=row_scaled(self.row_weights, of_rest),
             jacobian_map=self.jacobian_map.scaled(scaling.rows),
         )
+        scaled.__dict__["_last"] = self.__dict__.get("_last")  # no factor changes what is evaluated
+        return scaled
 
     @cached_property
-    def _weights_transposed(self) -> sparse.csr_array:
-        return self.row_weights.T.tocsr()
+    def _weights_transposed(self) -> sparse.csc_array:
+        return self.row_weights.T
 
     def _leaf_adjoints(self, point: Evaluation, adjoints: Array) -> Array:
         """Adjoints of the leaves (K, width) from those of the used quantities."""
@@ -239,16 +241,16 @@ def _objective_weights(chain: ChainRule, objectives: Sequence[Objective], nodes:
 
 def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], nodes: int) -> sparse.csr_array:
     """The rows of all groups as one matrix times the used quantities, node by node."""
-    parts = []
+    values, columns, counts = [np.zeros(0)], [np.zeros(0, dtype=int)], [np.zeros(1, dtype=int)]
     for group in groups:
         place = chain.rows[group.quantity]
         own = group.matrix
         node, component = np.divmod(own.indices, place.stop - place.start)
-        columns = node * chain.used_count + place.start + component
-        shape = (own.shape[0], nodes * chain.used_count)
-        parts.append(sparse.csr_array((own.data, columns, own.indptr), shape=shape))
-    shape = (0, nodes * chain.used_count)
-    return sparse.csr_array(sparse.vstack(parts, format="csr") if parts else sparse.csr_array(shape))
+        values.append(own.data)
+        columns.append(node * chain.used_count + place.start + component)
+        counts.append(np.diff(own.indptr))
+    parts = (np.concatenate(values), np.concatenate(columns), np.cumsum(np.concatenate(counts)))
+    return sparse.csr_array(parts, shape=(parts[2].size - 1, nodes * chain.used_count))
 
 
 def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[str]) -> Array:

@@ -82,7 +82,7 @@ class RowGroup:
         )
         return replace(self, has_lower=has_lower, has_upper=has_upper, is_equation=is_equation)
 
-    @property
+    @cached_property
     def matrix(self) -> sparse.csr_array:
         """The rows of the program as a matrix times the quantity, node by node, (count, K width)."""
         row, component = np.divmod(np.flatnonzero(self.kept), self.width)

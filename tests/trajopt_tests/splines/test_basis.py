@@ -86,6 +86,19 @@ def test_a_curve_of_a_coarser_space_is_reproduced_exactly_on_finer_knots_and_hig
             )
 
 
+@pytest.mark.parametrize(
+    ("degree", "multiplicities"),
+    [(0, [1, 1, 1]), (1, [1, 2, 1]), (3, [1, 1, 1]), (3, [3, 4, 2]), (7, [1, 2, 1])],
+)
+def test_interpolation_solves_the_equations_at_the_greville_abscissae(degree, multiplicities):
+    """Also where the curve may jump: its values are then those just inside the spans."""
+    basis = SplineBasis.of_any_degree([0.0, 0.1, 0.4, 0.7, 1.0], degree, np.array(multiplicities))
+    values = np.random.default_rng(2).standard_normal((basis.count, 3))
+    equations = [[naive_basis(basis.knots, degree, i, s) for i in range(basis.count)] for s in basis.greville]
+    expected = np.linalg.solve(np.array(equations), values)
+    np.testing.assert_allclose(basis.interpolate(values), expected, rtol=1e-9, atol=1e-9)
+
+
 def test_control_points_on_a_line_at_the_greville_abscissae_give_that_line():
     basis = SplineBasis.clamped([0.0, 0.2, 0.9, 1.0], 4, [2, 1])
     s = np.linspace(0.0, 1.0, 17)

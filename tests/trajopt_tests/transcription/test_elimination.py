@@ -6,6 +6,7 @@ from scipy import sparse
 
 from trajopt.errors import DegreesOfFreedomError
 from trajopt.splines.basis import SplineBasis
+from trajopt.transcription.linear_equations import component
 from trajopt.transcription.linear_equations.elimination import eliminate
 
 NONE = np.zeros(0, dtype=int)
@@ -27,6 +28,21 @@ def test_every_y_satisfies_the_equalities_and_nothing_is_lost(seed):
     assert np.allclose(A @ x, b, atol=1e-10)
     assert np.array_equal(elimination.reduce(x), y)
     assert y.size == A.shape[1] - np.linalg.matrix_rank(A)
+
+
+def test_equal_components_are_solved_once_and_others_anew(monkeypatch):
+    solved = []
+    original = component._solve_component
+    monkeypatch.setattr(
+        component, "_solve_component", lambda A, last: solved.append(A.shape) or original(A, last)
+    )
+    A, b, rng = random_system(17)  # no other test has its entries
+    for factor in (1.0, 1.0, 2.0):
+        matrix = sparse.csr_array(factor * A)
+        found = eliminate(matrix, ["row"] * len(b), NONE).at(b)
+        x = found.expand(rng.standard_normal(found.free.size))
+        assert np.allclose(matrix @ x, b, atol=1e-10)
+    assert len(solved) == 2 * len(set(solved))
 
 
 def test_a_repeated_row_is_dropped_and_a_contradicting_one_is_named():

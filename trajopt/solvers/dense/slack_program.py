@@ -94,6 +94,12 @@ class SlackProgram:
         self.limit = limit - self.sign * RELAXED * np.maximum(1.0, np.abs(limit))
         self.right_sides = row_lower[self.equations]
         self.slack_count, self.n = low.size, self.free.size
+        of_bound = np.flatnonzero(self.side >= self.rows.size)
+        #: gaps of lower and of upper bounds, and their unknowns among all
+        self._of_lower, self._of_upper = (
+            (gaps, own[self.side[gaps] - self.rows.size])
+            for gaps in (of_bound[self.sign[of_bound] > 0.0], of_bound[self.sign[of_bound] < 0.0])
+        )
         self._places()
 
     def _places(self) -> None:
@@ -185,10 +191,8 @@ class SlackProgram:
         multipliers, nlp = at.multipliers, self.nlp
         y, rows = self.whole(at.point.x), self.row_multipliers(multipliers)
         lower, upper = np.zeros(nlp.variable_count), np.zeros(nlp.variable_count)
-        of_bound = self.side >= self.rows.size
-        own = self.free[self.bounded[self.side[of_bound] - self.rows.size]]
-        at_low, z = self.sign[of_bound] > 0.0, multipliers.z[of_bound]
-        lower[own[at_low]], upper[own[~at_low]] = z[at_low], z[~at_low]
+        for (gaps, unknowns), found in ((self._of_lower, lower), (self._of_upper, upper)):
+            found[unknowns] = multipliers.z[gaps]
         if self.fixed.size:
             left = lagrangian_gradient(nlp, y, rows)[self.fixed]
             lower[self.fixed], upper[self.fixed] = np.maximum(left, 0.0), np.maximum(-left, 0.0)

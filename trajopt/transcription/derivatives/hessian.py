@@ -82,12 +82,12 @@ class SecondDerivatives:
         second, arrays, total : as `zeros` gives and `ChainRule.hessian` fills and returns them
         adjoints : b, (K, width)
         """
-        leaf_map, slope, order = self.leaf_map, point.slope, self.leaf_map.order
-        spline, T = leaf_map.spline_width, leaf_map.duration_column - leaf_map.spline_width
-        H_slope = self._times_slope(second, slope)
+        leaf_map, order, spline = self.leaf_map, self.leaf_map.order, self.leaf_map.spline_width
+        slope, T = point.slope[:, :spline], leaf_map.duration_column - spline
+        H_slope = self._times_slope(second, point.slope)
         *by_curves, by_global = arrays
         if total is not None:
-            H_slope += np.matmul(total[:, :spline], slope[:, :, None])[:, :, 0]
+            H_slope += np.matmul(total[:, :spline], point.slope[:, :, None])[:, :, 0]
             for part, array in zip(self._by_curves, by_curves, strict=True):
                 part.add(array, total)
             increase(by_global, total[:, :, spline:])
@@ -95,12 +95,13 @@ class SecondDerivatives:
             p.by_control_points(point, array) for p, array in zip(self._by_curves, by_curves, strict=True)
         ]
         mixed, both = by_global[:, :spline], by_global[:, spline:] * self._global_share
-        both[:, T] += np.matmul(slope[:, None, :spline], mixed)[:, 0]
-        both[:, T, T] += 0.5 * (
-            (slope[:, :spline] * H_slope).sum(axis=1)
-            - point.inverse[:, 0] * ((slope * adjoints) @ (1.0 + order))
-        )
-        mixed[:, :, T] += H_slope - (order * point.inverse * adjoints)[:, :spline]
+        if self._with_global or total is not None:
+            both[:, T] += np.matmul(slope[:, None], mixed)[:, 0]
+        # sum_i l_i (l_i + 1) b_i z_i / T^2 = -z' . (l + 1) b / T: one product with z' gives both parts of TT.
+        by_T = point.inverse * adjoints[:, :spline]
+        H_slope -= order[:spline] * by_T
+        both[:, T, T] += 0.5 * np.einsum("kw,kw->k", slope, H_slope - by_T)
+        mixed[:, :, T] += H_slope
         mixed *= point.scale[:, :spline, None]
         return np.concatenate([part.ravel() for part in (*found, mixed, both)])
 

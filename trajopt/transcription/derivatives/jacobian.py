@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -16,11 +17,11 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.graph.block import Values
-from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows
+from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
 from trajopt.transcription.spline_map import SplineMap
 
 DURATION = "arc_duration"  # the leaf that is T
-HIGHEST_POWER = 6  # of 1/T: two jerks in one product
+EXPONENTS = np.arange(7)  # powers of 1/T, up to two jerks in one product
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +49,24 @@ class CurveGroup:
 class LeafPoint:
     """Leaves at one y.
 
-    z, slope : z and dz/dT at fixed Q, (K, width)
+    z : (K, width)
+    order : of the leaf of every column, (width,)
     powers : of 1/T, from 0 to the highest, (arcs, 7)
     scale, inverse : dz/dQ = 1/T^l (K, width) and 1/T (K, 1); one row where there is one arc
     values : z by name
     """
 
     z: Array
-    slope: Array
+    order: Array
     powers: Array
     scale: Array
     inverse: Array
     values: Values
+
+    @cached_property
+    def slope(self) -> Array:
+        """dz/dT at fixed Q, (K, width)."""
+        return -self.order * self.inverse * self.z
 
 
 class LeafMap:
@@ -96,7 +103,7 @@ class LeafMap:
         self._by_x = _leaf_matrix(spline_map, self.groups, shared, (self.nodes, self.width))
         self.B = sparse.csr_array(self._by_x @ N)
         self.B.sum_duplicates()
-        self._B_transposed = self.B.T.tocsr()
+        self._B_transposed = self.B.T
 
     def offset(self, c: Array) -> Array:
         """What eliminated unknowns add to Q, (K width,), where x = N y + c."""
@@ -106,11 +113,11 @@ class LeafMap:
         """All leaves at y, real or complex."""
         Q = (self.B @ y + offset).reshape(self.nodes, self.width)
         inverse = 1.0 / Q[self._first_of_arc, self.duration_column]
-        powers = inverse[:, None] ** np.arange(HIGHEST_POWER + 1)
+        powers = inverse[:, None] ** EXPONENTS
         scale, inverse = self.by_node(powers[:, self.order]), self.by_node(inverse[:, None])
         z = Q * scale
         values = {leaf: z[:, place].copy() for leaf, place in self.columns.items()}
-        return LeafPoint(z, -self.order * inverse * z, powers, scale, inverse, values)
+        return LeafPoint(z, self.order, powers, scale, inverse, values)
 
     def depending(self, pattern: Values, width: int) -> Array:
         """Which components of a quantity depend on any unknown at which node, (K, width).
@@ -200,5 +207,4 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) 
         cursor += jacobian.shape[1]
     row, column, value = (np.concatenate(parts) for parts in (rows, columns, values))
     kept = value != 0.0
-    places = (row[kept], column[kept])
-    return sparse.coo_array((value[kept], places), shape=(nodes * width, spline_map.layout.size)).tocsr()
+    return matrix_by_rows(row[kept], column[kept], value[kept], (nodes * width, spline_map.layout.size))

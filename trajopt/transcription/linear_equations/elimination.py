@@ -19,18 +19,19 @@ from scipy.sparse.csgraph import connected_components
 
 from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError
+from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
+from trajopt.transcription.linear_equations.component import (
+    RANK_TOLERANCE,
+    ComponentSolution,
+    scales,
+    solution_of_component,
+)
 
-RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
-ROUNDING = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
 AGREEMENT = 1e-9  # of the size of its own terms: by more than that, an equation that is left over contradicts
 ABSOLUTE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
-COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong as that may be its pivot
-PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
 NEARLY = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
-TIE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
 PARTNER = 1e-6  # of the largest weight: rows with a smaller one are no part of a combination
 MOST_LISTED = 4
-PASSES = 8  # of scaling rows and columns in turn
 IMPROVEMENTS = 2  # of c: 1.2e-11, 1.5e-12, 4e-13 off in the case that `GeneralSolution.eliminated` names
 
 
@@ -120,19 +121,20 @@ def eliminate(
     """
     last = np.zeros(A.shape[1], dtype=bool)
     last[last_resort] = True
-    return _solve(sparse.csr_array(A), last, labels, advice)
+    A = sparse.csr_array(A)
+    A.sum_duplicates()
+    return _solve(A, last, labels, advice)
 
 
 def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: str) -> GeneralSolution:
-    known: dict[tuple[object, ...], _Part] = {}
-    found: list[tuple[Array, Array, _Part]] = []
+    known: dict[tuple[object, ...], ComponentSolution] = {}
+    found: list[tuple[Array, Array, ComponentSolution]] = []
     left_over: list[int] = []
     row_scale, column_scale = (np.ones(size) for size in A.shape)
     for rows, columns, dense in _components(A):
-        own = last[columns]
-        key = (dense.shape, dense.tobytes(), own.tobytes())
+        key = (dense.shape, dense.tobytes(), last[columns].tobytes())
         if key not in known:
-            known[key] = _solve_component(dense, own)
+            known[key] = solution_of_component(dense, last[columns])
         part = known[key]
         found.append((rows, columns, part))
         left_over.extend(rows[part.left_over])
@@ -147,15 +149,15 @@ def _components(A: sparse.csr_array) -> Iterator[tuple[Array, Array, Array]]:
     m, n = A.shape
     if m == 0:
         return
-    pattern = sparse.coo_array(A)
-    row, column = pattern.coords
-    graph = sparse.coo_array((np.ones(pattern.nnz), (row, m + column)), shape=(m + n, m + n))
+    row = np.repeat(np.arange(m), np.diff(A.indptr))
+    starts = np.append(A.indptr, np.full(n, A.indptr[-1]))
+    graph = sparse.csr_array((A.data, m + A.indices, starts), shape=(m + n, m + n))
     count, number = connected_components(graph, directed=False)
     rows, columns, entries = (_Grouped.by(part, count) for part in (number[:m], number[m:], number[row]))
     for component in dict.fromkeys(number[:m].tolist()):
         own = entries.members(component)
         dense = np.zeros((rows.members(component).size, columns.members(component).size))
-        np.add.at(dense, (rows.place[row[own]], columns.place[column[own]]), pattern.data[own])
+        dense[rows.place[row[own]], columns.place[A.indices[own]]] = A.data[own]
         yield rows.members(component), columns.members(component), dense
 
 
@@ -179,138 +181,21 @@ class _Grouped:
         return self.order[self.starts[component] : self.starts[component + 1]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A component in reduced echelon form: x[pivots] = by_right_side b - reduced[:, free] x[free].
-
-    left_over : rows that follow from the others, or contradict them
-    """
-
-    pivots: Array  # (rank,)
-    reduced: Array  # (rank, columns), column pivots[i] is column i of the identity
-    by_right_side: Array  # (rank, rows)
-    left_over: Array
-    row_scale: Array  # what the rows of A were multiplied by
-    column_scale: Array
-
-
-def _solve_component(A: Array, last: Array) -> _Part:
-    if A.shape == (1, 1):  # most boundary values: a control point at an end
-        one, scale = np.ones(1), np.exp2(np.round(-np.log2(np.abs(A[0]))))
-        return _Part(np.zeros(1, dtype=int), np.ones((1, 1)), 1.0 / A, np.empty(0, dtype=int), scale, one)
-    row_scale, column_scale = _scales(A)
-    n = last.size
-    work = np.column_stack([row_scale[:, None] * A * column_scale, np.diag(row_scale)])
-    rows: list[int] = []
-    pivots: list[int] = []
-    for allowed in (~last, np.ones(n, dtype=bool)):
-        _eliminate_downwards(work, allowed, column_scale, rows, pivots)
-    for k in range(len(rows) - 1, 0, -1):
-        above = np.array(rows[:k])
-        above = above[work[above, pivots[k]] != 0.0]
-        _subtract(work, rows[k], pivots[k], above)
-    order, places = np.array(rows, dtype=int), np.array(pivots, dtype=int)
-    reduced = work[order]
-    reduced /= reduced[np.arange(order.size), places][:, None]
-    matrix, by_right_side = reduced[:, :n], reduced[:, n:]
-    matrix[np.abs(matrix) <= ROUNDING * np.abs(matrix).max(axis=1, initial=0.0)[:, None]] = 0.0
-    # The scaled unknowns are x / column_scale.
-    matrix *= column_scale[places][:, None] / column_scale
-    return _Part(
-        places,
-        matrix,
-        by_right_side * column_scale[places][:, None],
-        np.setdiff1d(np.arange(len(A)), order),
-        row_scale,
-        column_scale,
-    )
-
-
-def _eliminate_downwards(
-    work: Array, allowed: Array, column_scale: Array, rows: list[int], pivots: list[int]
-) -> None:
-    """Pivot on allowed columns until none holds more than rounding.
-
-    work : the scaled matrix, and behind its columns what its rows are in terms of the right-hand sides
-    """
-    allowed, n = allowed.copy(), allowed.size
-    allowed[pivots] = False
-    columns = np.flatnonzero(allowed)
-    open_rows = np.ones(len(work), dtype=bool)
-    open_rows[rows] = False
-    largest = np.where(open_rows, np.abs(work[:, columns]).max(axis=1, initial=0.0), 0.0)
-    while largest.max(initial=0.0) > RANK_TOLERANCE:
-        row = int(np.argmax(largest >= PIVOT_SHARE * largest.max()))
-        size = np.where(allowed, np.abs(work[row, :n]), 0.0)
-        natural = np.where(size >= COLUMN_SHARE * largest[row], size / column_scale, 0.0)
-        pivot = int(np.argmax(natural >= (1.0 - TIE) * natural.max()))
-        rows.append(row)
-        pivots.append(pivot)
-        open_rows[row], allowed[pivot], largest[row] = False, False, 0.0
-        below = np.flatnonzero(open_rows & (work[:, pivot] != 0.0))
-        _subtract(work, row, pivot, below)
-        largest[below] = np.abs(work[below, :n][:, allowed]).max(axis=1, initial=0.0)
-    work[np.ix_(open_rows, columns)] = 0.0
-
-
-def _subtract(work: Array, row: int, pivot: int, others: Array) -> None:
-    """Make column `pivot` zero in the other rows; what is left of a cancellation by rounding becomes zero."""
-    if others.size == 0:
-        return
-    columns = np.flatnonzero(work[row])
-    places = np.ix_(others, columns)
-    before = work[places]
-    change = (work[others, pivot] / work[row, pivot])[:, None] * work[row, columns]
-    after = before - change
-    after[np.abs(after) <= ROUNDING * (np.abs(before) + np.abs(change))] = 0.0
-    work[places] = after
-    work[others, pivot] = 0.0
-
-
-def _scales(A: Array) -> tuple[Array, Array]:
-    """Powers of two for the rows and the columns of A that bring its entries near one.
-
-    First the geometric mean of each row and column, in turn, which finds factors that rows and columns were
-    multiplied by; then the largest entry of every column, and of every row.
-    """
-    there = A != 0.0
-    size = np.log2(np.where(there, np.abs(A), 1.0))
-    rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
-    for _ in range(PASSES):
-        rows = -_mean(size + columns, there, axis=1)
-        columns = -_mean(size + rows[:, None], there, axis=0)
-    columns = -_largest(size + rows[:, None], there, axis=0)
-    rows = -_largest(size + columns, there, axis=1)
-    return np.exp2(np.round(rows)), np.exp2(np.round(columns))
-
-
-def _mean(values: Array, there: Array, axis: int) -> Array:
-    return np.where(there, values, 0.0).sum(axis) / np.maximum(there.sum(axis), 1)
-
-
-def _largest(values: Array, there: Array, axis: int) -> Array:
-    largest = np.where(there, values, -np.inf).max(axis, initial=-np.inf)
-    return np.where(np.isfinite(largest), largest, 0.0)
-
-
 def _assembled(
-    shape: tuple[int, int], solved: Sequence[tuple[Array, Array, _Part]]
+    shape: tuple[int, int], solved: Sequence[tuple[Array, Array, ComponentSolution]]
 ) -> tuple[sparse.csr_array, sparse.csr_array, Array]:
     """N, R and the free entries of x, from the components: their rows, their columns, their solution."""
     pivots = [members[part.pivots] for _, members, part in solved]
-    free = np.setdiff1d(np.arange(shape[1]), np.concatenate(pivots) if pivots else [])
-    place = np.zeros(shape[1], dtype=int)
-    place[free] = np.arange(free.size)
+    is_free = np.ones(shape[1], dtype=bool)
+    is_free[np.concatenate([np.empty(0, dtype=int), *pivots])] = False
+    free, place = np.flatnonzero(is_free), np.cumsum(is_free) - 1
     of_free, of_right_side = [(free, np.arange(free.size), np.ones(free.size))], []
     for own, (rows, members, part) in zip(pivots, solved, strict=True):
-        others = np.delete(np.arange(members.size), part.pivots)
-        row, column = np.nonzero(part.reduced[:, others])
-        values = -part.reduced[row, others[column]]
-        of_free.append((own[row], place[members[others[column]]], values))
-        row, column = np.nonzero(part.by_right_side)
-        of_right_side.append((own[row], rows[column], part.by_right_side[row, column]))
+        rank, column, values = part.by_others
+        of_free.append((own[rank], place[members[column]], values))
+        rank, row, values = part.by_rows
+        of_right_side.append((own[rank], rows[row], values))
     N = _matrix(of_free, (shape[1], free.size))
-    N.eliminate_zeros()
     return N, _matrix(of_right_side, (shape[1], shape[0])), free
 
 
@@ -319,7 +204,7 @@ def _matrix(parts: Sequence[tuple[Array, Array, Array]], shape: tuple[int, int])
     if not parts:
         return sparse.csr_array(shape)
     rows, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()
+    return matrix_by_rows(rows, columns, values, shape)
 
 
 def _contradicting(A: sparse.csr_array, b: Array, c: Array, left_over: Array) -> Array:
@@ -372,7 +257,7 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
     """Rows that depend on each other: the last, the others by falling weight, and the gap."""
     numbers = np.append(kept, row)
     dense = A[numbers].toarray()
-    row_scale, column_scale = _scales(dense)
+    row_scale, column_scale = scales(dense)
     dense, rhs = row_scale[:, None] * dense * column_scale, row_scale * b[numbers]
     # sum_k weight_k row_k = 0
     weights = np.append(np.linalg.lstsq(dense[:-1].T, dense[-1], rcond=None)[0], -1.0)
