@@ -64,6 +64,11 @@ def few(names: Iterable[object]) -> str:
     return (", ".join(every[:LISTED]) or "none") + more
 
 
+def counted(count: int, noun: str) -> str:
+    """How many of something, in words: "1 round", "2 rounds"."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def numbers(value: Any, what: str) -> NDArray[np.float64]:
     """`value` as a float array; ShapeError, naming `what`, where it holds anything but real numbers.
 

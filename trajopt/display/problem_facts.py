@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import few
+from trajopt.arguments import counted, few
 from trajopt.display.facts import Facts
 from trajopt.problem.systems.system import System
 
@@ -15,7 +15,7 @@ def problem_facts(problem: Any) -> Facts:
     """Coordinates, trajectory, costs, constraints and unknowns of a problem, by name."""
     names = problem.dynamics.joint_names
     kind = "state" if isinstance(problem.dynamics, System) else "coordinate"
-    count = f"{len(names)} {kind}{'s' * (len(names) != 1)}"
+    count = counted(len(names), kind)
     curves = [
         f"{name} ({extra.lower.size})" if extra.lower.size > 1 else name
         for name, extra in problem.extras.items()
@@ -45,7 +45,7 @@ def phases_facts(phases: Any) -> Facts:
     links = [link.name for link in phases.links]
     each = zip(phases.phase_names, phases.problems, strict=True)
     rows = [(name, f"{few(problem.dynamics.joint_names)}; {problem.trajectory}") for name, problem in each]
-    count = f"{len(rows)} phase{'s' * (len(rows) != 1)}"
+    count = counted(len(rows), "phase")
     return Facts(f"Phases '{phases.name}': {count}", [*rows, ("links", few(links) if links else "")])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trajopt.arguments import counted
 from trajopt.display.facts import Facts
 from trajopt.display.solution_facts import small_plots
 from trajopt.phases.certificate import PhasesCertificate
@@ -39,7 +40,8 @@ def certificate_facts(certificate: Certificate | PhasesCertificate) -> Facts:
         ("because", certificate.why_not),
         (
             "method",
-            f"{certificate.method}, {certificate.rounds} rounds, tolerance {certificate.tolerance:.1e}",
+            f"{certificate.method}, {counted(certificate.rounds, 'round')}, "
+            f"tolerance {certificate.tolerance:.1e}",
         ),
         (
             "statements",

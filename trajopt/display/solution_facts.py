@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import few
+from trajopt.arguments import counted, few
 from trajopt.display.facts import Facts
 from trajopt.errors import TrajoptError
 from trajopt.phases.phases_solution import PhasesSolution
@@ -44,7 +44,8 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
     rows += [
         (
             "solver",
-            f"{solution.iterations} iterations, {solution.seconds:.3f} s, KKT error {solution.kkt.error:.1e}",
+            f"{counted(solution.iterations, 'iteration')}, {solution.seconds:.3f} s, "
+            f"KKT error {solution.kkt.error:.1e}",
         ),
         ("program", f"{solution.n_variables} unknowns, {solution.n_constraints} rows"),
         ("starts", "" if solution.starts is None else solution.starts.known),
@@ -113,4 +114,4 @@ def _numbers(value: Any) -> str:
 def _spans(solution: Solution) -> str:
     arcs = len(solution.curve.bases)
     spans = sum(basis.span_count for basis in solution.curve.bases)
-    return f"{spans} spans" + (f" in {arcs} arcs" if arcs > 1 else "")
+    return counted(spans, "span") + (f" in {arcs} arcs" if arcs > 1 else "")

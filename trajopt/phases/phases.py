@@ -217,7 +217,7 @@ class Phases:
         return next(f"{label} {i}" for i in range(2, len(used) + 3) if f"{label} {i}" not in used)
 
     def __repr__(self) -> str:
-        return f"Phases({', '.join(self.phase_names)}; {len(self.links)} links)"
+        return f"Phases({', '.join(self.phase_names)}; {arguments.counted(len(self.links), 'link')})"
 
     def _repr_html_(self) -> str:
         from trajopt.display.problem_facts import phases_facts

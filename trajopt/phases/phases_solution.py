@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.arguments import counted
 from trajopt.errors import SolutionFileError
 from trajopt.phases.certificate import Certification, PhasesCertificate, certificate_of
 from trajopt.phases.linked_problems import held
@@ -184,7 +185,7 @@ class PhasesSolution:
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
         lines = [
-            f"{self.name}: {ended} in {self.iterations} iterations, {self.seconds:.3f} s; "
+            f"{self.name}: {ended} in {counted(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
         ]
         for name, solution in zip(self.names, self.phases, strict=True):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from trajopt.arguments import counted
 from trajopt.solution.statements.statement_line import StatementLine
 
 
@@ -69,7 +70,8 @@ class CertifiedLines(ABC):
         method, rounds, tolerance, reason = how
         sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
         lines = [
-            f"certificate: {self.verdict} ({method}, {rounds} rounds, tolerance {tolerance:.1e}{sampled})"
+            f"certificate: {self.verdict} ({method}, {counted(rounds, 'round')}, "
+            f"tolerance {tolerance:.1e}{sampled})"
         ]
         if not self.holds:
             lines.append(f"because: {self.why_not}")

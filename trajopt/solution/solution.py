@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers, shown
+from trajopt.arguments import counted, numbers, shown
 from trajopt.errors import OptionError
 from trajopt.graph.block import Term, Values
 from trajopt.graph.graph import Graph
@@ -346,6 +346,6 @@ class Solution:
         known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
         return (
-            f"{self.name}: {ended} in {self.iterations} iterations, {self.seconds:.3f} s; "
+            f"{self.name}: {ended} in {counted(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}"
         )

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from trajopt.arguments import offers
+from trajopt.arguments import check_count, check_positive, offers
 from trajopt.errors import OptionError, near_matches
 from trajopt.solvers.solver import NLP, Solver
 
@@ -166,6 +166,7 @@ def unscaled_objective(nlp: NLP, value: float) -> float:
 
 
 SolverT = TypeVar("SolverT")
+SettingsT = TypeVar("SettingsT", bound="RunSettings")
 
 
 def with_fields(solver: SolverT, options: Mapping[str, Any]) -> SolverT:
@@ -175,3 +176,37 @@ def with_fields(solver: SolverT, options: Mapping[str, Any]) -> SolverT:
         near = near_matches(name, known) or f": it has {', '.join(known)}"
         raise OptionError(f"{type(solver).__name__.lower()} has no option '{name}'{near}")
     return replace(solver, **options)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The settings that IPOPT, SLSQP and the dense method share, and how they are changed.
+
+    tol             what its solver says it means
+    max_iterations  iterations allowed
+    time_limit      wall seconds allowed, None: no limit
+
+    Raises OptionError on construction for a value out of range.
+    """
+
+    tol: float = 1e-9
+    max_iterations: int = 1000
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("tol", self.tol)
+        check_count("max_iterations", self.max_iterations)
+        check_positive("time_limit", self.time_limit, optional=True)
+
+    def with_tolerance(self: SettingsT, tol: float) -> SettingsT:
+        return replace(self, tol=tol)
+
+    def with_time_limit(self: SettingsT, seconds: float) -> SettingsT:
+        return replace(self, time_limit=seconds)
+
+    def with_max_iterations(self: SettingsT, count: int) -> SettingsT:
+        return replace(self, max_iterations=count)
+
+    def with_options(self: SettingsT, options: Mapping[str, Any]) -> SettingsT:
+        """With these settings; OptionError for a name that is none of them."""
+        return with_fields(self, options)

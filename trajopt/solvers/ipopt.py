@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive, shown
+from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
 from trajopt.solvers import bundled_ipopt
-from trajopt.solvers.capabilities import RowTolerances, StartPreset, with_fields
+from trajopt.solvers.capabilities import RowTolerances, RunSettings, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.kkt import is_optimal_to_rounding
 from trajopt.solvers.monitor import Monitor
@@ -116,7 +116,7 @@ _OWN_FIELDS = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Ipopt:
+class Ipopt(RunSettings):
     """The settings of one IPOPT run.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -131,18 +131,13 @@ class Ipopt:
     Raises OptionError on construction for anything that IPOPT would not take.
     """
 
-    tol: float = 1e-9
-    max_iterations: int = 1000
-    time_limit: float | None = None
     hessian: Literal["exact", "lbfgs"] = "exact"
     options: Mapping[str, Any] = field(default_factory=dict)
     feasibility: float = 1e-6
     library: Literal["casadi", "cyipopt"] | None = None
 
     def __post_init__(self) -> None:
-        check_positive("tol", self.tol)
-        check_count("max_iterations", self.max_iterations)
-        check_positive("time_limit", self.time_limit, optional=True)
+        super().__post_init__()
         check_positive("feasibility", self.feasibility)
         if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
             raise OptionError(f"hessian = {shown(self.hessian)}: expected 'exact' or 'lbfgs'")
@@ -161,9 +156,6 @@ class Ipopt:
         made = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         return _rebuilt, (type(self), made | {"options": dict(self.options)})
 
-    def with_tolerance(self, tol: float) -> Ipopt:
-        return replace(self, tol=tol)
-
     @staticmethod
     def version() -> str:
         """Version of the IPOPT that is used where none is named, and which package contains it."""
@@ -171,12 +163,6 @@ class Ipopt:
         if ipopt is bundled_ipopt:
             return f"{bundled_ipopt.version()}, of casadi"
         return f"{'.'.join(map(str, ipopt.IPOPT_VERSION))}, of cyipopt {ipopt.__version__}"
-
-    def with_time_limit(self, seconds: float) -> Ipopt:
-        return replace(self, time_limit=seconds)
-
-    def with_max_iterations(self, count: int) -> Ipopt:
-        return replace(self, max_iterations=count)
 
     def with_start_preset(self, preset: StartPreset) -> Ipopt:
         """With IPOPT's options for this preset; options that are set already stay."""
@@ -319,7 +305,7 @@ def _rebuilt(kind: type[Ipopt], settings: dict[str, Any]) -> Ipopt:
 
 
 def _library(name: str | None) -> Any:
-    """`bundled_ipopt` or cyipopt, which have the same interface: the one named, else the first that is there."""
+    """`bundled_ipopt` or cyipopt, which have the same interface: the one named, else the first there is."""
     missing = "IPOPT is missing"
     if name != "cyipopt":
         try:
@@ -338,8 +324,8 @@ def _library(name: str | None) -> Any:
                 "library = 'cyipopt': it is not installed; pip install cyipopt-wheels"
             ) from error
         raise ImportError(
-            f"{missing}, and cyipopt is not installed; pip install cyipopt-wheels, or use trajopt.Slsqp() for "
-            "small problems"
+            f"{missing}, and cyipopt is not installed; pip install cyipopt-wheels, or use trajopt.Slsqp() "
+            "for small problems"
         ) from error
     return cyipopt
 

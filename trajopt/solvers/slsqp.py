@@ -10,14 +10,12 @@ the rest is computed at the returned point, by the table in `point_status.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive
-from trajopt.solvers.capabilities import with_fields
+from trajopt.arguments import check_positive
+from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.point_status import status_of_point
@@ -37,7 +35,7 @@ _STATUSES = {
 
 
 @dataclass(frozen=True)
-class Slsqp:
+class Slsqp(RunSettings):
     """The settings of one SLSQP run.
 
     tol             SLSQP stops when the change of the objective, or the step, falls below this and the summed
@@ -52,16 +50,12 @@ class Slsqp:
     """
 
     tol: float = 1e-10
-    max_iterations: int = 1000
-    time_limit: float | None = None
     feasibility: float = 1e-6
     kkt_tol: float = 1e-8
     acceptable_tol: float = 1e-6
 
     def __post_init__(self) -> None:
-        check_positive("tol", self.tol)
-        check_count("max_iterations", self.max_iterations)
-        check_positive("time_limit", self.time_limit, optional=True)
+        super().__post_init__()
         for name in ("feasibility", "kkt_tol", "acceptable_tol"):
             check_positive(name, getattr(self, name))
 
@@ -71,18 +65,6 @@ class Slsqp:
         import scipy
 
         return f"of scipy {scipy.__version__}"
-
-    def with_tolerance(self, tol: float) -> Slsqp:
-        return replace(self, tol=tol)
-
-    def with_time_limit(self, seconds: float) -> Slsqp:
-        return replace(self, time_limit=seconds)
-
-    def with_max_iterations(self, count: int) -> Slsqp:
-        return replace(self, max_iterations=count)
-
-    def with_options(self, options: Mapping[str, Any]) -> Slsqp:
-        return with_fields(self, options)
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP does not use multipliers.

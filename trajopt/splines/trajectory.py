@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import check_count, numbers, shown
+from trajopt.arguments import check_count, counted, numbers, shown
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
@@ -76,9 +76,8 @@ class Arc:
         """Degree, knots, spans and nodes in words, for messages."""
         repeats = sorted(set(self.basis.multiplicities.tolist()))
         knots = f", interior knots {' or '.join(map(str, repeats))} times" if repeats else ""
-        return (
-            f"degree {self.basis.degree}{knots}, {self.basis.span_count} spans of {self.nodes_per_span} nodes"
-        )
+        spans = counted(self.basis.span_count, "span")
+        return f"degree {self.basis.degree}{knots}, {spans} of {self.nodes_per_span} nodes"
 
     @cached_property
     def duration_bounds(self) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.arguments import check_flag, shown
+from trajopt.arguments import check_flag, counted, shown
 from trajopt.errors import OptionError, ShapeError, UnknownNameError, near_matches
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.dynamics_check import check_trajectory
@@ -40,7 +40,7 @@ def control_of(
     curve = AdditionalCurve(name, *unknown("control", name, *bounds, guess, width))
     if known is not None and curve.lower.size != width:
         raise ShapeError(
-            f"control '{name}' of the system has {width} component{'s' * (width > 1)}: give numbers as its "
+            f"control '{name}' of the system has {counted(width, 'component')}: give numbers as its "
             f"bounds{', or one each' * (width > 1)}"
         )
     chosen = _default_degree(trajectory) if degree is None else degree

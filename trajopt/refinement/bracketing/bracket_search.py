@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from trajopt.arguments import counted
 from trajopt.arrays import Array
 from trajopt.errors import TrajoptError
 from trajopt.refinement.bracketing.local_mesh import cut, raised, span_limit
@@ -100,7 +101,7 @@ class BracketSearch:
             trajectory = self._next(found, gain, wanted)
             if trajectory is None:
                 return
-        self.why_ended = f"{s.bracket_rounds} rounds are over"
+        self.why_ended = f"{counted(s.bracket_rounds, 'round')}, the most allowed"
 
     def _add(self, mesh: Mesh) -> None:
         """Note a mesh, and keep its motion where no bracket was narrower before."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.arguments import counted
 from trajopt.errors import TrajoptError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.search_settings import SearchSettings
@@ -108,7 +109,7 @@ class StructureAttempt:
             outcome = self._round()
             if outcome is not None:
                 return outcome
-        return f"{self.reason} after {self.rounds} rounds"
+        return f"{self.reason} after {counted(self.rounds, 'round')}"
 
     def _round(self) -> Solution | str | None:
         """Solve and correct; None asks for another round."""

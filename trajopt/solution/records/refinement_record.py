@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trajopt.arguments import counted
+
 
 @dataclass(frozen=True)
 class RefinementRound:
@@ -66,8 +68,9 @@ class RefinementRecord:
     def verdict(self) -> str:
         """One line: whether the tolerance was reached, the errors before and after, why it ended."""
         outcome = "reached" if self.reached else "NOT REACHED"
+        rounds = counted(len(self.rounds) - 1, "round")
         return (
-            f"refinement: tolerance {self.tolerance:.1e} {outcome}, {len(self.rounds) - 1} rounds, "
+            f"refinement: tolerance {self.tolerance:.1e} {outcome}, {rounds}, "
             f"{self.before.spans} to {self.after.spans} spans, "
             f"largest relative error {self.before.error:.1e} to {self.after.error:.1e}; {self.reason}"
         )

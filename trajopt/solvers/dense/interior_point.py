@@ -7,14 +7,12 @@ equations: with a hundred unknowns and ten times as many limits most of IPOPT's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive
-from trajopt.solvers.capabilities import with_fields
+from trajopt.arguments import check_positive
+from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.dense.run import InteriorPointRun
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.monitor import Monitor
@@ -26,7 +24,7 @@ LARGEST = 400  # unknowns and equations together: above, sparse algebra is faste
 
 
 @dataclass(frozen=True)
-class DenseInteriorPoint:
+class DenseInteriorPoint(RunSettings):
     """The settings of one run of the dense interior-point method.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -42,15 +40,10 @@ class DenseInteriorPoint:
     Raises OptionError on construction for a value out of range.
     """
 
-    tol: float = 1e-9
-    max_iterations: int = 1000
-    time_limit: float | None = None
     feasibility: float = 1e-6
 
     def __post_init__(self) -> None:
-        check_positive("tol", self.tol)
-        check_count("max_iterations", self.max_iterations)
-        check_positive("time_limit", self.time_limit, optional=True)
+        super().__post_init__()
         check_positive("feasibility", self.feasibility)
 
     @staticmethod
@@ -59,18 +52,6 @@ class DenseInteriorPoint:
         import scipy
 
         return f"own, LAPACK of scipy {scipy.__version__}"
-
-    def with_tolerance(self, tol: float) -> DenseInteriorPoint:
-        return replace(self, tol=tol)
-
-    def with_time_limit(self, seconds: float) -> DenseInteriorPoint:
-        return replace(self, time_limit=seconds)
-
-    def with_max_iterations(self, count: int) -> DenseInteriorPoint:
-        return replace(self, max_iterations=count)
-
-    def with_options(self, options: Mapping[str, Any]) -> DenseInteriorPoint:
-        return with_fields(self, options)
 
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve `nlp` from `nlp.start`, or from `start` and its multipliers.

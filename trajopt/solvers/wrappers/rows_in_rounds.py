@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import check_positive, shown
+from trajopt.arguments import check_positive, counted, shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import (
     StartPreset,
@@ -204,7 +204,7 @@ def _whole(nlp: NLP, kept: np.ndarray, results: list[Result]) -> Result:
         histories.append(result.history + np.array([count, 0.0, 0.0]))
         count += result.iterations
     timings = {kind: sum(result.timings.get(kind, 0.0) for result in results) for kind in last.timings}
-    detail = f"{int(kept.sum())} of {kept.size} rows in {len(results)} rounds"
+    detail = f"{int(kept.sum())} of {kept.size} rows in {counted(len(results), 'round')}"
     return replace(
         last,
         row_multipliers=_spread(last.row_multipliers, kept),
