@@ -1,12 +1,14 @@
 """What public functions of `trajopt` say to wrong objects: a TrajoptError that names the argument."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hand_written import TwoLinkArm
 
 import dynamics
+import problems
 import trajopt
 from trajopt import arguments, errors
 from trajopt.arguments import numbers, offers, shown
@@ -162,3 +164,9 @@ def test_what_is_no_number_is_refused_and_what_is_one_is_taken():
     with pytest.raises(errors.OptionError, match="at most 200"):
         arguments.name("x" * 201, "a name")
     assert len(shown("x" * 1000)) == 80
+
+
+def test_one_of_something_is_told_in_the_singular():
+    assert [arguments.counted(n, "round") for n in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
+    once = replace(trajopt.solve(problems.minimum_acceleration.build()), iterations=1)
+    assert "converged in 1 iteration, " in str(once)

@@ -11,7 +11,8 @@ from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.check_times import Samples
 from trajopt.solution.equations.path_equations import holds_over_time, part_sums, scale_of
-from trajopt.solution.equations.residual_forces import residual_forces
+from trajopt.solution.equations.residual_forces import residual_forces, static_parts
+from trajopt.solution.equations.torque_equations import contains_torques
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -23,7 +24,8 @@ def equation_scales(
     """The scale (width,) of every equation, found at the given times.
 
     Of a torque equation over a part of the motion, the residual at which a force in its direction alone is as
-    large as the largest real one (`residual_forces`); of others the largest sum of parts (`part_sums`).
+    large as the largest real one (`residual_forces`); of others the largest sum of parts (`part_sums`), to
+    which torque equations at single times add gravity and loads (`static_parts`).
     """
     distinct = {c.term.quantity: c.term for c in equations}
     sums, scales = part_sums(solution, list(distinct.values()), here.times), {}
@@ -31,6 +33,10 @@ def equation_scales(
         there = constraint.over.mask(here) if holds_over_time(constraint) else np.zeros(0, bool)
         found = sums[constraint.term.quantity]
         scales[constraint] = scale_of(found[there] if there.any() else found)
+    at_once = [c for c in equations if not holds_over_time(c) and not c.over.is_difference]
+    single = [c for c in at_once if contains_torques(solution.problem, c)]
+    for (constraint, component), part in static_parts(solution, single, here).items():
+        scales[constraint][component] += part
     of_forces: dict[tuple[Constraint, int], float] = {}
     for together in residual_forces(solution, here):
         for owner, inertia in zip(together.owners, together.inertia, strict=True):

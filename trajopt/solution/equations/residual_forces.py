@@ -17,6 +17,7 @@ the accelerations of all masses, sqrt(f' M^-1 f) for the inertial forces f = tau
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,21 @@ def residual_forces(solution: Solution, here: Samples) -> list[ResidualForces]:
         if together.any() and at.size:
             found.append(_compared(rows, forces, np.flatnonzero(together), at))
     return [entry for entry in found if entry is not None]
+
+
+def static_parts(
+    solution: Solution, equations: Sequence[Constraint], here: Samples
+) -> dict[tuple[Constraint, int], float]:
+    """sum_j |dr/dtau_j| (|static force| + |loads|)_j of torque equations, the largest at the given times.
+
+    A constant weight is no part of a torque by its derivatives. Zero where something is no finite number.
+    """
+    if not equations:
+        return {}
+    rows, forces = torque_rows(solution, equations, here), _Forces.at(solution, here.times)
+    parts = _times(np.abs(rows.by_torque), np.abs(forces.static) + np.abs(forces.loads))
+    largest = np.where(np.isfinite(parts), parts, 0.0).max(axis=0, initial=0.0)
+    return dict(zip(rows.owners, largest.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

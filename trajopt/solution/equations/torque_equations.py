@@ -42,13 +42,18 @@ class TorqueRows:
 
 
 def torque_equations(problem: Problem) -> list[Constraint]:
-    """The path equations that contain torques directly: those that torques alone can satisfy.
+    """The path equations that contain torques directly: those that torques alone can satisfy."""
+    return [c for c in path_equations(problem) if contains_torques(problem, c)]
 
-    None where there is not one torque per coordinate, as of a robot on a path.
+
+def contains_torques(problem: Problem, constraint: Constraint) -> bool:
+    """Whether a constraint contains torques directly.
+
+    False where there is not one torque per coordinate, as of a robot on a path.
     """
     if problem.quantities.knows("tau") and problem.width_of("tau") != problem.dynamics.n:
-        return []
-    return [c for c in path_equations(problem) if "tau" in _inputs(problem, c.term)]
+        return False
+    return "tau" in _inputs(problem, constraint.term)
 
 
 def torque_rows(solution: Solution, equations: Sequence[Constraint], here: Samples) -> TorqueRows:

@@ -178,3 +178,28 @@ def test_a_dynamics_without_inertia_in_these_directions_keeps_the_sum_of_parts()
     assert residual_forces(solution, here) == []
     (scale,) = equation_scales(solution, path_equations(solution.problem), here).values()
     assert scale == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("rise", [1.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("sideways", [False, True])
+def test_the_weight_is_in_the_scale_of_a_torque_that_is_prescribed_at_one_time(rise, sideways):
+    """2 kg are lifted in 200 s, along an axis or by an arm of 0.5 m whose angle hardly changes.
+
+    The weight has no derivative by height, nor by the angle of a level arm: without it the scale is that of
+    the accelerations, 1e-7 N for a millimetre, below the tolerance of the solve.
+    """
+    row = dynamics.DhRow(name="lift", kind="revolute", a=0.5, mass=2.0)
+    if not sideways:
+        row = dynamics.DhRow(name="lift", kind="prismatic", mass=2.0)
+    model = dynamics.from_dh([row], gravity=(0.0, -G, 0.0) if sideways else (0.0, 0.0, -G))
+    problem = trajopt.Problem(model, trajopt.Trajectory.uniform(8, duration=200.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=rise, v=0.0)
+    problem.minimize(trajopt.a**2)
+    weight = 2.0 * G * (0.5 * np.cos(rise) if sideways else 1.0)
+    problem.subject_to(trajopt.tau, equals=weight, over="end", name="held")
+    solution = trajopt.solve(problem)
+    (held,) = [each for each in solution.verify().violations if each.name == "held"]
+    assert solution.converged and solution.verify().holds
+    most = 2.0 * G * (0.5 if sideways else 1.0)
+    assert most * (1.0 - 1e-6) <= held.scale <= most * (1.5 + rise)
