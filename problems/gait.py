@@ -15,7 +15,8 @@ from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import formulation
-from problems.human.gait.gait_problem import gait_problem, gait_solver
+from problems.human.gait.gait_problem import gait_problem
+from problems.human.gait.gait_solver import gait_solver
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
@@ -99,5 +100,5 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
         cost=cost, weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
-    problem.recommend(gait_solver(), trajopt.LimitNodes())
+    problem.recommend(gait_solver((step,)), trajopt.LimitNodes())
     return problem

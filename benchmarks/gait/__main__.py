@@ -1,6 +1,7 @@
 """Walks, timed and varied: `python -m benchmarks.gait [run] [casadi] [sweep] [between] [points] [starts]`.
 
-`score`, `mesh` and `lengths` compare the walk of sourced terms with people. Every part (all of them without a
+`score`, `mesh`, `lengths` and `speeds` compare the walk of sourced terms with people, `impossible` asks for
+steps that nobody can walk. Every part (all of them without a
 name) replaces its own numbers in docs/gait_benchmark.json; the page docs/gait_benchmark.md with its figures
 and the scoreboard in docs/gait.md are then written anew from all numbers.
 """
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gait import score, scoreboard, studies
+from benchmarks.gait import score, scoreboard, studies, walkable
 from benchmarks.gait.page import write
 from benchmarks.gait.runs import default_run
 from benchmarks.papers.timing import machine
@@ -38,6 +39,8 @@ PARTS: dict[str, Callable[[], Any]] = {
     "score": score.scoreboard,
     "mesh": score.meshes,
     "lengths": score.preferred_lengths,
+    "speeds": walkable.speeds,
+    "impossible": walkable.impossible,
 }
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/gait.md that the parts `score`, `mesh` and `lengths` of the benchmark fill."""
+"""The tables of docs/gait.md that parts of the benchmark fill, by the names of the parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL = 0.005  # of a correlation, a difference that neighbouring optima have as
 def fill(page: Path, numbers: Mapping[str, Any]) -> None:
     """Write the tables whose numbers are there between their marks in the page."""
     text = page.read_text(encoding="utf-8")
-    for name, written in (("score", score), ("mesh", mesh), ("lengths", lengths)):
+    for name, written in TABLES.items():
         if name in numbers:
             about = f"*`python -m benchmarks.gait {name}`, {numbers[name]['machine']}.*"
             text = between_marks(text, f"scoreboard {name}", f"{written(numbers[name]['found'])}\n\n{about}")
@@ -105,6 +105,35 @@ def mesh(found: list[Mapping[str, Any]]) -> str:
     return table(HEADINGS, [line(f"{each['points']} control points", each) for each in found])
 
 
+def speeds(found: list[Mapping[str, Any]]) -> str:
+    """One line per speed."""
+    headings = [
+        "speed, step length", "ends", "`verify`", "vertical reaction: peak, valley, peak (BW)",
+        "knee in swing (deg)", "criteria not met", "iterations", "CPU s",
+    ]  # fmt: skip
+    rows = []
+    for each in found:
+        row = [f"{each['speed']} m/s, {each['step_length']:.2f} m", each["status"]]
+        if each["status"] == "converged":
+            peaks = ", ".join(f"{peak:.2f}" for peak in each["peaks"])
+            row += [each["verdict"], peaks, f"{each['knee']:.1f}", "; ".join(each["not_met"]) or "none"]
+        else:
+            row += [""] * 4
+        rows.append([*row, str(each["iterations"]), f"{each['cpu_seconds']:.0f}"])
+    return table(headings, rows)
+
+
+def impossible(found: list[Mapping[str, Any]]) -> str:
+    """One line per step that was asked for."""
+    rows = []
+    for each in found:
+        asked = ", ".join(f"{name} {value:g}" for name, value in each["asked"].items())
+        named = each["detail"].partition(": ")[2].rpartition(" (none of")[0]
+        rows.append([asked, each["status"], named, str(each["iterations"]), f"{each['cpu_seconds']:.1f}"])
+    return table(["asked for", "ends", "its message names", "iterations", "CPU s"], rows)
+
+
+TABLES = {"score": score, "mesh": mesh, "lengths": lengths, "speeds": speeds, "impossible": impossible}
 HEADINGS = [
     "walk", "mean correlation", "objective", "vertical reaction: peak, valley, peak (BW)",
     "knee in swing (deg)", "pelvis yaw, list (deg)", "criteria not met", "iterations", "CPU s",

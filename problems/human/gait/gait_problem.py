@@ -20,15 +20,6 @@ from problems.human.gait.step_limits import StepLimits
 from trajopt.errors import OptionError
 
 
-def gait_solver() -> trajopt.RowsInRounds:
-    """The solver for gaits in three dimensions, of whose many constraint rows few are active.
-
-    IPOPT adds multiples of the identity to indefinite Hessians; with `perturb_dec_fact` 0.1 they decay faster
-    than by default.
-    """
-    return trajopt.RowsInRounds(trajopt.Ipopt(tol=1e-6, options={"perturb_dec_fact": 0.1}))
-
-
 def gait_problem(
     name: str,
     person: Person,

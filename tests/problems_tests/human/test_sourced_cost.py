@@ -1,5 +1,6 @@
 """Walking by a cost whose terms have sources: each term against its own definition, then the walk."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, skeleton
 from problems.human.body.person import Person
 from problems.human.gait.force_rate import REACTION, force_rate, spline_times
 from problems.human.gait.formulation import FORMULATIONS, POSTURE_DEMANDS
+from problems.human.gait.gait_solver import gait_solver
 from problems.human.gait.ground_reaction import time_weight
 from problems.human.gait.passive_moments import passive_leg_moments, passive_moments
 from problems.human.gait.sourced_cost import (
@@ -278,3 +280,21 @@ def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
         work[slope] = trapezoid(power, t)
     climbed = 75.0 * GRAVITY * 0.6 * np.sin(np.arctan(0.08))
     assert work[0.08] > climbed and work[-0.08] < work[0.0] < work[0.08]
+
+
+@pytest.mark.long
+def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
+    fast = trajopt.solve(gait.build(cost="sourced", speed=4.0, step_length=0.7))
+    assert fast.status is trajopt.Status.INFEASIBLE and fast.iterations <= 60
+    named = r"torque limits, (hip|knee|ankle|shoulder)_[rl]_\w+ in (double|single) support with the right"
+    assert fast.detail.startswith("no such step was found: ") and re.search(named, fast.detail)
+    high = trajopt.solve(gait.build(cost="sourced", clearance=0.3))
+    assert high.status is trajopt.Status.INFEASIBLE and high.iterations <= 60
+    assert "_l clears the ground, y in single support with the right foot on the ground" in high.detail
+
+
+def test_phases_of_two_steps_follow_each_other():
+    solver = gait_solver(Step(0.6, 1.2, 1.75, 75.0).steps(2))
+    names, ends = zip(*solver.phases, strict=True)
+    assert ends == pytest.approx([0.12, 0.5, 0.62, 1.0])
+    assert "double support with the left foot in front" in names[2]

@@ -8,13 +8,14 @@ their multipliers are zero.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import check_positive, counted, shown
+from trajopt.arguments import check_count, check_positive, counted, shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import (
     StartPreset,
@@ -25,13 +26,15 @@ from trajopt.solvers.capabilities import (
     with_time_limit,
 )
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.least_violation import least_violation
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.violation import bound_violation, largest_violation
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["RowsInRounds"]
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter
+NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
 
@@ -48,14 +51,19 @@ class RowsInRounds:
     time_limit : wall seconds for all rounds together, None: that of the solver
     coarse : tolerance of the first round of a solve without a warm start, where that is above the solver's
         own: which rows are violated shows long before convergence
+    patience : iterations of a round, after one of which all of its rows must hold to 0.01, scaled; None: any
+        number. A solve that does not come so near ends as INFEASIBLE where its rows are violated least
+        (`least_violation`), or goes on from there without this limit if they hold
 
-    Raises OptionError for a solver whose tolerance cannot be set, or a margin that is not positive.
+    Raises OptionError for a solver whose tolerance cannot be set, a margin that is not positive, or a
+    patience that is no whole number from 1.
     """
 
     solver: ToleranceSolver = field(default_factory=Ipopt)
     margin: float = 1e-6
     time_limit: float | None = None
     coarse: float = 1e-1
+    patience: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.solver, ToleranceSolver) or isinstance(self.solver, type):
@@ -66,6 +74,8 @@ class RowsInRounds:
         check_positive("time_limit", self.time_limit, optional=True)
         if not (isinstance(self.coarse, int | float) and 0.0 <= self.coarse < np.inf):
             raise OptionError(f"coarse is {shown(self.coarse)}: give a tolerance, 0 for the solver's own")
+        if self.patience is not None:
+            check_count("patience", self.patience, least=1)
 
     def with_time_limit(self, seconds: float) -> RowsInRounds:
         return replace(self, time_limit=seconds)
@@ -88,9 +98,18 @@ class RowsInRounds:
         fixed = np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper)
         kept = fixed | _above(_row_violation(nlp, at.y), -self.margin)
         results: list[Result] = []
+        patience = self.patience
         while True:
             asked = max(self.coarse, tol) if not results and start is None else tol
-            results.append(self._round(nlp, kept, at, asked, callback, results))
+            try:
+                results.append(self._round(nlp, kept, at, asked, callback, results, patience))
+            except _RowsNotMet as unmet:
+                result = _where_least_violated(nlp, kept, unmet)
+                results.append(result)
+                if result.infeasibility > tol:
+                    return _whole(nlp, kept, results)
+                at, patience = WarmStart(result.y), None
+                continue
             result = results[-1]
             violation = _row_violation(nlp, result.y)
             missing = ~kept & _above(violation, tol)
@@ -110,6 +129,7 @@ class RowsInRounds:
         tol: float,
         callback: Callback | None,
         before: list[Result],
+        patience: int | None,
     ) -> Result:
         solver = self.solver.with_tolerance(tol)
         own = self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
@@ -117,7 +137,10 @@ class RowsInRounds:
         if limits:
             left = min(limits) - _seconds(before)
             solver = with_time_limit(solver, max(left, 1e-3))
-        return solver.solve(_Subset(nlp, kept), _continued(callback, before), _restricted(at, kept))
+        subset, told = _Subset(nlp, kept), _continued(callback, before)
+        if patience is not None:
+            told = _Watch(subset, patience, told)
+        return solver.solve(subset, told, _restricted(at, kept))
 
 
 class _Subset(NLPWrapper):
@@ -126,6 +149,7 @@ class _Subset(NLPWrapper):
     def __init__(self, nlp: NLP, kept: np.ndarray) -> None:
         super().__init__(nlp)
         self._kept = kept
+        self.last = np.asarray(nlp.start, dtype=float)  # where the rows were asked for last
         self._entries = np.flatnonzero(kept[nlp.jacobian_rows])
         self._places = (np.cumsum(kept) - 1)[nlp.jacobian_rows[self._entries]]
 
@@ -150,6 +174,7 @@ class _Subset(NLPWrapper):
         return self.nlp.jacobian_columns[self._entries]
 
     def rows(self, y: np.ndarray, /) -> np.ndarray:
+        self.last = np.array(y)
         return self.nlp.rows(y)[self._kept]
 
     def jacobian(self, y: np.ndarray, /) -> np.ndarray:
@@ -157,6 +182,57 @@ class _Subset(NLPWrapper):
 
     def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float, /) -> np.ndarray:
         return self.nlp.hessian(y, _spread(row_multipliers, self._kept), objective_factor)
+
+
+class _RowsNotMet(Exception):
+    """No iterate of a round came near its rows."""
+
+    def __init__(self, subset: _Subset, iterations: list[Iteration]) -> None:
+        super().__init__()
+        self.subset, self.iterations = subset, iterations
+
+
+class _Watch:
+    """The callback of a round: raises _RowsNotMet after `patience` iterations, none of them near its rows.
+
+    callback : the caller's, told every iteration
+    """
+
+    def __init__(self, subset: _Subset, patience: int, callback: Callback | None) -> None:
+        self._subset, self._patience, self._callback = subset, patience, callback
+        self._seen: list[Iteration] = []
+        self._met = False
+
+    def __call__(self, iteration: Iteration) -> None:
+        if self._callback is not None:
+            self._callback(iteration)
+        self._met = self._met or iteration.infeasibility <= NEARLY_MET
+        if not self._met:
+            self._seen.append(iteration)
+            if len(self._seen) > self._patience:
+                raise _RowsNotMet(self._subset, self._seen)
+
+
+def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet) -> Result:
+    """The end of a round that did not come near its rows, at the point that violates all rows least."""
+    began = time.perf_counter()
+    y = least_violation(nlp, unmet.subset.last)
+    count = len(unmet.iterations) - 1
+    scale = unmet.subset.objective_scale
+    history = [(each.iteration, scale * each.objective, each.infeasibility) for each in unmet.iterations]
+    return Result(
+        status=Status.INFEASIBLE,
+        y=y,
+        row_multipliers=np.zeros(int(kept.sum())),
+        lower_multipliers=np.zeros(y.size),
+        upper_multipliers=np.zeros(y.size),
+        objective=float(nlp.objective(y)),
+        infeasibility=largest_violation(nlp, y, nlp.rows(y)),
+        iterations=count,
+        seconds=unmet.iterations[-1].seconds + time.perf_counter() - began,
+        history=np.array(history),
+        detail=f"none of {count} iterates came near its rows",
+    )
 
 
 def _row_violation(nlp: NLP, y: np.ndarray) -> np.ndarray:
@@ -203,7 +279,8 @@ def _whole(nlp: NLP, kept: np.ndarray, results: list[Result]) -> Result:
     for result in results:
         histories.append(result.history + np.array([count, 0.0, 0.0]))
         count += result.iterations
-    timings = {kind: sum(result.timings.get(kind, 0.0) for result in results) for kind in last.timings}
+    kinds = dict.fromkeys(kind for result in results for kind in result.timings)
+    timings = {kind: sum(result.timings.get(kind, 0.0) for result in results) for kind in kinds}
     detail = f"{int(kept.sum())} of {kept.size} rows in {counted(len(results), 'round')}"
     return replace(
         last,

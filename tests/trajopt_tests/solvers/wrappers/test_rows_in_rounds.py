@@ -98,3 +98,27 @@ def test_what_cannot_work_is_refused():
         RowsInRounds(Ipopt(), margin=-1)
     with pytest.raises(OptionError, match="the recommended solver is 'ipopt'"):
         trajopt.Problem(TwoLinkArm()).recommend("ipopt")
+
+
+def test_a_solve_without_hope_ends_where_its_rows_are_violated_least():
+    seen = []
+    contradiction = quadratic_with_rows(
+        np.eye(2), np.zeros(2), np.eye(2)[[0, 0]], [4.0, -np.inf], [np.inf, 1.0], start=np.array([2.0, 0.0])
+    )
+    result = RowsInRounds(Ipopt(), patience=3).solve(contradiction, seen.append)
+    assert result.status is Status.INFEASIBLE and "none of 3 iterates came near its rows" in result.detail
+    assert result.iterations == 3 == seen[-1].iteration and len(result.history) == 4
+    assert result.y[0] == pytest.approx(2.5, abs=1e-6)  # between y_0 >= 4 and y_0 <= 1
+    assert result.infeasibility == pytest.approx(1.5, abs=1e-6)
+
+
+def test_a_solve_that_was_only_slow_goes_on_where_the_rows_hold():
+    hard = replace(hs071(), start=np.array([5.0, 5.0, 5.0, 5.0]))  # far from y'y = 40
+    result = RowsInRounds(Ipopt(), patience=1).solve(hard)
+    assert result.converged and result.y == pytest.approx(hs071().solution, abs=1e-6)
+    assert "none of 1" not in result.detail and result.iterations > 1
+
+
+def test_patience_is_a_whole_number():
+    with pytest.raises(OptionError, match="patience = 0: expected a whole number, 1 or more"):
+        RowsInRounds(Ipopt(), patience=0)

@@ -1,0 +1,73 @@
+"""What can be walked by the cost with sources, and how a solve ends that asks for more than that."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from problems import gait
+from problems.human.assessment.criteria import credibility
+
+SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8)  # m/s
+# Mean step lengths of ten people on a treadmill, van der Zee et al.; beyond 1.6 m/s on the line through the
+# last two.
+PEOPLE = {0.8: 0.49, 1.2: 0.59, 1.6: 0.70, 1.8: 0.755}
+IMPOSSIBLE: tuple[dict[str, float], ...] = (
+    {"speed": 4.0, "step_length": 0.7},
+    {"speed": 3.0, "step_length": 1.2},
+    {"speed": 1.2, "step_length": 1.2},
+    {"speed": 1.6, "step_length": 1.5},
+    {"speed": 2.0, "step_length": 0.6, "slope": 0.3, "backpack": 100.0},
+    {"speed": 1.2, "step_length": 0.6, "backpack": 150.0},
+    {"speed": 1.2, "step_length": 0.6, "clearance": 0.3},
+)
+TIME_LIMIT = 120.0  # s
+
+
+def speeds() -> list[dict[str, Any]]:
+    """Walks at people's step lengths with eight control points, refined as the problem recommends."""
+    return [told(walk(speed=v, step_length=people_step(v), intervals=5)) for v in SPEEDS]
+
+
+def impossible() -> list[dict[str, Any]]:
+    """Steps that nobody can walk: how each solve ends, after how long, and what its message names."""
+    return [told({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
+
+
+def people_step(speed: float) -> float:
+    """The step length that people take at a speed, m."""
+    return float(np.interp(speed, list(PEOPLE), list(PEOPLE.values())))
+
+
+def walk(**parameters: Any) -> dict[str, Any]:
+    """One solve from the measured start, limit nodes included: outcome, verdict, peaks, CPU seconds."""
+    problem = gait.build(cost="sourced", **parameters)
+    began = time.process_time()
+    solution = trajopt.solve(problem, progress="silent", time_limit=TIME_LIMIT)
+    seconds = time.process_time() - began
+    found = {
+        "speed": parameters["speed"],
+        "step_length": parameters["step_length"],
+        "status": solution.status.name.lower(),
+        "detail": solution.detail,
+        "iterations": sum(len(each.iterations) - 1 for each in solution.solves),
+        "cpu_seconds": seconds,
+    }
+    if not solution.converged:
+        return found
+    criteria = credibility(solution)
+    return found | {
+        "objective": solution.objective,
+        "verdict": solution.verify().verdict,
+        "peaks": [each.value for each in criteria[:3]],
+        "knee": next(each.value for each in criteria if each.name == "knee, peak in swing"),
+        "not_met": [f"{each.name} {each.value:.3g}" for each in criteria if not each.met],
+    }
+
+
+def told(result: dict[str, Any]) -> dict[str, Any]:
+    print(result, flush=True)
+    return result

@@ -1,0 +1,75 @@
+"""The solver for gaits in three dimensions, which says where and when a step that nobody can walk fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import trajopt
+from problems.human.gait.step import Step
+from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
+from trajopt.solvers.violation import bound_violation
+from trajopt.transcription.nlp import NLP as TranscribedNLP
+from trajopt.transcription.row_labels import RowLabel
+
+PATIENCE = 60  # iterations; steps that can be walked come near their constraints within 26 of every round
+NAMED = 3  # constraints in the message
+
+
+@dataclass(frozen=True)
+class GaitSolver(trajopt.RowsInRounds):
+    """`RowsInRounds` with words for a gait that cannot be walked.
+
+    phases : what each part of the motion is called, and when it ends, s
+    """
+
+    phases: tuple[tuple[str, float], ...] = ()
+
+    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+        """Solve `nlp`; where it is infeasible, the detail names joints or foot points and phases."""
+        result = super().solve(nlp, callback, start)
+        if result.status is not Status.INFEASIBLE or not isinstance(nlp, TranscribedNLP):
+            return result
+        broken = "; ".join(self._broken(nlp, result.y))
+        return replace(result, detail=f"no such step was found: {broken} ({result.detail})")
+
+    def _broken(self, nlp: TranscribedNLP, y: np.ndarray) -> list[str]:
+        """The constraints that are violated most, with joint or axis, and the phase of their worst time."""
+        violation = bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
+        times = nlp.unknowns.node_times(y)
+        found: dict[tuple[str, str], str] = {}
+        for row in np.argsort(-violation):
+            label = nlp.row_labels[int(row)]
+            if not violation[row] > 0.0 or len(found) == NAMED:
+                break
+            which = (label.constraint, label.component)
+            when = f" in {self._phase(float(times[label.node]))}" if _has_time(label) else ""
+            found.setdefault(which, ", ".join(filter(None, which)) + when)
+        return list(found.values())
+
+    def _phase(self, time: float) -> str:
+        name = next((name for name, end in self.phases if time <= end), "the motion")
+        return f"{name} (t = {time:.3f} s)"
+
+
+def _has_time(label: object) -> bool:
+    return isinstance(label, RowLabel) and label.node is not None
+
+
+def gait_solver(steps: Sequence[Step]) -> GaitSolver:
+    """The solver for gaits in three dimensions, of whose many constraint rows few are active.
+
+    IPOPT adds multiples of the identity to indefinite Hessians; with `perturb_dec_fact` 0.1 they decay faster
+    than by default.
+    """
+    ipopt = trajopt.Ipopt(tol=1e-6, options={"perturb_dec_fact": 0.1})
+    phases = []
+    for step in steps:
+        sides = {"r": "right", "l": "left"}
+        leads = f"with the {sides[step.leads]} foot {{}}"
+        ends = step.begins + step.toe_off * step.duration
+        phases.append((f"double support {leads.format('in front')}", ends))
+        phases.append((f"single support {leads.format('on the ground')}", step.begins + step.duration))
+    return GaitSolver(ipopt, patience=PATIENCE, phases=tuple(phases))

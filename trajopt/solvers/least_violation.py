@@ -1,0 +1,76 @@
+"""The point at which the rows of an NLP are violated least: what to look at where they cannot all hold.
+
+    minimize  1/2 sum_r (w_r d_r(y))^2   with   lower <= y <= upper,
+
+d_r the distance of row r from its bounds and w_r = 1 for limits, `equality_weight` for equations: equations
+hold nearly, and the limits that would have to give way are seen. Levenberg and Marquardt's method (Nocedal
+and Wright, Numerical Optimization, 2006, section 10.3), its steps cut off at the bounds of y. An iteration
+takes values and first derivatives of the rows alone and a factorization of the size of y.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from trajopt.solvers.solver import NLP
+from trajopt.solvers.violation import side_violations
+
+__all__ = ["least_violation"]
+
+EQUALITY_WEIGHT = 100.0
+DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e10
+LOOK_BACK, LEAST_DECREASE = 5, 1e-2  # iterations, and the relative decrease over them that is worth more
+
+
+def least_violation(
+    nlp: NLP, start: ArrayLike, equality_weight: float = EQUALITY_WEIGHT, most_iterations: int = 60
+) -> NDArray[np.float64]:
+    """A point (n,) near a local minimum of the weighted squared violation, from `start` (n,).
+
+    It ends after `most_iterations`, where five iterations decrease the sum by less than a hundredth, or where
+    all rows hold.
+    """
+    weights = np.where(np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper), equality_weight, 1.0)
+
+    def distances(y: NDArray) -> NDArray:
+        below, above = side_violations(nlp.rows(y), nlp.row_lower, nlp.row_upper)
+        return weights * (np.maximum(above, 0.0) - np.maximum(below, 0.0))
+
+    y = np.clip(np.asarray(start, dtype=float), nlp.lower, nlp.upper)
+    r, damping, found = distances(y), DAMPING, []
+    jacobian = np.zeros((nlp.row_count, nlp.variable_count))
+    for _ in range(most_iterations):
+        found.append(0.5 * float(r @ r))
+        slow = len(found) > LOOK_BACK and found[-LOOK_BACK] - found[-1] < LEAST_DECREASE * found[-1]
+        if found[-1] == 0.0 or slow:
+            break
+        jacobian[:] = 0.0
+        np.add.at(jacobian, (nlp.jacobian_rows, nlp.jacobian_columns), nlp.jacobian(y))
+        violated = r != 0.0
+        A = weights[violated, None] * jacobian[violated]
+        gradient, normal = A.T @ r[violated], A.T @ A
+        blocked = ((y <= nlp.lower) & (gradient > 0.0)) | ((y >= nlp.upper) & (gradient < 0.0))
+        while True:
+            tried = np.clip(y + _step(normal, gradient, ~blocked, damping), nlp.lower, nlp.upper)
+            moved, at_tried = tried - y, distances(tried)
+            decrease = found[-1] - 0.5 * float(at_tried @ at_tried)
+            foreseen = -float(gradient @ moved + 0.5 * moved @ normal @ moved)
+            if decrease > 1e-4 * foreseen > 0.0:  # False where a row is NaN
+                break
+            damping *= 4.0
+            if damping > MOST_DAMPING:
+                return y
+        y, r = tried, at_tried
+        good = decrease / foreseen
+        damping = max(damping * (0.25 if good > 0.75 else 1.0 if good > 0.25 else 3.0), LEAST_DAMPING)
+    return y
+
+
+def _step(normal: NDArray, gradient: NDArray, free: NDArray, damping: float) -> NDArray:
+    """-(J'J + damping I)^-1 gradient over the free unknowns, zero for the others."""
+    step = np.zeros(gradient.size)
+    matrix = normal[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
+    step[free] = -cho_solve(cho_factor(matrix), gradient[free])
+    return step
