@@ -45,17 +45,14 @@ class GaitSolver(trajopt.RowsInRounds):
             if not violation[row] > 0.0 or len(found) == NAMED:
                 break
             which = (label.constraint, label.component)
-            when = f" in {self._phase(float(times[label.node]))}" if _has_time(label) else ""
+            node = label.node if isinstance(label, RowLabel) else None
+            when = "" if node is None else f" in {self._phase(float(times[node]))}"
             found.setdefault(which, ", ".join(filter(None, which)) + when)
         return list(found.values())
 
     def _phase(self, time: float) -> str:
         name = next((name for name, end in self.phases if time <= end), "the motion")
         return f"{name} (t = {time:.3f} s)"
-
-
-def _has_time(label: object) -> bool:
-    return isinstance(label, RowLabel) and label.node is not None
 
 
 def gait_solver(steps: Sequence[Step]) -> GaitSolver:
