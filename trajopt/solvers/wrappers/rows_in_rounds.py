@@ -26,9 +26,9 @@ from trajopt.solvers.capabilities import (
     with_time_limit,
 )
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.least_violation import least_violation
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
 from trajopt.solvers.violation import bound_violation, largest_violation
+from trajopt.solvers.wrappers.least_violation import least_violation
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["RowsInRounds"]
