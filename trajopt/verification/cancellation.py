@@ -11,7 +11,6 @@ from trajopt.graph.block import Pairs, Values
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.check_times import samples
-from trajopt.solution.equations.path_equations import leaf_sizes
 from trajopt.solution.solution import Solution
 
 
@@ -20,8 +19,9 @@ def size_of_parts(solution: Solution) -> float:
 
         sum_j |dc/dz_j| |z_j| + 1/2 sum_ij |z_i| |d2c / dz_i dz_j| |z_j|
 
-    with z the curves, their derivatives and the parameters. Of a square c = (sum_j A_j z_j)^2 that is zero it
-    is (sum_j |A_j z_j|)^2. A position counts by no more than its range. Zero where a cost has no second
+    with z the curves and their derivatives. Of a square c = (sum_j A_j z_j)^2 that is zero it is
+    (sum_j |A_j z_j|)^2. Every z_j counts by no more than its range over the motion, and parameters do not: an
+    offset of kilometres that cancels in millimetres would excuse anything. Zero where a cost has no second
     derivatives or where one of the numbers is not finite.
     """
     costs, (nodes, dense) = solution.problem.costs, samples(solution)
@@ -45,12 +45,16 @@ def _sizes(solution: Solution, term: Any, times: Array) -> Array:
         u = graph.values(z)
         partials = graph.partials(u)
         D = chain.jacobian(partials, times.size, np.dtype(float))
-        sizes = leaf_sizes(graph, z)
+        sizes = np.concatenate([_size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
         first = np.einsum("krc,kc->k", np.abs(D[:, chain.rows[term.quantity]]), sizes)
         ones = np.zeros((times.size, chain.used_count))
         ones[:, chain.rows[term.quantity]] = 1.0
         H = np.abs(_second_derivatives(chain, u, D, chain.adjoints(partials, ones)))
         return first + 0.5 * np.einsum("ki,kij,kj->k", sizes, H, sizes)
+
+
+def _size(leaf: str, values: Array) -> Array:
+    return np.zeros_like(values) if leaf == "t" else np.minimum(np.abs(values), np.ptp(values, axis=0))
 
 
 def _second_derivatives(chain: ChainRule, u: Values, D: Array, adjoints: Array) -> Array:

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Values
 from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
@@ -52,14 +50,11 @@ def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[
         partials = graph.partials(graph.values(z))
         chain = ChainRule(graph, [term.quantity for term in several], [], list(graph.leaves))
         D = np.abs(chain.jacobian(partials, times.size, np.dtype(float)))
-        sums = np.einsum("krc,kc->kr", D, leaf_sizes(graph, z))
+        sums = np.einsum(
+            "krc,kc->kr", D, np.concatenate([_size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
+        )
     finite = np.where(np.isfinite(sums), sums, 0.0)
     return {term.quantity: finite[:, chain.rows[term.quantity]] for term in several}
-
-
-def leaf_sizes(graph: Graph, z: Values) -> Array:
-    """|z_j| of all leaves side by side, (K, columns): zero for t, of a position at most its range."""
-    return np.concatenate([_size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
 
 
 def _size(leaf: str, values: Array) -> Array:
