@@ -37,6 +37,7 @@ class LineSearch:
         self.share = max(0.99, 1.0 - barrier)
         self.violation = self.point.violation
         self.value = self._barrier_function(self.point)
+        self.slope = 0.0  # of the barrier function along the step
         self.small, self.large = SMALL * max(1.0, first), LARGE * max(1.0, first)
 
     def found(self, step: Direction, target: np.ndarray | float) -> tuple[Point, float] | None:
@@ -45,7 +46,7 @@ class LineSearch:
         target : of z t, for corrections of second order
         """
         longest_step = length = self.longest(step)
-        slope = self._slope(step)
+        slope = self.slope = self._slope(step)
         while length >= SHORTEST * longest_step:
             trial = self._trial(step, length)
             if trial is not None and self._accepts(trial, length, slope):
@@ -64,9 +65,9 @@ class LineSearch:
         """What the filter holds against later points when this step was not one of descent."""
         return (1.0 - LESS_VIOLATION) * self.violation, self.value - LESS_BARRIER * self.violation
 
-    def descends(self, step: Direction, length: float) -> bool:
-        """Whether the step lowers the barrier function enough to be judged by it alone."""
-        return self._judged_by_barrier(length, self._slope(step))
+    def descends(self, length: float) -> bool:
+        """Whether the step that `found` went along lowers the barrier function enough to be judged by it."""
+        return self._judged_by_barrier(length, self.slope)
 
     def _slope(self, step: Direction) -> float:
         return float(self.newton.at.slopes.g @ step.dx) - self.barrier * float((step.dt / self.point.t).sum())

@@ -125,7 +125,7 @@ class InteriorPointRun:
         if found is None:
             return None
         point, length = found
-        if not search.descends(step, length):
+        if not search.descends(length):
             self.entries.append(search.entry())
         self.length = float(np.abs(point.x - newton.at.point.x).max())
         return self._moved(newton, rule.barrier, step, point, length, search.share)

@@ -22,7 +22,11 @@ RELAXED = 1e-10  # of a limit, or absolutely: so far limits are moved outwards, 
 
 
 class Point(NamedTuple):
-    """x with its slacks s, all rows of the program, f(x), G(x), c(x), and the gaps t."""
+    """x with its slacks s, all rows of the program, f(x), G(x), c(x), and the gaps t.
+
+    apart : G - s
+    violation : |c|_1 + |G - s|_1
+    """
 
     x: np.ndarray
     s: np.ndarray
@@ -31,16 +35,8 @@ class Point(NamedTuple):
     G: np.ndarray
     c: np.ndarray
     t: np.ndarray
-
-    @property
-    def apart(self) -> np.ndarray:
-        """G - s."""
-        return self.G - self.s
-
-    @property
-    def violation(self) -> float:
-        """|c|_1 + |G - s|_1."""
-        return float(np.abs(self.c).sum() + np.abs(self.G - self.s).sum())
+    apart: np.ndarray
+    violation: float
 
 
 class Slopes(NamedTuple):
@@ -151,8 +147,9 @@ class SlackProgram:
         f = float(self.monitor.objective(y))
         own = x[self.bounded]
         s = np.concatenate([s[:count], own])
-        G = np.concatenate([rows[self.rows], own])
-        return Point(x, s, rows, f, G, rows[self.equations] - self.right_sides, self.gaps(s))
+        G, c = np.concatenate([rows[self.rows], own]), rows[self.equations] - self.right_sides
+        apart = G - s
+        return Point(x, s, rows, f, G, c, self.gaps(s), apart, float(np.abs(c).sum() + np.abs(apart).sum()))
 
     def slopes(self, x: np.ndarray) -> Slopes:
         """First derivatives at x."""
