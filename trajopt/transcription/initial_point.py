@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -107,12 +108,18 @@ def _guessed_values(curve: GuessedCurve, at: Array, n: int, curves: int) -> Arra
 
 
 def with_guessed_duration(
-    problem: Problem, unknowns: Unknowns, y: Array, bounds: Bounds, violation: Callable[[Array], float]
+    problem: Problem,
+    unknowns: Unknowns,
+    y: Array,
+    bounds: Bounds,
+    violation: Callable[[Array], float],
+    of_linear: Callable[[Array], float],
 ) -> Array:
     """The guess at the shortest duration at which the rows are violated least, where durations are free.
 
     y : the guess at any duration, which is returned where the user guessed one, or none is free
     violation : y -> the largest violation of a row
+    of_linear : the same of the linear rows alone
     """
     places = unknowns.durations
     if problem.guessed_durations is not None or places.size == 0:
@@ -134,14 +141,26 @@ def with_guessed_duration(
     shortest, longest = least.sum(), most.sum()
     if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
         shortest = SHORTEST_DURATION
-    duration = shortest_duration(lambda seconds: violation(trial(seconds)), float(shortest), float(longest))
+    duration = shortest_duration(
+        lambda seconds: violation(trial(seconds)),
+        float(shortest),
+        float(longest),
+        lambda seconds: of_linear(trial(seconds)),
+    )
     return trial(duration)
 
 
-def shortest_duration(violation: Callable[[float], float], shortest: float, longest: float) -> float:
+def shortest_duration(
+    violation: Callable[[float], float],
+    shortest: float,
+    longest: float,
+    of_linear: Callable[[float], float] = lambda seconds: 0.0,
+) -> float:
     """The shortest duration, seconds, whose violation is zero, or nearly the least where none is.
 
     violation : duration -> the largest violation, NaN where it cannot be computed
+    of_linear : that of some rows, which costs little: where it is not zero the others are not looked at,
+        unless no duration is good
     Durations from 1e-4 to 1e5 s within the bounds are tried, five in every decade, then the interval before
     the first good one is halved. Where the violation only falls, however long the duration, as that of an
     equation without a time scale does, or nothing is violated, however short, one second is as good as any.
@@ -149,27 +168,27 @@ def shortest_duration(violation: Callable[[float], float], shortest: float, long
     low, high = max(shortest, SHORTEST_DURATION), min(longest, LONGEST)
     if low >= high:
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
-    tried = np.geomspace(low, high, max(2, 1 + math.ceil(PER_DECADE * math.log10(high / low))))
-    values: list[float] = []
-    for duration in tried:
-        now = violation(float(duration))
-        values.append(now if np.isfinite(now) else np.inf)
-        if now == 0.0:
-            break
-    enough = NEARLY_LEAST * min(values)
-    if not np.isfinite(enough):
-        return float(np.clip(FALLBACK_DURATION, shortest, longest))
-    first = next(i for i, value in enumerate(values) if value <= enough)
-    still_falling = first == tried.size - 1 and values[first] > 0.0 and longest > LONGEST
+    known = cache(violation)
+    tried = np.geomspace(low, high, max(2, 1 + math.ceil(PER_DECADE * math.log10(high / low)))).tolist()
+    good_ones = (i for i, each in enumerate(tried) if of_linear(each) == 0.0 and known(each) == 0.0)
+    first, enough = next(good_ones, None), 0.0
+    if first is None:
+        values = np.array([known(each) for each in tried])
+        enough = NEARLY_LEAST * np.where(np.isfinite(values), values, np.inf).min()
+        if not np.isfinite(enough):
+            return float(np.clip(FALLBACK_DURATION, shortest, longest))
+        first = int(np.argmax(values <= enough))
+    still_falling = first == len(tried) - 1 and enough > 0.0 and longest > LONGEST
     if still_falling or (first == 0 and shortest <= SHORTEST_DURATION):
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
-    good = float(tried[first])
+    good = tried[first]
     if first == 0:
         return good
-    bad = float(tried[first - 1])
+    bad = tried[first - 1]
     for _ in range(REFINEMENTS):
         middle = math.sqrt(bad * good)
-        good, bad = (middle, bad) if violation(middle) <= enough else (good, middle)
+        is_good = of_linear(middle) <= enough and known(middle) <= enough
+        good, bad = (middle, bad) if is_good else (good, middle)
     return good
 
 

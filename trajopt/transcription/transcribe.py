@@ -87,8 +87,14 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
     guess = bounds.clipped(unknowns.of(*first_guess(problem, layout=unknowns.layout)))
     _check_constant_rows(structure, values, guess)
     functions, row_bounds = _functions(structure, values), values.row_bounds(structure.groups)
+    linear = values.linear
     start = with_guessed_duration(
-        problem, unknowns, guess, bounds, lambda y: row_bounds.violation(functions.rows(y))
+        problem,
+        unknowns,
+        guess,
+        bounds,
+        lambda y: row_bounds.violation(functions.rows(y)),
+        lambda y: linear.bounds.violation(linear.A @ y + linear.b),
     )
     return _program(structure, values, functions, row_bounds, start, None)
 

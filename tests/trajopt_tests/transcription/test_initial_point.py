@@ -83,5 +83,20 @@ def test_the_duration_stays_within_its_bounds():
     assert shortest_duration(lambda seconds: 0.0, 1e-6, 1e-5) == 1e-5
 
 
+def test_rows_that_cost_little_exclude_durations_without_a_look_at_the_others():
+    looked_at = []
+
+    def violation(seconds):
+        looked_at.append(seconds)
+        return max(0.0, 2.0 - seconds, 1.7 - seconds)
+
+    found = shortest_duration(violation, 1e-4, np.inf, lambda seconds: max(0.0, 1.7 - seconds))
+    assert min(looked_at) >= 1.7
+    assert found == shortest_duration(violation, 1e-4, np.inf)
+    # No duration is good: those that the first rows exclude count too.
+    least = shortest_duration(lambda seconds: 3.0 + abs(seconds - 1.0), 1e-4, np.inf, lambda seconds: 1.0)
+    assert least == shortest_duration(lambda seconds: 3.0 + abs(seconds - 1.0), 1e-4, np.inf)
+
+
 def test_where_nothing_is_violated_however_short_the_fallback_stays():
     assert shortest_duration(lambda seconds: 0.0, 1e-4, np.inf) == 1.0

@@ -1,0 +1,114 @@
+"""What one solve is made of: `python -m benchmarks.stages [--repeats N] [--write]`, docs/solving_again.md.
+
+The two problems of `benchmarks.replan`, the two-link arm and a UR5 in minimum time on 20 intervals, stage by
+stage: the statement of the problem, its transcription, objective, rows and all derivatives at one new point,
+the solve by `DenseInteriorPoint` and by `Ipopt`, all of it for a problem that is stated anew, the compiled
+program's step to a goal 0.1 rad away, and a certified optimum. Milliseconds are processor time, the least of
+some repeats; stages take turns.
+
+--write : put the table into docs/solving_again.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from benchmarks.replan import CASES, INTERVALS, TOLERANCE, goals
+
+PAGE = Path(__file__).parents[1] / "docs" / "solving_again.md"
+GOAL = 1  # number of the seeded goal
+CERTIFIED = "two-link arm"  # the UR5's switching structure is not confirmed
+
+
+def stages(case: str) -> dict[str, Callable[[], object]]:
+    """Name of the stage -> a function that runs it once."""
+    recipe = CASES[case]
+    dense, ipopt = trajopt.DenseInteriorPoint(tol=TOLERANCE), trajopt.Ipopt(tol=TOLERANCE)
+
+    def stated() -> trajopt.Problem:
+        return recipe.build(intervals=INTERVALS)
+
+    def whole(solver: Any) -> trajopt.Solution:
+        return trajopt.solve(stated(), solver, starts=1, coarse_to_fine=False)
+
+    problem = stated()
+    nlp = trajopt.transcribe(problem)
+    compiled = trajopt.compile(stated(), solver=ipopt)
+    first = compiled.solve()
+    end = next(each.lower for each in problem.constraints if each.name == "q at the end")
+    goal, point, multipliers = goals(end)[GOAL], nlp.start.copy(), np.ones(nlp.row_count)
+
+    def evaluated() -> None:
+        point[0] += 1e-9  # what is known at a point is not computed again
+        for function in (nlp.objective, nlp.rows, nlp.gradient, nlp.jacobian):
+            function(point)
+        nlp.hessian(point, multipliers)
+
+    found: dict[str, Callable[[], object]] = {
+        "statement": stated,
+        "statement and transcription": lambda: trajopt.transcribe(stated()),
+        "all functions at a point": evaluated,
+        "dense solve": lambda: dense.solve(nlp),
+        "IPOPT's solve": lambda: ipopt.solve(nlp),
+        "all, dense": lambda: whole(dense),
+        "all, IPOPT": lambda: whole(ipopt),
+        "new goal, compiled and warm": lambda: compiled.solve(q_end=goal, start=first),
+    }
+    if case == CERTIFIED:
+        found["all, IPOPT, certified"] = lambda: trajopt.solve(stated(), refine=trajopt.Certified())
+    return found
+
+
+def least_milliseconds(repeats: int) -> dict[str, dict[str, float]]:
+    """Case -> stage -> the least processor milliseconds."""
+    found: dict[str, dict[str, float]] = {}
+    for case in CASES:
+        every = stages(case)
+        for run in every.values():
+            run()
+        seconds = dict.fromkeys(every, np.inf)
+        for _ in range(repeats):
+            for name, run in every.items():
+                began = time.process_time()
+                run()
+                seconds[name] = min(seconds[name], time.process_time() - began)
+        found[case] = {name: 1e3 * each for name, each in seconds.items()}
+    return found
+
+
+def table(repeats: int) -> str:
+    found = least_milliseconds(repeats)
+    names = list(dict.fromkeys(name for each in found.values() for name in each))
+    lines = [f"| processor ms | {' | '.join(found)} |", "|" + " --- |" * (len(found) + 1)]
+    for name in names:
+        cells = [f"{each[name]:.2f}" if name in each else "" for each in found.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--repeats", type=int, default=25)
+    arguments.add_argument("--write", action="store_true")
+    given = arguments.parse_args()
+    found = table(given.repeats)
+    print(found)
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    if given.write:
+        page = PAGE.read_text(encoding="utf-8")
+        marks = r"(<!-- benchmarks\.stages -->\n).*?(\n<!-- end -->)"
+        PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
