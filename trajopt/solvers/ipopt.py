@@ -69,6 +69,11 @@ _DEFAULTS = MappingProxyType(
         "option_file_name": "",  # else a stray ipopt.opt in the working directory changes the answer
     }
 )
+# From a thousand spans of six joints on, accelerations and jerks are 1e4 to 1e9 times the control points:
+# with MUMPS's own threshold of 1e-6, pivots lose digits, curvature is judged wrongly and the last iterations
+# make no progress. The order is the one that knows dense rows, as those of a free duration are.
+_LARGE_DEFAULTS = MappingProxyType({"mumps_pivtol": 1e-3, "mumps_pivot_order": 6})
+LARGE = 3000  # unknowns
 # Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
 _WARM_DEFAULTS = MappingProxyType(
     {
@@ -217,20 +222,22 @@ class Ipopt(RunSettings):
             cu=nlp.row_upper,
         )
         try:
-            for name, value in self._settings(second_order, monitor.start.has_multipliers).items():
+            large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers
+            for name, value in self._settings(second_order, warm, large).items():
                 problem.add_option(name, value)
             with monitor.interruptible():
                 return run.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
 
-    def _settings(self, second_order: bool, warm: bool) -> dict[str, str | int | float]:
+    def _settings(self, second_order: bool, warm: bool, large: bool) -> dict[str, str | int | float]:
         own = {
             "tol": float(self.tol),
             "max_iter": int(self.max_iterations),
             "hessian_approximation": "exact" if second_order else "limited-memory",
         }
-        return {**_DEFAULTS, **(_WARM_DEFAULTS if warm else {}), **own, **self.options}
+        by_size, by_start = _LARGE_DEFAULTS if large else {}, _WARM_DEFAULTS if warm else {}
+        return {**_DEFAULTS, **by_size, **by_start, **own, **self.options}
 
 
 class _Run:

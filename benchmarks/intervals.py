@@ -1,0 +1,68 @@
+"""One motion on ever finer meshes: `python -m benchmarks.intervals [counts]`.
+
+A UR5 between two poses (`urdf_arm`), free and with its last joint locked over the whole path. A row has the
+unknowns and rows, seconds of a processor for transcription, the least of three, for the solve, and for one
+of its iterations, with what they are per interval.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+
+import dynamics
+import trajopt
+from problems import urdf_arm
+
+COUNTS = (250, 500, 1000, 2000)
+HEAD = (
+    "| intervals | joint | unknowns | rows | transcription, s | per interval, ms | iterations | status | solve, s "
+    "| iteration, s | per interval, ms | objective |"
+)
+
+
+def build(intervals: int, locked: bool) -> trajopt.Problem:
+    arm = dynamics.load_urdf(urdf_arm.source("ur5"))
+    first, last = urdf_arm.poses(arm)
+    if not locked:
+        return urdf_arm.build(intervals=intervals, q_start=first, q_end=last)
+    last[-1] = first[-1]
+    problem = urdf_arm.build(intervals=intervals, q_start=first, q_end=last)
+    problem.lock(arm.joint_names[-1], at=first[-1])
+    return problem
+
+
+def row(intervals: int, locked: bool) -> str:
+    transcription = []
+    for _ in range(3):
+        problem = build(intervals, locked)
+        began = time.process_time()
+        nlp = trajopt.transcribe(problem)
+        transcription.append(time.process_time() - began)
+    began = time.process_time()
+    result = trajopt.Ipopt().solve(nlp)
+    seconds = time.process_time() - began
+    each = seconds / max(result.iterations, 1)
+    return (
+        f"| {intervals} | {'locked' if locked else 'free'} | {nlp.variable_count} | {nlp.row_count} | "
+        f"{min(transcription):.2f} | {1e3 * min(transcription) / intervals:.2f} | {result.iterations} | "
+        f"{result.status.name.lower()} | {seconds:.1f} | {each:.3f} | {1e3 * each / intervals:.2f} | "
+        f"{result.objective:.9f} |"
+    )
+
+
+def main(counts: Sequence[int]) -> None:
+    trajopt.Ipopt().solve(trajopt.transcribe(build(20, locked=False)))  # compiles the kernels
+    print(HEAD)
+    print("|" + " --- |" * (HEAD.count("|") - 1))
+    for locked in (False, True):
+        for intervals in counts:
+            print(row(intervals, locked), flush=True)
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main([int(count) for count in sys.argv[1:]] or COUNTS)
