@@ -53,7 +53,7 @@ def test_every_mesh_reaches_the_radius_of_pontryagins_principle(optimum, interva
     solution = trajopt.solve(problems.orbit_transfer.build(intervals=intervals, order=order))
     assert solution.converged and solution.verify().holds
     radius = optimum.y[0, -1]
-    assert radius == pytest.approx(-problems.orbit_transfer.REFERENCE, abs=2e-12)
+    assert radius == pytest.approx(-problems.orbit_transfer.REFERENCE, abs=2e-11)
     assert -solution.objective == pytest.approx(radius, rel=error)
     assert f"{radius:.7f}" == "1.5252777"  # YAPSS
 
