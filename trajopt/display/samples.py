@@ -137,10 +137,9 @@ def _columns(solution: Solution, t: NDArray) -> Iterator[tuple[str, NDArray, str
 
 
 def _names(problem: Any, quantity: str, prefix: str, values: NDArray) -> list[str]:
-    """ "q elbow" of joints, "h" of states, "force" or "force 0", "force 1" of additional curves."""
-    width = values.shape[1]
+    """ "q elbow" of joints, "h" of states, "force" or "force x", "force y" of additional curves."""
     if quantity.startswith(EXTRA):
-        return [prefix] if width == 1 else [f"{prefix} {i}" for i in range(width)]
+        return problem.curve_names(prefix)
     if isinstance(problem.dynamics, System):
         return list(problem.dynamics.joint_names)
-    return [f"{prefix}{name}" for name in problem.component_names(quantity, width)]
+    return [f"{prefix}{name}" for name in problem.component_names(quantity, values.shape[1])]

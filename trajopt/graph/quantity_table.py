@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from trajopt.arguments import shown
@@ -16,12 +17,18 @@ class QuantityTable:
 
     declared : family -> declaration, of the leaves and of what the dynamics computes
     defined : key -> width of what the problem defines itself, "parameter:load" for instance
+    named : key -> names of its components, of those that have names
     aliases : name -> quantity and component, where the dynamics names its coordinates
     """
 
-    def __init__(self, dynamics: Dynamics, defined: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        defined: Mapping[str, int],
+        named: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> None:
         self.declared: dict[str, QuantityDeclaration] = {**LEAVES, **declared_by(dynamics)}
-        self.dynamics, self.defined = dynamics, dict(defined)
+        self.dynamics, self.defined, self.named = dynamics, dict(defined), dict(named)
         self.joint_names = tuple(dynamics.joint_names)
         # No isinstance here and below: a protocol takes 20 us to look at.
         self.aliases: dict[str, tuple[str, int | None]] = dict(getattr(dynamics, "aliases", {}))
@@ -68,6 +75,8 @@ class QuantityTable:
 
     def components(self, quantity: str) -> tuple[str, ...]:
         """Names of the components, those of the joints where there is one per joint; empty without names."""
+        if quantity in self.named:
+            return self.named[quantity]
         if self.is_per_joint(quantity):
             return self.joint_names
         found = self._found(quantity)

@@ -11,6 +11,7 @@ from trajopt.errors import SolutionFileError
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH
+from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -60,6 +61,29 @@ def torque_bounds(solution: Solution) -> tuple[Array, Array]:
     dynamics = solution.problem.dynamics
     limits = dynamics.robot.limits if isinstance(dynamics, RobotOnPath) else solution.limits
     return limits.torque_lower, limits.torque_upper
+
+
+def held_at_zero(solution: Solution) -> Array:
+    """Which torques (n,) the problem holds at zero all the time: of joints without motors, of a free base.
+
+    Between nodes a spline leaves a residual of such an equation, which is no torque that acts. The ends of
+    arcs do not count, as they are single instants.
+    """
+    problem, names = solution.problem, solution.driven_joints
+    nodes = problem.trajectory.nodes
+    held = np.zeros((nodes.count, len(names)), dtype=bool)
+    for joint, parts in problem.passive_joints.items():
+        for part in parts if joint in names else ():
+            held[part.nodes(problem.trajectory), names.index(joint)] = True
+    for each in problem.constraints:
+        zero = (each.lower == 0.0) & (each.upper == 0.0)
+        if each.over.is_difference or not zero.any():
+            continue
+        if isinstance(each.term, ComponentTerm) and each.term.base == "tau":
+            held[each.over.nodes(problem.trajectory), each.term.component] = True
+        elif isinstance(each.term, Quantity) and each.term.quantity == "tau":
+            held[np.ix_(each.over.nodes(problem.trajectory), zero)] = True
+    return held[(nodes.s > 0.0) & (nodes.s < 1.0)].all(axis=0)
 
 
 def joint_units(solution: Solution, order: int = 0) -> list[str]:

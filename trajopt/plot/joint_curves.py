@@ -13,6 +13,7 @@ from trajopt.arguments import few, shown
 from trajopt.errors import OptionError, UnknownNameError, near_matches
 from trajopt.plot.bounds import (
     QUANTITIES,
+    held_at_zero,
     joint_bounds,
     joint_units,
     path_bounds,
@@ -58,7 +59,8 @@ def torques(
 
     Every panel is as high as its curve; a limit farther away is told above it. Where a torque jumps from
     one limit to the other the switching time is written, and lines part arcs. Joints without any torque are
-    named in the title instead.
+    named in the title instead, and so are those without motors, with the largest residual that their
+    equation has between nodes.
 
     joints : select by name, those without torques too;   knots : mark the knots of the spline
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each joint drawn
@@ -67,9 +69,12 @@ def torques(
     check_known(solution, "tau", "torques")
     names, t = solution.driven_joints, times(solution)
     values = solution.tau(t)
-    chosen, note = active_joints(names, joints, values, "no torque")
-    is_new = figure is None and ax is None
     units, (lower, upper) = torque_units(solution), torque_bounds(solution)
+    unpowered = held_at_zero(solution)
+    chosen, note = active_joints(names, joints, values, "no torque", unpowered)
+    if joints is None and unpowered.any() and not unpowered[chosen].any():
+        note = "; ".join(filter(None, (note, without_motors(names, values, units, unpowered))))
+    is_new = figure is None and ax is None
     with settings():
         figure, axes = panels([names[i] for i in chosen], columns_for(len(chosen)), 1.75, figure, ax)
         for axis, i in zip(axes, chosen, strict=True):
@@ -188,18 +193,34 @@ def joint_indices(names: Sequence[str], joints: Sequence[str] | None) -> list[in
 
 
 def active_joints(
-    names: Sequence[str], joints: Sequence[str] | None, values: NDArray, without: str
+    names: Sequence[str],
+    joints: Sequence[str] | None,
+    values: NDArray,
+    without: str,
+    left_out: NDArray | None = None,
 ) -> tuple[list[int], str]:
     """The joints to draw, and a note on the others: all named ones, or those whose curves are not zero.
 
-    values : (times, joints)
+    values : (times, joints);   left_out : (joints,) those that neither figure nor note has
     """
     chosen = joint_indices(names, joints)
-    sizes = np.abs(values).max(axis=0, initial=0.0)
+    kept = np.ones(len(names), dtype=bool) if left_out is None else ~left_out
+    sizes = np.where(kept, np.abs(values).max(axis=0, initial=0.0), 0.0)
     active = [i for i in chosen if sizes[i] > NOTHING * max(float(sizes.max(initial=0.0)), NOTHING)]
     if joints is not None or not active or len(active) == len(chosen):
         return chosen, ""
-    return active, f"{without}: {few(names[i] for i in chosen if i not in active)}"
+    zero = [names[i] for i in chosen if kept[i] and i not in active]
+    return active, f"{without}: {few(zero)}" if zero else ""
+
+
+def without_motors(names: Sequence[str], values: NDArray, units: Sequence[str], which: NDArray) -> str:
+    """Names of joints without motors, and the largest residuals of their equations, one for each unit."""
+    sizes = np.abs(values).max(axis=0, initial=0.0)
+    joints, largest = few(np.asarray(names, dtype=object)[which]), {}
+    for i in np.flatnonzero(which):
+        largest[units[i]] = max(largest.get(units[i], 0.0), float(sizes[i]))
+    told = ", ".join(f"{size:.2g} {unit}".rstrip() for unit, size in largest.items())
+    return f"no motor: {joints} (residual between nodes at most {told})"
 
 
 def chosen_orders(solution: Solution, curves: Sequence[str] | None, count: int) -> list[int]:

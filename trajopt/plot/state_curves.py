@@ -137,14 +137,13 @@ def _of_part(solution: Solution, start: float) -> Iterator[tuple[str, _Track]]:
         units = units_of_quantity(problem, quantity, width)
         lower, upper = path_bounds(problem, quantity, width)
         fixed = via_points(problem, solution, quantity)
-        for i, name in enumerate(_names(problem, quantity, width)):
+        for i, name in enumerate(_names(problem, quantity)):
             via = tuple((start + time, 0, value) for time, component, value in fixed if component == i)
             yield name, _Track(start + t, values[:, i], units[i], float(lower[i]), float(upper[i]), via)
 
 
-def _names(problem: Any, quantity: str, width: int) -> list[str]:
-    """Names of states, or of the components of a curve: "current 0", "current 1"."""
+def _names(problem: Any, quantity: str) -> list[str]:
+    """Names of states, or of the components of a curve: "force x", "force y"."""
     if quantity == "q":
         return list(problem.dynamics.joint_names)
-    name = quantity.partition(":")[2]
-    return [name] if width == 1 else [f"{name} {i}" for i in range(width)]
+    return problem.curve_names(quantity.partition(":")[2])

@@ -126,6 +126,7 @@ class AdditionalCurve:
     `Problem.extra` and `Problem.control` add them; the quantity is called "extra:" and the name.
     pieces : the basis of their own; None for that of the joints
     is_state : an equation gives its derivative, so that it needs no node for each coefficient
+    components : what reports and figures call its components; empty: numbers
     """
 
     name: str
@@ -135,6 +136,7 @@ class AdditionalCurve:
     pieces: PiecewisePolynomial | NodeValues | None = None
     is_state: bool = False
     unit: str = ""
+    components: tuple[str, ...] = ()
 
     @property
     def has_rate(self) -> bool:

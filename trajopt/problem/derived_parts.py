@@ -8,11 +8,11 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.block import Block, Dynamics
-from trajopt.graph.leaves import SplineLeaf, spline_leaves
+from trajopt.graph.leaves import SplineLeaf, extra_leaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
-from trajopt.problem.own_quantities import own_widths
+from trajopt.problem.own_quantities import own_components, own_widths
 from trajopt.problem.statements.integrals import IntegralConstraint
 from trajopt.problem.statements.lower_continuity import LowerContinuity, continuity_at_borders
 from trajopt.splines.node_sets import PATH
@@ -39,10 +39,11 @@ class DerivedParts:
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        own = own_widths(self)
+        own, named = own_widths(self), own_components(self)
         known = self._quantities
-        if known is None or known.dynamics is not self.dynamics or known.defined != own:
-            known = self._quantities = QuantityTable(self.dynamics, own)
+        is_same = known is not None and known.dynamics is self.dynamics and known.defined == own
+        if known is None or not is_same or known.named != named:
+            known = self._quantities = QuantityTable(self.dynamics, own, named)
         return known
 
     def width_of(self, quantity: str) -> int:
@@ -55,6 +56,13 @@ class DerivedParts:
         Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
         """
         return names_of_components(self._blocks, self.quantities, bare(quantity), width)
+
+    def curve_names(self, extra: str) -> list[str]:
+        """What figures and tables call the components of an additional curve: "force", or "force x" ..."""
+        width = self.extras[extra].lower.size
+        if width == 1:
+            return [extra]
+        return [f"{extra} {component}" for component in self.component_names(extra_leaf(extra), width)]
 
     @property
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:

@@ -95,15 +95,32 @@ def bounds_or_value(
     return low, high
 
 
-def unknown(kind: str, name: str, lower, upper, guess, width: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds."""
+def component_names(kind: str, name: str, components: Any) -> tuple[str, ...]:
+    """Names of the components of an unknown as a tuple; OptionError where they are no list of names."""
+    is_list = isinstance(components, list | tuple)
+    if not is_list or not all(isinstance(each, str) and each for each in components):
+        raise OptionError(
+            f"{kind} '{name}' has the components {shown(components)}: give a list of names, ('x', 'y') say"
+        )
+    return tuple(components)
+
+
+def unknown(
+    kind: str, name: str, lower, upper, guess, width: int, named: int = 0
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Bounds and guess of an unknown, (width,) each; the guess is the middle of finite bounds.
+
+    named : how many components have names, 0 where none has
+    """
     if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or not 1 <= width <= WIDEST:
         raise ShapeError(
             f"{kind} '{name}' has width {shown(width)}: give a whole number of at least 1, {WIDEST} at most"
         )
     written = (lower, upper, 0.0 if guess is None else guess)
     parts = [numbers(part, f"a bound or the guess of {kind} '{name}'") for part in written]
-    size = max(width, *(part.size for part in parts))
+    size = max(width, named, *(part.size for part in parts))
+    if named not in (0, size):
+        raise ShapeError(f"{kind} '{name}' has {size} components but {named} names: name each of them")
     if any(part.ndim > 1 or part.size not in (1, size) for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
         raise ShapeError(

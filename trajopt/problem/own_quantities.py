@@ -13,3 +13,9 @@ def own_widths(problem: Any) -> dict[str, int]:
     widths |= {extra_leaf(name): width for name, width in problem.extra_widths.items()}
     widths |= {rate_leaf(name): extra.lower.size for name, extra in problem.extras.items() if extra.has_rate}
     return widths | {data.quantity: data.width for data in problem.datasets.values()}
+
+
+def own_components(problem: Any) -> dict[str, tuple[str, ...]]:
+    """Quantity -> names of its components, of the additional curves and their rates that have names."""
+    named = {name: extra.components for name, extra in problem.extras.items() if extra.components}
+    return {leaf(name): components for leaf in (extra_leaf, rate_leaf) for name, components in named.items()}

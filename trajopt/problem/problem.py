@@ -287,16 +287,18 @@ class Problem(DerivedParts):
         upper: ArrayLike = np.inf,
         guess: ArrayLike | None = None,
         unit: str = "",
+        components: Sequence[str] = (),
     ) -> terms.Quantity:
         """Add `width` unknown curves beside the joints', contact forces say, and return them as a term.
 
         They have the joints' knots and may jump between arcs. The bounds hold for all t, as the control
         points are bounded. In functions of a node `node.extra(name)` is the curves' values, `node.rate(name)`
-        their derivatives by time.
+        their derivatives by time. `components` names them in figures and reports: ("x", "y") for instance.
         """
         input_checks.refuse_again(name, "extra", self.extras)
-        given = input_checks.unknown("extra", name, lower, upper, guess, width)
-        curve = AdditionalCurve(name, *given, unit=arguments.unit(unit, f"'{name}'"))
+        named = input_checks.component_names("extra", name, components)
+        given = input_checks.unknown("extra", name, lower, upper, guess, width, len(named))
+        curve = AdditionalCurve(name, *given, unit=arguments.unit(unit, f"'{name}'"), components=named)
         self.extras = with_curve(self.extras, curve)
         return terms.extra(name)
 

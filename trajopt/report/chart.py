@@ -15,7 +15,9 @@ from trajopt.report.svg_chart import COLOURS, line_chart, range_with
 
 DIGITS = 7  # of the numbers that a reader can point at
 HEIGHT = 300  # pixels of a plot
-MARGINS = {"l": 62, "r": 12, "t": 34, "b": 42}
+MARGINS = {"l": 62, "r": 40, "t": 34, "b": 42}
+#: Tools stand upright in the right margin: where there is no pointer they are always shown, over a legend say.
+TOOLS = {"orientation": "v"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,7 @@ class Chart:
             "yaxis": upright,
             "height": HEIGHT,
             "margin": MARGINS,
+            "modebar": TOOLS,
             "hovermode": "x unified",
             "legend": {"orientation": "h", "x": 1.0, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
         }

@@ -18,7 +18,8 @@ START = """
 document.querySelectorAll("[data-plot]").forEach(function (place) {
   var plot = JSON.parse(place.dataset.plot);
   place.textContent = "";
-  Plotly.newPlot(place, plot.data, plot.layout, {responsive: true, displaylogo: false});
+  var tools = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"]};
+  Plotly.newPlot(place, plot.data, plot.layout, tools);
 });
 """
 

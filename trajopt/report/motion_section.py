@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.graph.block import SkeletonDynamics
-from trajopt.plot.bounds import joint_bounds, path_bounds, torque_bounds
+from trajopt.plot.bounds import held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import motion, scene_of_motion
 from trajopt.problem.systems.system import System
@@ -62,7 +62,10 @@ def picture(solution: Solution, script: bool) -> Iterator[str]:
 
 
 def curves_of(solution: Solution) -> list[Curve]:
-    """Positions, their rates, torques or states, and additional curves, with bounds and units."""
+    """Positions, their rates, torques or states, and additional curves, with bounds and units.
+
+    Torques that the problem holds at zero, of joints without motors, are left out.
+    """
     problem, t = solution.problem, np.linspace(0.0, solution.duration, SAMPLES)
     is_system = isinstance(problem.dynamics, System)
     shown = {"states": "q"} if is_system else {"positions": "q", "velocities": "v", "accelerations": "a"}
@@ -81,8 +84,11 @@ def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Ite
     values = solution.value(terms.Quantity(quantity), t).T
     lower, upper = _bounds(solution, quantity, len(values))
     units = units_of_quantity(problem, quantity, len(values))
-    for i, name in enumerate(problem.component_names(quantity, len(values))):
-        yield Curve(kind, name, values[i], units[i], float(lower[i]), float(upper[i]))
+    extra = quantity.partition(":")[2]
+    names = problem.curve_names(extra) if extra else problem.component_names(quantity, len(values))
+    left_out = held_at_zero(solution) if quantity == "tau" else np.zeros(len(values), dtype=bool)
+    for i in np.flatnonzero(~left_out):
+        yield Curve(kind, names[i], values[i], units[i], float(lower[i]), float(upper[i]))
 
 
 def _bounds(solution: Solution, quantity: str, width: int) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from trajopt.plot.snapshots import Scene
 from trajopt.plot.space import surface
 from trajopt.plot.style import PALETTE, shade
+from trajopt.report.chart import TOOLS
 from trajopt.terms.scene import Capsule
 
 DIGITS = 5  # of a place, in m
@@ -30,7 +31,8 @@ def turning_plot(scene: Scene) -> dict[str, Any]:
         "title": {"text": title, "font": {"size": 14}, "x": 0.01, "y": 0.98},
         "scene": {"aspectmode": "data", "camera": camera, **axes},
         "height": SIZE,
-        "margin": {"l": 0, "r": 0, "t": 34, "b": 0},
+        "margin": {"l": 0, "r": 40, "t": 34, "b": 0},
+        "modebar": TOOLS,
         "showlegend": False,
     }
     return {"data": list(_traces(scene)), "layout": layout}

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from trajopt.arguments import shown
 from trajopt.arrays import Array
-from trajopt.errors import OptionError
+from trajopt.errors import OptionError, near_matches
 from trajopt.splines.time_window import Window, window_weights, within
 from trajopt.splines.trajectory import Nodes, Trajectory
 
@@ -294,6 +294,12 @@ class Neighbours(NodeSet):
 
 PATH, START, END = WholePath(), MotionEnd("start"), MotionEnd("end")
 
+# What messages tell of times within the motion, where a spline has a node only by chance.
+ONE_INSTANT = (
+    "; one instant within the motion is where two arcs meet: Trajectory.uniform(10, arcs=2) and "
+    "over=ArcNodes(0, 'end')"
+)
+
 # What users write: a node set, or "path", "start", "end", a window (s0, s1) of normalised time.
 Over = Literal["path", "start", "end"] | Window | NodeSet
 
@@ -306,12 +312,16 @@ def node_set(over: Any) -> NodeSet:
         numbers = len(over) == 2 and all(isinstance(s, Real) for s in over)
         if numbers and 0.0 <= over[0] < over[1] <= 1.0:
             return TimeWindow(float(over[0]), float(over[1]))
-        raise OptionError(f"over is {shown(over)}: a window is (s0, s1) with 0 <= s0 < s1 <= 1")
+        instant = ONE_INSTANT if numbers and over[0] == over[1] else ""
+        raise OptionError(f"over is {shown(over)}: a window is (s0, s1) with 0 <= s0 < s1 <= 1{instant}")
     for known in (PATH, START, END):
         if isinstance(over, str) and known == over:
             return known
+    near = near_matches(over, ("path", "start", "end"))
+    instant = ONE_INSTANT if isinstance(over, Real) and not isinstance(over, bool) else ""
     raise OptionError(
-        f"over is {shown(over)}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or Neighbours"
+        f"over is {shown(over)}{near}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or Neighbours"
+        f"{instant}"
     )
 
 

@@ -149,9 +149,15 @@ class Trajectory:
         degree: int = 3,
         duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf),
         nodes_per_span: int = 4,
+        arcs: int = 1,
     ) -> Trajectory:
-        """One arc on evenly spaced knots."""
-        return Trajectory((Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span),))
+        """One arc on evenly spaced knots, or several such arcs, each with a duration of its own.
+
+        Where arcs meet, at `ArcNodes(0, "end")`, a value can be prescribed: a via point. Velocities are
+        continuous there, accelerations may jump.
+        """
+        check_count("arcs", arcs, 1, MOST_ARCS)
+        return Trajectory((Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span),) * arcs)
 
     @staticmethod
     def collocation(

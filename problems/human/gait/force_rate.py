@@ -31,7 +31,7 @@ REACTION = "smooth_reaction"  # the spline, in body weights
 
 def minimize_force_rate(problem: trajopt.Problem, steps: Sequence[Step], weight: float) -> None:
     """Minimize the squared rates of both legs' forces; the weight is without unit."""
-    problem.extra(REACTION, width=3, guess=[0.0, 1.0, 0.0], unit="BW")
+    problem.extra(REACTION, guess=[0.0, 1.0, 0.0], unit="BW", components=("x", "y", "z"))
     seconds = steps[0].height / GRAVITY
     for step in steps:
         whole = "path" if step.count == 1 else trajopt.ArcNodes(step.number, "whole")

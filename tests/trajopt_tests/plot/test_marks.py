@@ -13,6 +13,7 @@ from matplotlib.patches import Circle, Polygon
 import dynamics
 import problems
 import trajopt
+from trajopt.plot.bounds import held_at_zero
 from trajopt.plot.joint_curves import same_curves
 from trajopt.plot.time_axis import fit, mark_borders, name_panel, via_points
 from trajopt.terms.scene import Capsule, Target, scene_of
@@ -166,3 +167,32 @@ def test_far_limits_and_a_long_name_do_not_share_a_line():
         assert axis.get_title(loc="right") == "shoulder_pan_joint"
     assert narrow.get_title(loc="left") == "limits \u00b16 rad\n"
     assert wide.get_title(loc="left") == "limits \u00b16 rad"
+
+
+@pytest.mark.parametrize("stated", ["passive", "tau", "component"])
+def test_torques_that_are_held_at_zero_are_told_and_not_drawn(stated):
+    problem = arm(arcs=1)
+    problem = problem.on(trajopt.Trajectory.collocation(8, duration=1.0))
+    problem.costs.clear()
+    problem.minimize(trajopt.tau[0] ** 2)
+    if stated == "passive":
+        problem.passive("lower", over=(0.0, 0.5))
+        problem.passive("lower", over=(0.5, 1.0), where="later")
+    elif stated == "tau":
+        problem.subject_to(trajopt.tau, [-np.inf, 0.0], [np.inf, 0.0])
+    else:
+        problem.subject_to(trajopt.tau[1], equals=0.0)
+    solution = trajopt.solve(problem)
+    assert held_at_zero(solution).tolist() == [False, True]
+    figure = trajopt.plot.torques(solution)
+    (upper,) = figure.axes
+    assert upper.get_title(loc="right") == "upper"
+    assert "no motor: lower (residual between nodes at most " in figure.get_suptitle()
+    assert len(trajopt.plot.torques(solution, joints=["lower"]).axes) == 1
+
+
+def test_torques_that_are_zero_in_a_part_alone_are_drawn():
+    problem = arm(arcs=1).on(trajopt.Trajectory.collocation(8, duration=1.0))
+    problem.passive("lower", over=(0.0, 0.5))
+    problem.subject_to(trajopt.tau[1], equals=0.0, over="end")
+    assert held_at_zero(trajopt.solve(problem)).tolist() == [False, False]

@@ -90,6 +90,39 @@ def test_what_a_problem_defines_has_the_unit_that_it_is_given():
     assert units(problem, miss) == ["m", "rad"]
 
 
+def test_components_of_additional_curves_have_names():
+    problem = two_link_minimum_time(4)
+    force = problem.extra("force", components=("x", "y"), lower=-1.0, upper=1.0, unit="N")
+    problem.extra("pair", 2, lower=-1.0, upper=1.0)
+    problem.extra("alone", lower=-1.0, upper=1.0)
+    assert problem.component_names(force.quantity, 2) == ["x", "y"] == problem.component_names("rate:force", 2)
+    assert [problem.curve_names(name) for name in ("force", "pair", "alone")] == [
+        ["force x", "force y"],
+        ["pair 0", "pair 1"],
+        ["alone"],
+    ]
+    problem.minimize(force**2)
+    solution = trajopt.solve(problem)
+    assert {"force x", "force y", "pair 0", "alone"} < set(solution.sample(100.0).columns)
+    drawn = trajopt.plot.states(solution).axes
+    assert [axis.get_ylabel() for axis in drawn[:2]] == ["force x (N)", "force y (N)"]
+    assert "force x" in trajopt.report.html(solution, interactive=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (dict(components=("x", "y", "z"), upper=[1.0, 2.0]), ShapeError, "bounds and guess of shapes"),
+        (dict(components=("x",), width=2), ShapeError, "has 2 components but 1 names"),
+        (dict(components="xy"), OptionError, "give a list of names"),
+        (dict(components=(1, 2)), OptionError, "give a list of names"),
+    ],
+)
+def test_names_of_additional_curves_that_do_not_fit_are_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        two_link_minimum_time(4).extra("force", **given)
+
+
 def test_further_states_of_a_robot_have_units_and_rates():
     robot = two_link_minimum_time(4).dynamics
     warm = trajopt.system({"heat": 2}, (), lambda node: node.tau**2, dynamics=robot, units={"heat": "J"})

@@ -116,3 +116,22 @@ def test_an_arc_set_has_the_check_times_of_its_part():
     assert places(ArcNodes(1)) == places(ArcNodes(1, "extra")) == [4]
     assert (places(ArcNodes(1, "start")), places(ArcNodes(0, "end"))) == ([3], [2])
     assert places(ArcNodes(0, "whole")) == [0, 1, 2] and places(Neighbours(0)) == [2, 3]
+
+
+@pytest.mark.parametrize("over", [(0.5, 0.5), 0.5, 1])
+def test_one_instant_is_told_to_be_where_arcs_meet(over):
+    with pytest.raises(OptionError, match=r"where two arcs meet: Trajectory.uniform\(10, arcs=2\)"):
+        node_set(over)
+
+
+def test_a_word_that_is_nearly_a_node_set_gets_the_near_match():
+    with pytest.raises(OptionError, match="over is 'ende' .did you mean 'end'"):
+        node_set("ende")
+
+
+def test_arcs_of_uniform_trajectories_meet_where_a_value_can_be_prescribed():
+    two = Trajectory.uniform(4, degree=4, arcs=2)
+    (node,) = ArcNodes(0, "end").nodes(two)
+    assert len(two.arcs) == 2 and two.nodes.s[node] == 1.0 and two.nodes.arc[node] == 0
+    with pytest.raises(OptionError, match="arcs = 0"):
+        Trajectory.uniform(4, arcs=0)
