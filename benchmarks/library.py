@@ -2,11 +2,11 @@
 
 For every problem at its defaults (the cart and pole with 60 intervals): the reference and ours; iterations
 and milliseconds with the exact Hessian, with L-BFGS and of SLSQP (dense, so only below 150 unknowns); where
-the milliseconds with the exact Hessian went. Times are medians of five solves after one that warms up, of one solve for
-L-BFGS, SLSQP and whole bodies, which are solved as they recommend. Marshalling is what IPOPT spends in
-evaluations beyond our own functions and derivatives, by its own clock, linear algebra all the rest. Assembly
-is functions and derivatives per iteration. References are closed forms and publications, named in the
-modules; "certified" is our own certified optimum (`docs/certified.md`), "finer" the same problem on four
+the milliseconds with the exact Hessian went. Times are medians of five solves after one that warms up, of one
+solve for L-BFGS, SLSQP and whole bodies, which are solved as they recommend. Marshalling is what IPOPT spends
+in evaluations beyond our own functions and derivatives, by its own clock, linear algebra all the rest.
+Assembly is functions and derivatives per iteration. References are closed forms and publications, named in
+the modules; "certified" is our own certified optimum (`docs/certified.md`), "finer" the same problem on four
 times as many intervals. Walking and hopping have none: their tests hold them against physics.
 """
 

@@ -25,6 +25,7 @@ import dynamics
 import trajopt
 from problems.recipe import recipe
 from trajopt.errors import OptionError, near_matches
+from trajopt.files.near_files import near_files
 
 REFERENCE = 0.539891449  # s, the default case with 80 intervals
 REFERENCE_SOURCE = "ours, 80 intervals"
@@ -77,16 +78,22 @@ def source(robot: str) -> str:
         return robot
     if robot.endswith(".urdf"):
         if not Path(robot).is_file():
-            raise OptionError(f"{robot} is not a file: give the path of a URDF")
+            raise OptionError(f"{robot} is not a file{_near_files(robot)}: give the path of a URDF")
         return Path(robot).read_text(encoding="utf-8")
     folder = files("problems").joinpath("robots")
     known = sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".urdf"))
     if robot not in known:
         raise OptionError(
-            f"no robot is called '{robot}'{near_matches(robot, known)}: there are {', '.join(known)}, or "
-            "give the path of a .urdf file"
+            f"no robot is called '{robot}'{_near_files(robot) or near_matches(robot, known)}: there are "
+            f"{', '.join(known)}, or give the path of a .urdf file"
         )
     return folder.joinpath(f"{robot}.urdf").read_text(encoding="utf-8")
+
+
+def _near_files(robot: str) -> str:
+    """The end of a message about a robot that is not there: files that may be meant, or nothing."""
+    path = Path(robot)
+    return near_files(path, (".urdf",)) if path.suffix else ""
 
 
 def geared(model: dynamics.RigidBodyModel, ratio: float, inertia: float) -> dynamics.RigidBodyModel:

@@ -139,10 +139,15 @@ def _begin_alike(one: str, other: str) -> bool:
 
 def near_matches(name: object, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: ` (did you mean 'tol'?)`, or nothing when none is near."""
+    near = near_names(name, known)
+    return f" (did you mean {' or '.join(repr(match) for match in near)}?)" if near else ""
+
+
+def near_names(name: object, known: Iterable[str]) -> list[str]:
+    """The known names that are near to one, the nearest first; few, or none."""
     # What is no name, or a text of many characters, is near to none; comparing is slow in their number.
     sought = name if isinstance(name, str) and len(name) <= 200 else ""
     names = list(known)
     near = difflib.get_close_matches(sought, names, n=MOST_NEAR, cutoff=0.6)
     near += [name for name in names if name not in near and _begin_alike(sought, name)]
-    near = near[:MOST_NEAR]
-    return f" (did you mean {' or '.join(repr(match) for match in near)}?)" if near else ""
+    return near[:MOST_NEAR]

@@ -11,6 +11,7 @@ from dynamics.errors import UrdfError
 
 # The largest humanoid URDFs have 0.3 MB; beyond this it is a mistake or an attack.
 LARGEST = 10_000_000
+MOST_FILES = 1000  # of a folder that are looked at for a name
 
 
 def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
@@ -42,7 +43,25 @@ def source_bytes(path_or_xml: str | os.PathLike[str]) -> tuple[bytes | str, str]
         # Read one byte too many rather than a whole disk.
         with path.open("rb") as stream:
             return stream.read(LARGEST + 1), f"{str(path)!r}"
+    except FileNotFoundError as error:
+        raise UrdfError(
+            f"there is no file {shown(path_or_xml)}{_near(Path(path_or_xml))}: give a path, or XML that "
+            "starts with '<'"
+        ) from error
     except (OSError, TypeError, ValueError) as error:
         raise UrdfError(
             f"cannot read {shown(path_or_xml)}: {error}; give a path, or XML that starts with '<'"
         ) from error
+
+
+def _near(path: Path) -> str:
+    """The end of a message that a file is not there: those beside it that may be meant, or nothing."""
+    from difflib import get_close_matches
+
+    try:
+        names = [each.name for each, _ in zip(path.parent.iterdir(), range(MOST_FILES), strict=False)]
+    except OSError:
+        return ""
+    alike = [name for name in names if name.endswith((".urdf", ".xml"))]
+    near = get_close_matches(path.name, alike, n=3)
+    return f" (did you mean {' or '.join(repr(str(path.parent / name)) for name in near)}?)" if near else ""

@@ -12,10 +12,10 @@ from typing import Any
 
 from dynamics.errors import DynamicsError
 from problems import catalogue
-from problems.cli.file_names import near_files
 from problems.recipe import recipe
 from problems.shadowing import refuse_namesakes
 from trajopt.errors import ProblemError, TrajoptError
+from trajopt.files.near_files import near_files
 
 
 def is_problem_file(name_or_path: str) -> bool:

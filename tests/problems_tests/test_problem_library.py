@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import dynamics
 import problems
 import trajopt
 from problems import catalogue
@@ -152,6 +153,11 @@ def test_a_robot_may_be_a_file_of_ones_own_or_its_text(tmp_path):
     assert problems.urdf_arm.build(robot=str(tmp_path / "mine.urdf")).dynamics.n == 6
     with pytest.raises(OptionError, match=r"yours\.urdf is not a file: give the path of a URDF"):
         problems.urdf_arm.build(robot="yours.urdf")
+    for name in ("mine.urd", "mime.urdf"):
+        with pytest.raises(OptionError, match=r"did you mean '.*mine\.urdf'"):
+            problems.urdf_arm.build(robot=str(tmp_path / name))
+        with pytest.raises(dynamics.UrdfError, match=r"there is no file .* \(did you mean '.*mine\.urdf'"):
+            dynamics.load_urdf(tmp_path / name)
 
 
 GALLERY = [name for name in catalogue.names() if catalogue.path(name).parent.name == "gallery"]

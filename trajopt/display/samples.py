@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from trajopt.arguments import check_positive
 from trajopt.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
 from trajopt.files.atomic_file import whole_file
+from trajopt.files.near_files import check_ending
 from trajopt.graph.leaves import EXTRA, SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
@@ -68,6 +70,7 @@ class Samples:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write `csv()`; the file appears whole or not at all."""
+        check_ending(Path(path), ".csv", "a table")
         with whole_file(path) as stream:
             stream.write(self.csv().encode("utf-8"))
 

@@ -24,9 +24,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from trajopt.errors import OptionError, SolutionFileError
+from trajopt.files.near_files import near_files
 
 __all__ = ["LARGEST", "ArrayFile", "file_path"]
 
+ENDINGS = (".npz",)  # of the files that may be meant
 LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB
 FLOAT = 8  # bytes of a number in memory
 MEMBERS = 4096  # a solution of a thousand arcs has as many
@@ -142,7 +144,8 @@ class ArrayFile:
 
     def _opened(self) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
         if not self.path.exists():
-            raise SolutionFileError(f"{self.path} does not exist: give the path of a {self.what}")
+            near = near_files(self.path, ENDINGS)
+            raise SolutionFileError(f"{self.path} does not exist{near}: give the path of a {self.what}")
         if not self.path.is_file():
             self.unreadable("it is a folder or a device")
         try:

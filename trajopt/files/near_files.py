@@ -1,11 +1,11 @@
-"""Files as people name them at a command line: folders of results, wrong endings, near matches."""
+"""Files as people name them: folders of results, wrong endings, near matches."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 
-from trajopt.errors import near_matches
+from trajopt.errors import OptionError, near_matches, near_names
 
 MOST = 1000  # files of a folder that are looked at
 
@@ -22,11 +22,14 @@ def near_files(path: Path, endings: Collection[str]) -> str:
         return ""
     names = [name for name in names if Path(name).suffix in endings or _is_folder(folder / name, path)]
     same = [name for name in names if Path(name).stem == path.stem]
-    if same or path.is_dir():
-        meant = same or names[:3]
-        return f" (did you mean {' or '.join(repr(str(folder / name)) for name in meant)}?)" if meant else ""
-    shown = {str(folder / name): name for name in names}
-    return near_matches(str(path), shown)
+    meant = same or (names[:3] if path.is_dir() else near_names(path.name, names))
+    return f" (did you mean {' or '.join(repr(str(folder / name)) for name in meant)}?)" if meant else ""
+
+
+def check_ending(path: Path, ending: str, what: str) -> None:
+    """OptionError for a name whose ending is nearly the one that such files have; others are as wished."""
+    if path.suffix != ending and near_matches(path.suffix, [ending]):
+        raise OptionError(f"{path}: the name of {what} ends in {ending} (did you mean {path.stem}{ending}?)")
 
 
 def _is_folder(entry: Path, sought: Path) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
+from trajopt.plot.bounds import check_solution
 from trajopt.plot.scenery import draw_scenery, points_of
 from trajopt.plot.snapshots import Scene, draw_base, figure_size, scene_of_motion
 from trajopt.plot.style import PALETTE, settings
@@ -40,6 +41,7 @@ def animate(
     Raises OptionError for another ending than .gif, numbers that give fewer than two pictures, and a dynamics
     without `skeleton(q)`.
     """
+    check_solution(solution)
     if not os.fspath(path).endswith(ENDING):
         raise OptionError(f"{os.fspath(path)} is no GIF: give a name that ends in {ENDING}")
     check_positive("speed", speed)

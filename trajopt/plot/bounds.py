@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.arguments import shown
 from trajopt.arrays import Array
-from trajopt.errors import SolutionFileError
+from trajopt.errors import OptionError, SolutionFileError
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH
@@ -18,6 +19,23 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("q", "v", "a", "jerk")  # by their order
 RATES = ("", "/s", "/s^2", "/s^3")
+
+
+def check_solution(solution: Any) -> None:
+    """OptionError for what is no solution of a problem; phases are drawn one by one."""
+    from trajopt.phases.phases_solution import PhasesSolution
+    from trajopt.solution.solution import Solution
+
+    if isinstance(solution, PhasesSolution):
+        raise OptionError(
+            f"{solution.name} has phases: draw one of them, solution.phases[0] say, or states and controls "
+            "of all by trajopt.plot.states(solution)"
+        )
+    if not isinstance(solution, Solution):
+        raise OptionError(
+            f"{shown(solution)} is no solution: give what trajopt.solve(problem) returned, or "
+            "trajopt.Solution.load('solution.npz')"
+        )
 
 
 def problem_of(solution: Solution) -> Any:

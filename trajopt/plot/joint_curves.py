@@ -13,6 +13,7 @@ from trajopt.arguments import few, shown
 from trajopt.errors import OptionError, UnknownNameError, near_matches
 from trajopt.plot.bounds import (
     QUANTITIES,
+    check_solution,
     held_at_zero,
     joint_bounds,
     joint_units,
@@ -148,6 +149,7 @@ def joints(
     title. Also of a solution read from a file whose problem is not at hand. `ax` has one for each joint and
     curve, joint by joint; the other arguments and errors are as in `torques`.
     """
+    check_solution(solution)
     names, t = solution.joint_names, times(solution)
     speeds = solution.v(t)
     chosen, note = active_joints(names, joints, speeds, "at rest")
@@ -177,6 +179,7 @@ def joints(
 
 def check_known(solution: Solution, quantity: str, what: str) -> None:
     """OptionError where the dynamics has no such quantity, a system of states and controls say."""
+    check_solution(solution)
     if not solution.problem.quantities.knows(quantity):
         raise OptionError(
             f"{solution.name} has no {what}: trajopt.plot.states(solution) draws states and controls"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.graph.block import GravityField, SkeletonDynamics
+from trajopt.plot.bounds import check_solution
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, title
 from trajopt.plot.scenery import draw_scenery, points_of, scenery
 from trajopt.plot.space import draw_in_space
@@ -71,6 +72,7 @@ def motion(
         one for each; of "space" one with `projection="3d"`
     Raises OptionError for fewer than two snapshots, another view, or a dynamics without `skeleton(q)`.
     """
+    check_solution(solution)
     if snapshots < 2:
         raise OptionError(f"snapshots is {snapshots}: give at least 2, the first and the last")
     if view not in VIEWS:

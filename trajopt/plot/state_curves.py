@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from trajopt.arrays import Array
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.plot.bounds import path_bounds
+from trajopt.plot.bounds import check_solution, path_bounds
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.joint_curves import columns_for
 from trajopt.plot.style import line_of, settings, times
@@ -62,6 +62,8 @@ def states(
     Units are those that were told, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
     name that no phase has, or where there is nothing but joints.
     """
+    if not hasattr(solution, "phases"):
+        check_solution(solution)
     tracks = _tracks(solution)
     for name in names or ():
         if name not in tracks:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
 from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
@@ -38,6 +39,8 @@ def study(
     a parameter that was not swept.
     """
     check_place(figure, ax)
+    if not hasattr(result, "points"):
+        raise OptionError(f"{shown(result)} is no sweep: give what trajopt.sweep(...) returned")
     points = list(result.points)
     axis = _axis(points, over)
     values = list(dict.fromkeys(_place(point, axis) for point in points))

@@ -96,7 +96,10 @@ def check_hold(hold: str, label: str, has_hull: bool) -> None:
     if not isinstance(hold, str) or hold not in ("nodes", "hull"):
         raise OptionError(f"hold is {shown(hold)}: use 'nodes' or 'hull'")
     if hold == "hull" and not has_hull:
-        raise OptionError(f"'{label}': hold='hull' bounds control points, which q and v over the path have")
+        raise OptionError(
+            f"'{label}': hold='hull' bounds control points, which q and v over the path have; others hold "
+            "between nodes, too, by solve(problem, refine=trajopt.Certified(tol=1e-3))"
+        )
 
 
 def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) -> tuple[Any, Array, Array]:

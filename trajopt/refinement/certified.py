@@ -11,6 +11,7 @@ solution says which of the two was reached.
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -76,15 +77,18 @@ class Certified:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.
 
         progress : called with every iteration of every solve
-        Where the certification ends in an error, the solution comes back with a certificate that does not
-        hold and tells it.
+        Iterations and seconds of the solution count those of the refinement, its checks included. Where the
+        certification ends in an error, the solution comes back with a certificate that does not hold and
+        tells it.
         """
+        began = time.perf_counter()
         try:
             found = self._refined(solution, solver, progress)
         except Exception as error:  # whatever it is, the finished solve must not be lost
             failed = f"the certification ended in an error ({type(error).__name__}: {error})"
             certificate = Certificate(self.tol, (), "none", None, 0, "", motion=solution, failed=failed)
             found = replace(solution, certificate=certificate)
+        found = replace(found, seconds=solution.seconds + time.perf_counter() - began)
         if self.equation_tol is None or found.certificate is None:
             return found
         return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))

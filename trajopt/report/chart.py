@@ -16,7 +16,7 @@ from trajopt.report.svg_chart import COLOURS, line_chart, range_with
 DIGITS = 7  # of the numbers that a reader can point at
 HEIGHT = 300  # pixels of a plot
 MARGINS = {"l": 62, "r": 40, "t": 34, "b": 42}
-#: Tools stand upright in the right margin: where there is no pointer they are always shown, over a legend say.
+#: Tools stand upright in the right margin: without a pointer they are always shown, and would hide a legend.
 TOOLS = {"orientation": "v"}
 
 

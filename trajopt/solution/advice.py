@@ -20,12 +20,16 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
     """The status of a solution and its detail: the solver's, or what the problem adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
         return result.status, too_little_freedom(problem, nlp)
-    if result.status is not Status.CONVERGED:
+    if result.status not in (Status.CONVERGED, Status.ACCEPTABLE):
         return result.status, result.detail
     shortest = [arc.duration_bounds[0] for arc in problem.trajectory.arcs]
     duration = nlp.unknowns.curve(result.y).duration
     if max(shortest) == SHORTEST_DURATION and duration <= AT_BOUND * sum(shortest):
-        return Status.UNBOUNDED, "limit torques or velocities, or give the trajectory a shortest duration"
+        return Status.UNBOUNDED, (
+            "limit torques or velocities of all joints, or give the trajectory a shortest duration"
+        )
+    if result.status is Status.ACCEPTABLE:
+        return result.status, result.detail
     return (result.status if problem.costs else Status.FEASIBLE_POINT), result.detail
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from trajopt.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.files.array_file import ArrayFile, file_path
 from trajopt.files.atomic_file import whole_file
+from trajopt.files.near_files import check_ending
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
@@ -41,7 +42,8 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution whole or not at all.
 
     Where it cannot be written, a full disk say, it is written to a temporary folder instead, and a
-    SolutionFileError names both. A recipe that JSON cannot hold is left out, with a warning.
+    SolutionFileError names both. A recipe that JSON cannot hold is left out, with a warning. OptionError for
+    a name whose ending is nearly .npz.
     """
     write_arrays(path, contents(solution))
 
@@ -49,6 +51,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     """Write arrays whole or not at all, to a temporary folder where `path` cannot be written; see `save`."""
     target = file_path(path)
+    check_ending(target, ".npz", "a solution")
     try:
         if not target.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, f"{target.parent} is no folder, make it first")

@@ -75,6 +75,16 @@ class CertifiedLines(ABC):
         ]
         if not self.holds:
             lines.append(f"because: {self.why_not}")
+            lines.append(f"to do: {_advice(reason, motion)}")
         if motion is not None:
             lines.append(f"duration {motion.duration:.12g} s, objective {motion.objective:.12g}")
         return lines + ([f"no switching structure: {reason}"] if reason else [])
+
+
+def _advice(reason: str, motion: Any) -> str:
+    """What to change where a certificate does not hold; reason : why there is no switching structure."""
+    if "time limit" in reason:
+        return "give it more time, Certified(time_limit=60)"
+    if motion is not None and not motion.converged:
+        return "solution.diagnose() tells what is in the way of the solve"
+    return "solve on more intervals, or allow more: a larger tol, more rounds"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Dynamics
+from trajopt.graph.block import DescribedJoints, Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
 
 
@@ -25,7 +25,8 @@ def inverse_kinematics(
         minimize sum of |quantity(q) - target|^2   subject to   q_lower <= q <= q_upper
 
     targets : "position:tool" -> (3,) m, "orientation:tool" -> (9,) row by row, "centre_of_mass" -> (3,), ...
-    Out of reach, the nearest pose is returned: compare where it matters. Nakamura and Hanafusa, 1986.
+    Out of reach, the nearest pose is returned: compare where it matters. Angles are the nearest to those of q
+    that are the same pose, without turns in between. Nakamura and Hanafusa, 1986.
     """
     from scipy.optimize import least_squares
 
@@ -65,4 +66,13 @@ def inverse_kinematics(
         gtol=tolerance,
         max_nfev=iterations,
     )
-    return found.x
+    return _without_turns(found.x, inside, dynamics)
+
+
+def _without_turns(q: NDArray, start: NDArray, dynamics: Dynamics) -> NDArray:
+    """The same pose by the angles that are nearest to those of the start, as far as limits allow."""
+    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+    turning = np.isin(dynamics.joint_names, [joint.name for joint in described if joint.kind == "revolute"])
+    nearest = q - 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi))
+    allowed = (dynamics.limits.q_lower <= nearest) & (nearest <= dynamics.limits.q_upper)
+    return np.where(turning & allowed, nearest, q)

@@ -35,7 +35,10 @@ class Quantity(Arithmetic):
     def __getitem__(self, component: int) -> ComponentTerm:
         """One component as a term, (1,): `trajopt.q[1]` is the second joint's position."""
         if not isinstance(component, int | np.integer) or isinstance(component, bool):
-            raise OptionError(f"{self.quantity}[{shown(component)}]: give the number of a component, from 0")
+            raise OptionError(
+                f"{self.quantity}[{shown(component)}]: give the number of a component, from 0; that of a "
+                "joint is list(model.joint_names).index('elbow'), and x, y, z are 0, 1, 2"
+            )
 
         def chosen(node: Any) -> Any:
             from trajopt.graph.trace import column_of

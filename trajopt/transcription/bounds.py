@@ -14,13 +14,14 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError, StructureError
+from trajopt.graph.block import DescribedJoints, Dynamics
 from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solvers.violation import bound_violation
 from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.linear_equations.velocity_hull import VelocityHull, velocity_hull
-from trajopt.transcription.row_labels import Label, UnknownLabels
+from trajopt.transcription.row_labels import Label, UnknownLabel, UnknownLabels
 from trajopt.transcription.spline_map import SplineMap
 
 BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
@@ -138,7 +139,7 @@ def bounds_and_linear_block(
         np.concatenate([x_bounds.upper[eliminated], hull.upper]),
     )
     bounds = Bounds(x_bounds.lower[free].copy(), x_bounds.upper[free].copy())
-    _check_fixed(rows, b, ends)
+    _check_fixed(rows, b, ends, problem.dynamics)
     _bound_by(A, b, ends, np.flatnonzero(rows.entries == 1), bounds)
     crossed = np.flatnonzero(bounds.lower > bounds.upper)
     if crossed.size:
@@ -188,16 +189,27 @@ def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | Addition
         yield extra_leaf(name), extra
 
 
-def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds) -> None:
+def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds, dynamics: Dynamics) -> None:
     """Rows that no unknown changes hold already, or never will."""
     fixed = np.flatnonzero(rows.entries == 0)
     value, low, high = b[fixed], bounds.lower[fixed], bounds.upper[fixed]
     slack = BOUND_TOLERANCE * np.maximum(1.0, np.abs(value))
     for i in np.flatnonzero(~((low - slack <= value) & (value <= high + slack)))[:1]:
+        label = rows.label(int(fixed[i]))
         raise InfeasibleBoundsError(
-            f"{rows.label(int(fixed[i]))} is fixed at {value[i]:.6g} by the boundary conditions but its "
+            f"{label} is fixed at {value[i]:.6g} by the boundary conditions but its "
             f"limits are [{low[i]:.6g}, {high[i]:.6g}]: move the boundary value or widen the limit"
+            f"{_in_radians(label, float(value[i]), dynamics)}"
         )
+
+
+def _in_radians(label: Label, value: float, dynamics: Dynamics) -> str:
+    """The end of a message about an angle that may have been meant in degrees, or nothing."""
+    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+    turning = {joint.name for joint in described if joint.kind == "revolute"}
+    if not isinstance(label, UnknownLabel) or label.name not in turning or abs(value) <= 2.0 * np.pi:
+        return ""
+    return f"; angles are in rad, and {value:.6g} degrees are {np.deg2rad(value):.4g}"
 
 
 def _bound_by(A: sparse.csr_array, b: Array, ends: Bounds, single: Array, bounds: Bounds) -> None:

@@ -10,12 +10,12 @@ import click
 from problems.cli.completion import ProblemName, SavedFile
 from problems.cli.exit_status import conclude
 from problems.cli.figures import draw, how_to_open
-from problems.cli.file_names import near_files
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 from problems.cli.result_files import run_of, tell_mixture
 from problems.cli.result_folder import ResultFolder
 from problems.cli.summary import statements, summary
+from trajopt.files.near_files import near_files
 from trajopt.files.run_folder import LAST, RunFolder
 
 if TYPE_CHECKING:

@@ -95,8 +95,8 @@ def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
 def show_robot(path: Path, output: Output) -> None:
     """The table of a robot's links and joints."""
     import dynamics
-    from problems.cli.file_names import near_files
     from trajopt.errors import OptionError
+    from trajopt.files.near_files import near_files
 
     if not path.is_file():
         raise OptionError(f"{path} is not a file{near_files(path, (ROBOT,))}: give the path of a URDF")

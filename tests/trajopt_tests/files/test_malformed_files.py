@@ -279,3 +279,17 @@ def test_a_degree_that_no_basis_can_have_is_refused_with_the_arc(saved, tmp_path
     }
     np.savez(tmp_path / "x.npz", **changed)
     assert "arc 0" in refused(tmp_path / "x.npz")
+
+
+def test_a_name_that_is_nearly_right_gets_the_near_match(problem, tmp_path):
+    solution = trajopt.solve(problem)
+    solution.save(tmp_path / "arm.npz")
+    for wrong in ("arm.npy", "am.npz"):
+        with pytest.raises(SolutionFileError, match=r"does not exist \(did you mean '.*arm\.npz'"):
+            trajopt.Solution.load(tmp_path / wrong)
+    with pytest.raises(OptionError, match=r"ends in \.npz \(did you mean arm\.npz"):
+        solution.save(tmp_path / "arm.nz")
+    with pytest.raises(OptionError, match=r"ends in \.csv \(did you mean arm\.csv"):
+        solution.to_csv(tmp_path / "arm.cvs")
+    assert [each.name for each in tmp_path.iterdir()] == ["arm.npz"]
+    solution.save(tmp_path / "arm")  # other names are as wished

@@ -104,6 +104,16 @@ def test_inverse_kinematics_finds_a_pose_that_another_pose_has():
         trajopt.inverse_kinematics(model, {names[0]: [0.0, 0.0]}, POSE)
 
 
+def test_inverse_kinematics_leaves_out_whole_turns():
+    model, at = ur5_at(POSE)  # limits of two turns: nothing else keeps a search near its start
+    target = model.block(["position:wrist_3_link"]).value(at)["position:wrist_3_link"][0]
+    start = POSE + np.array([0.0, 0.0, 0.0, 0.0, 1.0, 3.0])
+    found = trajopt.inverse_kinematics(model, {"position:wrist_3_link": target}, start)
+    assert np.abs(found - start).max() <= np.pi
+    turned = trajopt.inverse_kinematics(model, {"position:wrist_3_link": target + 0.2}, start)
+    assert np.abs(turned - start).max() <= np.pi
+
+
 def test_an_arm_ends_at_a_pose_of_its_tool_and_keeps_clear_of_a_ball():
     frame = "wrist_3_link"
     model, at = ur5_at(POSE + 0.5)

@@ -196,3 +196,24 @@ def test_a_notebook_is_given_a_picture_of_the_whole_figure(rr, name):
     assert picture.startswith(b"\x89PNG")
     width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))  # of the header
     assert np.allclose([width, height], 110.0 * figure.get_size_inches(), atol=1.0)
+
+
+@pytest.mark.parametrize("name", [*FIGURES, "states"])
+@pytest.mark.parametrize("wrong", ["solution.npz", None, problems.two_link_rr])
+def test_what_is_no_solution_is_refused(name, wrong):
+    with pytest.raises(OptionError, match=r"is no solution: give what trajopt.solve\(problem\) returned"):
+        getattr(trajopt.plot, name)(wrong)
+
+
+def test_animations_studies_and_pages_of_what_is_no_solution_are_refused(tmp_path):
+    for draw in (lambda: trajopt.plot.animate("x", "a.gif"), lambda: trajopt.report.html("x")):
+        with pytest.raises(OptionError, match="'x' is no solution"):
+            draw()
+    with pytest.raises(OptionError, match="'x' is no sweep"):
+        trajopt.plot.study("x")  # pyright: ignore[reportArgumentType]
+
+
+def test_phases_are_drawn_one_by_one():
+    phases = trajopt.solve(problems.goddard_in_phases.build(intervals=6))
+    with pytest.raises(OptionError, match=r"has phases: draw one of them, solution.phases\[0\]"):
+        trajopt.plot.joints(phases)

@@ -9,9 +9,11 @@ import dynamics
 import problems
 import trajopt
 from trajopt import errors
+from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Status
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.scaling import scaling_of
+from trajopt.transcription.transcribe import transcribe
 
 
 def arm(trajectory=None, model=None):
@@ -70,6 +72,19 @@ def test_a_limit_that_limits_nothing_does_not_end_as_converged():
     solution = trajopt.solve(problem)
     assert solution.status is Status.UNBOUNDED and not solution.converged
     assert "limit torques or velocities" in str(solution)
+
+
+@pytest.mark.parametrize("ended", [Status.CONVERGED, Status.ACCEPTABLE])
+def test_a_shortest_duration_that_nobody_gave_is_no_optimum_however_the_solver_ended(ended):
+    problem = arm()
+    problem.minimize(trajopt.duration)
+    problem.subject_to(trajopt.v, lower=[-np.inf, 0.0], name="forwards")
+    nlp = transcribe(problem)
+    result = trajopt.Ipopt().solve(nlp)
+    status, advice = outcome(problem, nlp, dataclasses.replace(result, status=ended))
+    assert status is Status.UNBOUNDED and "limit torques or velocities of all joints" in advice
+    given = problem.on(trajopt.Trajectory.uniform(duration=(2e-4, 1.0)))
+    assert outcome(given, nlp, dataclasses.replace(result, status=ended))[0] is ended
 
 
 # -- no costs ----------------------------------------------------------------------------------------------

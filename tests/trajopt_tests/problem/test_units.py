@@ -95,7 +95,9 @@ def test_components_of_additional_curves_have_names():
     force = problem.extra("force", components=("x", "y"), lower=-1.0, upper=1.0, unit="N")
     problem.extra("pair", 2, lower=-1.0, upper=1.0)
     problem.extra("alone", lower=-1.0, upper=1.0)
-    assert problem.component_names(force.quantity, 2) == ["x", "y"] == problem.component_names("rate:force", 2)
+    assert (
+        problem.component_names(force.quantity, 2) == ["x", "y"] == problem.component_names("rate:force", 2)
+    )
     assert [problem.curve_names(name) for name in ("force", "pair", "alone")] == [
         ["force x", "force y"],
         ["pair 0", "pair 1"],

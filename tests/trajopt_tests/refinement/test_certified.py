@@ -291,6 +291,24 @@ def test_when_the_time_is_up_the_motion_is_slowed_until_its_limits_hold():
         assert words in str(certificate)
 
 
+@pytest.mark.parametrize("limit", [1e-6, 60.0])
+def test_what_does_not_hold_says_what_to_do(limit):
+    problem = least_effort()
+    problem.subject_to(trajopt.a, upper=4.0)
+    problem.subject_to(trajopt.jerk, -1e3, 1e3)  # so that no switching structure is searched for
+    refine = trajopt.Certified(tol=1e-12, rounds=1, time_limit=limit)
+    certificate = trajopt.solve(problem, refine=refine).certificate
+    assert not certificate.holds
+    more_time = "to do: give it more time, Certified(time_limit=60)" in str(certificate)
+    assert more_time == (limit < 1.0) and ("to do: solve on more intervals" in str(certificate)) != more_time
+    assert str(certificate).count("the time limit of the refinement was reached") <= 1
+
+
+def test_seconds_of_a_certified_solution_count_its_refinement(certified):
+    assert certified.seconds > 1.5 * sum(certified.timings.values())
+    assert "solves before the last, and checks" in trajopt.report.html(certified, interactive=False)
+
+
 def test_an_effort_cannot_be_certified_by_going_slower():
     problem = least_effort()
     problem.subject_to(trajopt.a, upper=4.0)

@@ -125,7 +125,7 @@ def test_one_instant_is_told_to_be_where_arcs_meet(over):
 
 
 def test_a_word_that_is_nearly_a_node_set_gets_the_near_match():
-    with pytest.raises(OptionError, match="over is 'ende' .did you mean 'end'"):
+    with pytest.raises(OptionError, match=r"over is 'ende' .did you mean 'end'"):
         node_set("ende")
 
 

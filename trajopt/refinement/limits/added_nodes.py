@@ -180,4 +180,4 @@ def _missed(solution: Solution) -> float:
 
 
 def _joined(*reasons: str) -> str:
-    return "; ".join(filter(None, reasons))
+    return "; ".join(dict.fromkeys(filter(None, reasons)))
