@@ -131,8 +131,8 @@ def build(
     problem.subject_to(heel_height, lower=0.0, over=ArcNodes(FLIGHT), name="heel above ground, flight")
 
     # With what forces: none in flight, none at a heel that has risen.
-    along = problem.extra("along", lower=-1.0, upper=1.0)
-    heel, toe = (problem.extra(name, lower=0.0, upper=5.0, guess=0.5) for name in ("heel", "toe"))
+    along = problem.extra("along", lower=-1.0, upper=1.0, unit="BW")
+    heel, toe = (problem.extra(name, lower=0.0, upper=5.0, guess=0.5, unit="BW") for name in ("heel", "toe"))
     for force, absent in ((along, [FLIGHT]), (heel, [TIPTOE, FLIGHT]), (toe, [FLIGHT])):
         for arc in absent:
             name = f"no {force.name.removeprefix('extra:')} force, {'flight' if arc == FLIGHT else 'tiptoe'}"

@@ -18,15 +18,23 @@ FIGURES = ("torques", "joint_forces", "joints", "motion", "states")
 NEEDED = {"torques": "tau", "joint_forces": "wrench"}  # figure -> the quantity that it draws
 STATES = "states"  # one figure of all phases
 Told = Callable[[str], None]  # what is called with a line before each figure
+More = Callable[[Any, Path, str], list[str]] | None  # writes the figures of a user's own problem
 
 
 def silent(_: str) -> None:
     """Tell nothing."""
 
 
-def draw(solution: Solution | PhasesSolution, folder: Path, ending: str, tell: Told = silent) -> list[str]:
+def draw(
+    solution: Solution | PhasesSolution,
+    folder: Path,
+    ending: str,
+    tell: Told = silent,
+    more: More = None,
+) -> list[str]:
     """Write every figure that the dynamics allows, and give the names of the files.
 
+    more : writes those that a user's own problem adds
     Of phases these are one figure of the states and controls of all, and the others of each one.
     """
     from trajopt.plot.state_curves import has_states
@@ -34,7 +42,7 @@ def draw(solution: Solution | PhasesSolution, folder: Path, ending: str, tell: T
 
     if isinstance(solution, Solution):
         own = draw_one(solution, folder, ending, tell)
-        return own + draw_more(solution, folder, ending, tell)
+        return own + draw_more(solution, folder, ending, tell, more)
     names = [STATES] if has_states(solution) else []
     names = [_saved(solution, name, solution.run, folder, ending, tell) for name in names]
     for number, phase in enumerate(solution.phases):
@@ -87,16 +95,17 @@ def _saved(
     return file
 
 
-def draw_more(solution: Solution, folder: Path, ending: str, tell: Told = silent) -> list[str]:
-    """Figures that a problem of the library adds, by a function `draw` of its module."""
+def draw_more(
+    solution: Solution, folder: Path, ending: str, tell: Told = silent, more: More = None
+) -> list[str]:
+    """Figures that a problem adds by a function `draw` of its module; more : that of a user's own problem."""
     from problems import catalogue
 
-    if solution.recipe is None or solution.recipe.problem not in catalogue.names():
-        return []
-    more = getattr(catalogue.module(solution.recipe.problem), "draw", None)
+    if more is None and solution.recipe is not None and solution.recipe.problem in catalogue.names():
+        more = getattr(catalogue.module(solution.recipe.problem), "draw", None)
     if more is None:
         return []
-    tell(f"drawing the figures of {solution.recipe.problem}")
+    tell(f"drawing the figures of {solution.name}")
     return more(solution, folder, ending)
 
 
@@ -108,9 +117,13 @@ def how_to_open(folder: Path, names: Collection[str]) -> str:
 
 
 def own_figures(
-    solution: Solution | PhasesSolution, drawn: Collection[str], folder: Path, tell: Told = silent
+    solution: Solution | PhasesSolution,
+    drawn: Collection[str],
+    folder: Path,
+    tell: Told = silent,
+    more: More = None,
 ) -> dict[str, bytes]:
-    """Pictures and tables that a problem of the library adds, name of the file -> content, for a page.
+    """Pictures and tables that a problem adds, name of the file -> content, for a page.
 
     drawn : names of figures that are in the folder; where there are none, they are drawn for the page alone
     """
@@ -122,6 +135,6 @@ def own_figures(
     with tempfile.TemporaryDirectory() as temporary:
         if not drawn:
             folder = Path(temporary)
-            drawn = draw_more(solution, folder, "png", tell)
+            drawn = draw_more(solution, folder, "png", tell, more)
         own = [name for name in drawn if Path(name).suffix in KINDS and Path(name).stem not in FIGURES]
         return {name: (folder / name).read_bytes() for name in own}

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +24,62 @@ def is_problem_file(name_or_path: str) -> bool:
     return "." in name_or_path or "/" in name_or_path or "\\" in name_or_path
 
 
+@dataclass(frozen=True)
+class NamedProblem:
+    """What a command is given by name or file: how it is built, and which figures it adds.
+
+    build : called with parameters by name; a `trajopt.Problem` or `trajopt.Phases`
+    draw : (solution, folder, ending of figures) -> names of the files that it wrote; None where there is none
+    """
+
+    build: Callable[..., Any]
+    draw: Callable[[Any, Path, str], list[str]] | None
+
+
+def named(name_or_path: str) -> NamedProblem:
+    """The problem of the catalogue or of a file, before it is built."""
+    if is_problem_file(name_or_path):
+        return from_file(Path(name_or_path))
+    module = catalogue.module(name_or_path)
+    return NamedProblem(module.build, getattr(module, "draw", None))
+
+
 def build_named(name_or_path: str, parameters: Mapping[str, Any]) -> Any:
     """The problem, or the phases, of the catalogue or of a file, with these parameters."""
-    if is_problem_file(name_or_path):
-        return build_file(Path(name_or_path), parameters)
-    return catalogue.build(name_or_path, parameters)
+    return named(name_or_path).build(**parameters)
 
 
 def build_file(path: Path, parameters: Mapping[str, Any]) -> Any:
-    """The problem, or the phases, that the `build` of a Python file returns.
+    """The problem, or the phases, of a Python file; see `from_file`."""
+    return from_file(path).build(**parameters)
+
+
+def from_file(path: Path) -> NamedProblem:
+    """The problem that the `build` of a Python file returns, with the figures that its `draw` adds.
 
     Its parameters are checked as those of the catalogue's problems are. The recipe carries the file's name
     with its ending, which no problem of the catalogue has: a saved solution never imports the file by itself.
-    Raises ProblemError for a file that is missing, has no `build`, raises or exits, and names the line.
+    Raises ProblemError for a file that is missing, has no `build`, raises or exits, and names the line; what
+    is built and drawn raises the same.
     """
-    build = vars(imported(path)).get("build")
+    module = vars(imported(path))
+    build, draw = module.get("build"), module.get("draw")
     if not callable(build):
         raise ProblemError(
             f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "
             "as problems/pendulum_swing_up.py does"
         )
     call: Callable[..., Any] = build
-    with explaining(path):
-        return recipe(call, name=path.name)(**parameters)
+
+    def built(**parameters: Any) -> Any:
+        with explaining(path):
+            return recipe(call, name=path.name)(**parameters)
+
+    def drawn(solution: Any, folder: Path, ending: str) -> list[str]:
+        with explaining(path):
+            return list(draw(solution, folder, ending))
+
+    return NamedProblem(built, drawn if callable(draw) else None)
 
 
 def imported(path: Path) -> Any:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import problems
 import trajopt
 
+# What --plot and --report add: figures of the gait cycle beside measured ones, criteria, files for OpenSim.
+draw = problems.gait.draw
+
 
 # Every parameter has a default, which says what it is; `--set` changes it, and a saved solution remembers it.
 # `trajopt list gait` shows all parameters of the walk that is built here.

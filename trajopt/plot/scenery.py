@@ -17,6 +17,7 @@ from trajopt.terms.term import Quantity
 
 OBSTACLE = "#E3C6D6"  # a pale PALETTE[3]
 POSITION = "position:"
+BELOW, ABOVE = (6.0, -10.0), (6.0, 5.0)  # points; neighbours take turns, so that their names do not overlap
 
 
 def scenery(problem: Any) -> list[Capsule | Target]:
@@ -54,8 +55,9 @@ def draw_scenery(axis: Axes, scene: list[Capsule | Target], across: int, up: int
         if isinstance(each, Capsule):
             ends = np.array([each.start, each.end])[:, [across, up]]
             draw_capsule(axis, ends[0], ends[1], each.radius)
-        else:
-            draw_target(axis, each, across, up)
+    targets = [each for each in scene if isinstance(each, Target)]
+    for number, target in enumerate(sorted(targets, key=lambda each: np.nan_to_num(each.place[across]))):
+        draw_target(axis, target, across, up, BELOW if number % 2 == 0 else ABOVE)
 
 
 def draw_capsule(axis: Axes, start: Array, end: Array, radius: float) -> None:
@@ -70,15 +72,15 @@ def draw_capsule(axis: Axes, start: Array, end: Array, radius: float) -> None:
         axis.add_patch(Polygon([start + side, end + side, end - side, start - side], closed=True, **style))
 
 
-def draw_target(axis: Axes, target: Target, across: int, up: int) -> None:
-    """A cross at a place, or a line where one of the two coordinates is free."""
+def draw_target(axis: Axes, target: Target, across: int, up: int, beside: tuple[float, float]) -> None:
+    """A cross with its name `beside` it, in points, or a line where one of the two coordinates is free."""
     x, y = target.place[across], target.place[up]
     if np.isfinite(x) and np.isfinite(y):
         axis.plot(x, y, "x", markersize=7.0, markeredgewidth=1.6, color=PALETTE[2], zorder=7)
         axis.annotate(
             f"target of {target.frame}",
             (x, y),
-            xytext=(6, -10),
+            xytext=beside,
             textcoords="offset points",
             fontsize=7.0,
             color=PALETTE[2],

@@ -50,17 +50,20 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         axis.axhline(limit, color=LIMIT_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     far = [limit for limit in (lower, upper) if np.isfinite(limit) and limit not in drawn]
     if far:
-        axis.set_title(f"{_limits(far)} {unit}".rstrip(), loc="left", fontsize=SMALL, color=LIMIT_COLOUR)
+        told = [f"{_limits(far, digits)} {unit}".rstrip() for digits in (4, 3)]
+        told.append(f"{far[0]:.3g}, {far[-1]:.3g}")
+        text = next((text for text in told if text_width(text, SMALL) <= width_in_points(axis)), told[-1])
+        axis.set_title(text, loc="left", fontsize=SMALL, color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
     if bottom < 0.0 < top:
         axis.axhline(0.0, color="#BBBBBB", linewidth=0.6, zorder=0)
 
 
-def _limits(far: list[float]) -> str:
+def _limits(far: list[float], digits: int) -> str:
     """Limits beyond the axis in words: "limits \u00b1150", "limit 28"."""
     if len(far) == 2 and far[0] == -far[1]:
-        return f"limits \u00b1{far[1]:.4g}"
-    return ("limits " if len(far) > 1 else "limit ") + " and ".join(f"{limit:.4g}" for limit in far)
+        return f"limits \u00b1{far[1]:.{digits}g}"
+    return ("limits " if len(far) > 1 else "limit ") + " and ".join(f"{limit:.{digits}g}" for limit in far)
 
 
 def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
@@ -160,11 +163,23 @@ def switching_times(t: Array, values: Array, lower: float, upper: float) -> list
 
 
 def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
-    """Vertical lines at the switches, their times written above."""
+    """Vertical lines at the switches with their times above, with fewer digits or none where they overlap."""
+    low, high = axis.get_xlim()
+    points = width_in_points(axis) / (high - low)  # of a second
+    apart = [points * (after - before) for before, after in pairwise(sorted(switches))]
+    forms = ("{:.4f} s", "{:.4g}", "{:.3g}")
+    form, free_from = forms[-1], -np.inf
+    for longer in reversed(forms[:-1]):
+        widest = max((text_width(longer.format(time), SMALL) for time in switches), default=0.0)
+        form = longer if widest < min(apart, default=np.inf) else form
     for time in switches:
         axis.axvline(time, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
+        half = 0.5 * text_width(form.format(time), SMALL) / points
+        if time - half < free_from:
+            continue
+        free_from = time + half
         axis.annotate(
-            f"{time:.4f} s",
+            form.format(time),
             (time, top),
             xytext=(0, 3),
             textcoords="offset points",

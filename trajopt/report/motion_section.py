@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SAMPLES = 400
 SNAPSHOTS = 9
 COLUMN = 580  # pixels of a chart
+PIXELS = 96  # of an inch, in a browser
 NOTHING = 1e-9  # of the largest curve of a kind: a smaller one is not drawn
 
 
@@ -56,7 +57,7 @@ def picture(solution: Solution, script: bool) -> Iterator[str]:
         return
     content, (width, height) = svg_of(motion(solution))
     data = b64encode(content).decode("ascii")
-    rows = ceil(height / width * COLUMN / HEIGHT)
+    rows = ceil(height / width * min(COLUMN, PIXELS * width) / HEIGHT)
     image = f'<img alt="the robot in snapshots" src="data:image/svg+xml;base64,{data}"/>'
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 

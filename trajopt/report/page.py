@@ -59,6 +59,15 @@ img { max-width: 100% } figcaption { color: #555 } .plot { min-height: 300px }
 """
 
 
+class Page(str):
+    """The text of a page, which a notebook's cell does not print whole."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<page of {len(self) / 1e6:.2g} MB: write it by trajopt.report.html(solution, 'page.html')>"
+
+
 def time_split(solution: Answer) -> dict[str, float]:
     """Seconds spent in functions, derivatives, the caller's callback, the solver itself, and around it.
 
@@ -127,7 +136,7 @@ def html(
     )
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
-    return text
+    return Page(text)
 
 
 def _of_motion(solution: Solution, script: bool, whose: str = "") -> Iterable[str]:

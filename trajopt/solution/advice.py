@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.problem.problem import Problem
+from trajopt.problem.systems.system import System
 from trajopt.solvers.solver import Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
 
 if TYPE_CHECKING:
     from trajopt.transcription.nlp import NLP
 
+#: How a solve may end whose duration is looked at: near a motion, not for want of time or by an interrupt.
+SEARCHED = (
+    Status.CONVERGED,
+    Status.ACCEPTABLE,
+    Status.STEP_TOO_SMALL,
+    Status.ITERATION_LIMIT,
+    Status.RESTORATION_FAILED,
+)
+GROWTH = 100.0  # of the duration, beyond which a cost that fades
+FADED = 1e-6  # to this part of what it was on the way has no minimum
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
@@ -20,17 +31,32 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
     """The status of a solution and its detail: the solver's, or what the problem adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
         return result.status, too_little_freedom(problem, nlp)
-    if result.status not in (Status.CONVERGED, Status.ACCEPTABLE):
+    if result.status not in SEARCHED:
         return result.status, result.detail
     shortest = [arc.duration_bounds[0] for arc in problem.trajectory.arcs]
     duration = nlp.unknowns.curve(result.y).duration
     if max(shortest) == SHORTEST_DURATION and duration <= AT_BOUND * sum(shortest):
-        return Status.UNBOUNDED, (
-            "limit torques or velocities of all joints, or give the trajectory a shortest duration"
-        )
-    if result.status is Status.ACCEPTABLE:
+        what = "controls and rates" if isinstance(problem.dynamics, System) else "torques or velocities"
+        whose = "" if isinstance(problem.dynamics, System) else " of all joints"
+        return Status.UNBOUNDED, f"limit {what}{whose}, or give the trajectory a shortest duration"
+    if result.status is not Status.CONVERGED:
         return result.status, result.detail
+    before = nlp.unknowns.curve(nlp.start).duration
+    if _fades(problem, result) and duration > GROWTH * before:
+        return Status.DIVERGING, (
+            f"the duration grew from {before:.3g} to {duration:.3g} s while the cost fell towards zero: give "
+            "the trajectory a duration, or minimize trajopt.duration, too"
+        )
     return (result.status if problem.costs else Status.FEASIBLE_POINT), result.detail
+
+
+def _fades(problem: Problem, result: Result) -> bool:
+    """Whether the objective fell to nothing while no upper limit holds the duration: slower is cheaper."""
+    free = any(np.isinf(arc.duration_bounds[1]) for arc in problem.trajectory.arcs)
+    if not free or len(result.history) < 2:
+        return False
+    objectives = np.abs(result.history[:, 1])
+    return bool(problem.costs) and float(objectives[-1]) < FADED * float(objectives.max())
 
 
 def too_little_freedom(problem: Problem, nlp: NLP) -> str:

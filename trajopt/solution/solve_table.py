@@ -49,7 +49,7 @@ class StartSolves:
         return f"{self.number:>5} {self.solves[-1]}{note}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StartTable:
     """All starts of an answer; what is known of it: a local optimum, the best of so many starts.
 
@@ -82,6 +82,8 @@ class StartTable:
 
     def __str__(self) -> str:
         return "\n".join([f"{'start':>5} {HEADER}", *map(str, self.starts), self.known])
+
+    __repr__ = __str__
 
 
 def recorded(levels: Sequence[MeshSolve], starts: StartTable | None) -> dict[str, Any]:

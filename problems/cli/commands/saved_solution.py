@@ -19,6 +19,7 @@ from trajopt.files.near_files import near_files
 from trajopt.files.run_folder import LAST, RunFolder
 
 if TYPE_CHECKING:
+    from problems.cli.problem_file import NamedProblem
     from trajopt.phases.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
 
@@ -40,7 +41,7 @@ def verify(file: Path, problem: str | None, accuracy: float | None, output: Outp
 
     Exit status 1 where the verdict is FAIL.
     """
-    solution = loaded(file, problem)
+    solution = loaded(file, source_of(problem))
     output.detail(repr(solution))
     tell_mixture(saved_file(file), solution)
     report = solution.verify(accuracy)
@@ -64,25 +65,33 @@ def verify(file: Path, problem: str | None, accuracy: float | None, output: Outp
 @explained
 def plot(file: Path, problem: str | None, out: Path | None, ending: str, output: Output) -> None:
     """Draw torques, internal joint forces, joint profiles and the motion of a saved solution."""
-    solution = loaded(file, problem)
+    source = source_of(problem)
+    solution = loaded(file, source)
     folder = saved_file(file).parent if out is None else out
     with RunFolder(folder) as results:
-        draw(solution, results.stage, ending, output.progress)
+        draw(solution, results.stage, ending, output.progress, None if source is None else source.draw)
         names = results.add(run_of(solution))
     output.answer(f"written to {folder}: " + ", ".join(names) + how_to_open(folder, names))
     output.values({"folder": str(folder), "files": names})
 
 
-def loaded(file: Path, problem: str | None) -> Solution | PhasesSolution:
+def source_of(problem: str | None) -> NamedProblem | None:
+    """The user's problem where its file is named."""
+    from problems.cli.problem_file import named
+
+    return None if problem is None else named(problem)
+
+
+def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, with the user's problem built again where its file is named."""
-    from problems.cli.problem_file import build_named, is_problem_file
+    from problems.cli.problem_file import is_problem_file
     from trajopt.errors import SolutionFileError
 
     solution = read(file)
     recipe = solution.recipe
-    if problem is not None:
+    if source is not None:
         parameters = {} if recipe is None else recipe.parameters
-        return type(solution).load(saved_file(file), build_named(problem, parameters))
+        return type(solution).load(saved_file(file), source.build(**parameters))
     if recipe is not None and is_problem_file(recipe.problem):
         raise SolutionFileError(
             f"{file} solves the problem of {recipe.problem}, a file outside this library that is not run "

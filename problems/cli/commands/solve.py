@@ -94,14 +94,15 @@ def solve(
     """
     import trajopt
     from problems.cli.literal import assignment, parameters_of
-    from problems.cli.problem_file import build_named
+    from problems.cli.problem_file import named
     from problems.cli.result_files import write_results
     from problems.cli.summary import summary
     from trajopt.files.run_folder import RunFolder
     from trajopt.solution.archive import check_savable
 
     refine = "auto" if certify is None else trajopt.Certified(tol=certify)
-    question = build_named(problem, parameters_of(assignments))
+    source = named(problem)
+    question = source.build(**parameters_of(assignments))
     check_savable(question.recipe)
     method = chosen_solver(solver, dict(assignment(text) for text in options), question)
     if checkpoint is not None:
@@ -118,7 +119,7 @@ def solve(
             time_limit=time_limit,
             progress=progress_of(output),
         )
-        report, names = write_results(solution, results, plot, one_page, output.progress)
+        report, names = write_results(solution, results, plot, one_page, output.progress, source.draw)
     if report is None:
         click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
         sys.exit(NOT_CONVERGED)

@@ -25,7 +25,7 @@ SAMPLES = 301  # of a step: OpenSim differentiates the motion twice, and misses 
 
 
 def export(solution: Solution, folder: str | os.PathLike[str], samples: int = SAMPLES) -> list[str]:
-    """Write the gait cycle for OpenSim and as CSV; the names of the files.
+    """Write the gait cycle for OpenSim and as CSV to a folder, made where there is none; names of the files.
 
     `samples` times in each half of the cycle, of the whole skeleton, in OpenSim's names and signs
     (`problems.human.opensim.coordinates`). coordinates.mot is the motion, ground_reactions.mot the forces on
@@ -39,6 +39,7 @@ def export(solution: Solution, folder: str | os.PathLike[str], samples: int = SA
 def export_body(body: WholeBody, folder: str | os.PathLike[str]) -> list[str]:
     """Write the files of `export` for a cycle that has one row for every time; their names."""
     place, model = Path(folder), body.model
+    place.mkdir(parents=True, exist_ok=True)
     tables = {
         setups.MOTION: coordinates(body),
         setups.REACTIONS: ground_reactions(body),

@@ -19,6 +19,7 @@ from trajopt.plot.style import settings
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
+ENDING = ".gif"
 SIZE = (3.6, 4.3)  # inches
 STRIP = 0.17  # of the height, the curves below the person
 STRIPES = 4  # of the ground in a stride
@@ -28,9 +29,11 @@ def animate(solution: Solution, path: str | os.PathLike[str], *, rate: int = 25,
     """Write one gait cycle, the person and the reactions, as a GIF at natural speed.
 
     rate : pictures per second; the format knows hundredths of a second, so 10, 20, 25 and 50 run true
-    OptionError for a rate that gives fewer than two pictures.
+    OptionError for another ending than .gif, and for a rate that gives fewer than two pictures.
     Below the person: the vertical reaction on both feet in body weights, right blue and left orange.
     """
+    if not os.fspath(path).endswith(ENDING):
+        raise OptionError(f"{os.fspath(path)} is no GIF: give a name that ends in {ENDING}")
     body = whole_body(gait_cycle(solution))
     frames = round(rate * body.cycle.duration)
     if frames < 2:

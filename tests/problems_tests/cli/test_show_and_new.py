@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from base64 import b64encode
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import problems
 import trajopt
 from problems.cli.command_line import main
 from problems.cli.commands.new import KINDS
-from problems.cli.problem_file import build_file
+from problems.cli.problem_file import build_file, from_file
 from problems.urdf_arm import source
 
 
@@ -91,6 +92,34 @@ def test_a_new_walk_adds_a_cost_that_relieves_the_knees(tmp_path, monkeypatch):
         return np.square(solution.tau(np.linspace(0.0, solution.duration, 200))[:, i]).mean()
 
     assert knee(1e-4) < 0.9 * knee(0.0)
+    assert callable(from_file(tmp_path / "mine.py").draw)  # the figures of the walk
+
+
+OWN_FIGURE = """
+import problems
+
+build = lambda: problems.two_link_rr.build(intervals=6)
+
+
+def draw(solution, folder, ending):
+    (folder / f"own.{ending}").write_bytes(b"a picture of %d joints" % len(solution.joint_names))
+    return [f"own.{ending}"]
+"""
+
+
+def test_a_problem_file_adds_figures_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN_FIGURE, encoding="utf-8")
+    solved = run("solve", "mine.py", "--plot", "--report", "--out", "out")
+    assert solved.exit_code == 0, solved.output
+    assert (tmp_path / "out" / "own.png").read_bytes() == b"a picture of 2 joints"
+    picture = b64encode(b"a picture of 2 joints").decode("ascii")
+    assert picture in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    drawn = run("plot", "out", "--problem", "mine.py", "--format", "svg")
+    assert drawn.exit_code == 0 and (tmp_path / "out" / "own.svg").is_file()
+    (tmp_path / "mine.py").write_text(OWN_FIGURE.replace("len(", "lem("), encoding="utf-8")
+    failed = run("plot", "out", "--problem", "mine.py")
+    assert failed.exit_code == 2 and "mine.py, line 8: NameError" in failed.stderr
 
 
 def test_commands_in_the_head_of_a_new_problem_exist(tmp_path, monkeypatch):

@@ -161,3 +161,15 @@ def test_a_problem_without_costs_says_what_an_answer_is():
     problem = trajopt.Problem(least_effort().dynamics, trajopt.Trajectory.collocation(2, duration=1.0))
     assert "nothing: any feasible motion is an answer" in repr(problem)
     assert isinstance(problem.summary(), ProblemSummary)
+
+
+def test_systems_tables_of_starts_and_pages_show_themselves_in_few_words():
+    units = {"x": "m", "u": "N"}
+    mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u], units=units)
+    assert repr(mass) == "System x' = f(x, u): states x [m], v; controls u [N]"
+    implicit = trajopt.system(("x",), residuals=lambda node: [node.rate("x") + node.x])
+    assert repr(implicit) == "System 0 = g(x', x, u): states x; controls none"
+    solution = trajopt.solve(problems.two_link_rr.build(intervals=4), starts=2)
+    assert solution.starts is not None and repr(solution.starts) == str(solution.starts)
+    page = trajopt.report.html(solution, interactive=False)
+    assert page.startswith("<!doctype html>") and len(repr(page)) < 100

@@ -15,7 +15,8 @@ import problems
 import trajopt
 from trajopt.plot.bounds import held_at_zero
 from trajopt.plot.joint_curves import same_curves
-from trajopt.plot.time_axis import fit, mark_borders, name_panel, via_points
+from trajopt.plot.scenery import draw_scenery
+from trajopt.plot.time_axis import fit, mark_borders, mark_switches, name_panel, via_points
 from trajopt.terms.scene import Capsule, Target, scene_of
 
 MIDDLE = trajopt.ArcNodes(0, "end")
@@ -196,3 +197,39 @@ def test_torques_that_are_zero_in_a_part_alone_are_drawn():
     problem.passive("lower", over=(0.0, 0.5))
     problem.subject_to(trajopt.tau[1], equals=0.0, over="end")
     assert held_at_zero(trajopt.solve(problem)).tolist() == [False, False]
+
+
+def test_limits_far_away_fit_their_panel():
+    figure = Figure(figsize=(6.0, 1.5), dpi=100)
+    wide, narrow, tiny = (figure.add_axes((left, 0.2, width, 0.6)) for left, width in WIDTHS)
+    for axis in (wide, narrow, tiny):
+        fit(axis, np.array([0.0, 1.0]), -158.7456, 83.3333, "N m")
+    assert wide.get_title(loc="left") == "limits -158.7 and 83.33 N m"
+    assert narrow.get_title(loc="left") == "limits -159 and 83.3 N m"
+    assert tiny.get_title(loc="left") == "-159, 83.3"
+
+
+WIDTHS = ((0.05, 0.4), (0.5, 0.23), (0.8, 0.15))
+
+
+def test_names_of_neighbouring_targets_stand_below_and_above():
+    axis = Figure().add_subplot()
+    targets = [Target(name, (x, 0.0, 0.0)) for name, x in (("ball", 0.2), ("heel", 0.0), ("toe", 0.3))]
+    draw_scenery(axis, targets, 0, 1)
+    sides = {text.get_text(): np.sign(text.get_position()[1]) for text in axis.texts}
+    assert sides == {"target of heel": -1.0, "target of ball": 1.0, "target of toe": -1.0}
+
+
+def test_times_of_switches_do_not_overlap():
+    figure = Figure(figsize=(4.0, 2.0), dpi=100)
+    axis = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    axis.set_xlim(0.0, 4.0)
+    for switches, told in (
+        ([0.5, 3.0], ["0.5000 s", "3.0000 s"]),
+        ([1.18531, 1.6], ["1.185", "1.6"]),
+        ([1.18531, 1.19, 1.82], ["1.19", "1.82"]),
+    ):
+        for text in axis.texts:
+            text.remove()
+        mark_switches(axis, switches, 1.0)
+        assert [text.get_text() for text in axis.texts] == told

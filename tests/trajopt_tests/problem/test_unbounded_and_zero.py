@@ -87,6 +87,29 @@ def test_a_shortest_duration_that_nobody_gave_is_no_optimum_however_the_solver_e
     assert outcome(given, nlp, dataclasses.replace(result, status=ended))[0] is ended
 
 
+def test_an_effort_that_a_longer_motion_always_lowers_has_no_minimum():
+    mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    problem = trajopt.Problem(mass)  # of free duration, which was forgotten
+    problem.start_at(x=0.0)
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    solution = trajopt.solve(problem, starts=1)
+    assert solution.status is Status.DIVERGING and not solution.converged
+    assert "give the trajectory a duration, or minimize trajopt.duration, too" in str(solution)
+    problem.minimize(trajopt.duration)
+    assert trajopt.solve(problem, starts=1).converged
+
+
+def test_a_system_in_minimum_time_without_bounds_of_its_controls_says_so():
+    mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    problem = trajopt.Problem(mass)
+    problem.start_at(x=0.0)
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.duration)
+    solution = trajopt.solve(problem)
+    assert solution.status is Status.UNBOUNDED and "limit controls and rates, or" in str(solution)
+
+
 # -- no costs ----------------------------------------------------------------------------------------------
 
 

@@ -56,6 +56,15 @@ class System:
     residuals: Function | None = None
     units: Mapping[str, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        with_units = [f"{name} [{unit}]" if unit else name for name, unit in self._named_units()]
+        states, controls = with_units[: self.n], with_units[self.n :]
+        law = "0 = g(x', x, u)" if self.rates is None else "x' = f(x, u)"
+        return f"System {law}: states {', '.join(states)}; controls {', '.join(controls) or 'none'}"
+
+    def _named_units(self) -> list[tuple[str, str]]:
+        return [(name, self.units.get(name, "")) for name in (*self.states, *self.controls)]
+
     @property
     def n(self) -> int:
         """How many states there are."""
