@@ -67,7 +67,7 @@ def build(
     model = dynamics.RigidBodyModel(bodies, gravity=(0.0, 0.0, -gravity), name="cart_pole")
 
     # The motion: degree 5, interior knots three times, so that the acceleration is continuous.
-    knots = np.linspace(0.0, 1.0, intervals + 1)
+    knots = trajopt.SplineBasis.uniform(intervals).breakpoints
     basis = trajopt.SplineBasis.clamped(knots, 5, np.full(intervals - 1, 3))
     problem = trajopt.Problem(model, trajopt.Trajectory((trajopt.Arc(basis, duration),)), name="cart_pole")
     problem.start_at(q=0.0, v=0.0)

@@ -144,7 +144,11 @@ class RigidBodyModel:
         return len(self.bodies)
 
     def link_index(self, name: str) -> int:
-        """Index of the link `name`; UnknownNameError otherwise."""
+        """Index of the link `name`; UnknownNameError otherwise, which tells the link of a frame."""
+        if isinstance(name, str) and name not in self._link_indices and name in self._frame_indices:
+            body = self.frame(name).body
+            where = "fixed to the ground" if body is None else f"on the link '{body}': name that link"
+            raise UnknownNameError(f"'{name}' is no link but a frame {where}")
         return index_in(self._link_indices, name, "link")
 
     def joint_link_index(self, name: str) -> int:

@@ -23,10 +23,9 @@ RATES = ("", "/s", "/s^2", "/s^3")
 
 def check_solution(solution: Any) -> None:
     """OptionError for what is no solution of a problem; phases are drawn one by one."""
-    from trajopt.phases.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
 
-    if isinstance(solution, PhasesSolution):
+    if hasattr(solution, "phases"):
         raise OptionError(
             f"{solution.name} has phases: draw one of them, solution.phases[0] say, or states and controls "
             "of all by trajopt.plot.states(solution)"

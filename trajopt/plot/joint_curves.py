@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def joint_forces(
     norms = np.linalg.norm(solution.wrench(t)[..., 3:], axis=-1)
     chosen, note = active_joints(names, joints, norms, "no force")
     groups = same_curves(norms, chosen)
-    labels = [few(names[i] for i in group) for group in groups]
+    labels = [group_label([names[i] for i in group], len(groups) > TOGETHER) for group in groups]
     together, is_new = len(groups) <= TOGETHER, figure is None and ax is None
     panel_names = ["internal joint forces"] if together else labels
     with settings():
@@ -253,6 +254,15 @@ def same_curves(values: NDArray, chosen: Sequence[int]) -> list[list[int]]:
         else:
             groups.append([i])
     return groups
+
+
+def group_label(names: Sequence[str], short: bool) -> str:
+    """Names of joints that share a curve; short : what they begin with, and how many they are."""
+    letters = takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
+    beginning = "".join(column[0] for column in letters).rstrip("_- .")
+    if len(names) == 1 or not short:
+        return few(names)
+    return f"{beginning} ({len(names)} joints)" if beginning else f"{names[0]} and {len(names) - 1} more"
 
 
 def finish(axes: Sequence[Any], solution: Solution, knots: bool) -> None:

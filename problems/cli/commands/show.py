@@ -42,7 +42,13 @@ def show(file: str, assignments: Sequence[str], output: Output) -> None:
         show_robot(path, output)
     elif path.suffix == ".py" or (file in catalogue.names() and not path.exists()):
         show_problem(file, assignments, output)
-    elif path.exists() or is_problem_file(file):
+    elif is_problem_file(file) and not path.exists():
+        from trajopt.errors import OptionError
+        from trajopt.files.near_files import near_files
+
+        near = near_files(path, (".npz", ".py", ROBOT))
+        raise OptionError(f"{file} does not exist{near}: give a solution, a problem file or a robot")
+    elif path.exists():
         refuse_settings(assignments, "a saved solution")
         show_solution(path, output)
     else:

@@ -372,3 +372,13 @@ def test_limits_in_degrees_are_warned_of():
         Joint("j", limits=JointLimits(-1, 170))
     Joint("rail", "prismatic", limits=JointLimits(-1, 170))  # metres
     Joint("wheel", limits=JointLimits.symmetric(1e9))  # written for "no limit"
+
+
+def test_a_frame_that_is_taken_for_a_link_names_the_link():
+    model = arm(frames=[Frame("tool", "fore"), Frame("table")])
+    with pytest.raises(UnknownNameError, match="'tool' is no link but a frame on the link 'fore': name that"):
+        model.link_index("tool")
+    with pytest.raises(UnknownNameError, match="'table' is no link but a frame fixed to the ground"):
+        model.link_index("table")
+    with pytest.raises(UnknownNameError, match="the model has no link 'tol'; there are upper, fore"):
+        model.link_index("tol")

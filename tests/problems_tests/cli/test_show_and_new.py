@@ -153,3 +153,12 @@ def test_a_name_that_cannot_be_taken_is_refused_and_nothing_is_written(name, mes
     assert outcome.exit_code == 2 and message in outcome.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["taken.py"]
     assert (tmp_path / "taken.py").read_text() == "mine"
+
+
+def test_a_file_that_is_not_there_gets_the_near_match_whatever_its_kind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("arm.urdf", "mine.py", "solution.npz"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    for wrong, right in (("arm.udrf", "arm.urdf"), ("mine.yp", "mine.py"), ("solution.npy", "solution.npz")):
+        outcome = run("show", wrong)
+        assert outcome.exit_code == 2 and f"{wrong} does not exist (did you mean '{right}'" in outcome.stderr

@@ -14,7 +14,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.plot.bounds import held_at_zero
-from trajopt.plot.joint_curves import same_curves
+from trajopt.plot.joint_curves import group_label, same_curves
 from trajopt.plot.scenery import draw_scenery
 from trajopt.plot.time_axis import fit, mark_borders, mark_switches, name_panel, via_points
 from trajopt.terms.scene import Capsule, Target, scene_of
@@ -233,3 +233,10 @@ def test_times_of_switches_do_not_overlap():
             text.remove()
         mark_switches(axis, switches, 1.0)
         assert [text.get_text() for text in axis.texts] == told
+
+
+def test_joints_that_share_a_curve_have_a_name_that_fits_their_panel():
+    assert group_label(["hip_r_flex", "hip_r_add"], short=False) == "hip_r_flex, hip_r_add"
+    assert group_label(["hip_r_flex", "hip_r_add", "hip_r_rot"], short=True) == "hip_r (3 joints)"
+    assert group_label(["turn", "lift"], short=True) == "turn and 1 more"
+    assert group_label(["knee"], short=True) == "knee"
