@@ -19,8 +19,8 @@ from problems import urdf_arm
 
 COUNTS = (250, 500, 1000, 2000)
 HEAD = (
-    "| intervals | joint | unknowns | rows | transcription, s | per interval, ms | iterations | status | solve, s "
-    "| iteration, s | per interval, ms | objective |"
+    "| intervals | joint | unknowns | rows | transcription, s | per interval, ms | iterations | status "
+    "| solve, s | iteration, s | per interval, ms | objective |"
 )
 
 
