@@ -100,7 +100,7 @@ def held_at_zero(solution: Solution) -> Array:
             held[each.over.nodes(problem.trajectory), each.term.component] = True
         elif isinstance(each.term, Quantity) and each.term.quantity == "tau":
             held[np.ix_(each.over.nodes(problem.trajectory), zero)] = True
-    return held[(nodes.s > 0.0) & (nodes.s < 1.0)].all(axis=0)
+    return np.all(held[(nodes.s > 0.0) & (nodes.s < 1.0)], axis=0)
 
 
 def joint_units(solution: Solution, order: int = 0) -> list[str]:

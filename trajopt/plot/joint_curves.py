@@ -221,7 +221,7 @@ def without_motors(names: Sequence[str], values: NDArray, units: Sequence[str], 
     """Names of joints without motors, and the largest residuals of their equations, one for each unit."""
     sizes = np.abs(values).max(axis=0, initial=0.0)
     joints, largest = few(np.asarray(names, dtype=object)[which]), {}
-    for i in np.flatnonzero(which):
+    for i in map(int, np.flatnonzero(which)):
         largest[units[i]] = max(largest.get(units[i], 0.0), float(sizes[i]))
     told = ", ".join(f"{size:.2g} {unit}".rstrip() for unit, size in largest.items())
     return f"no motor: {joints} (residual between nodes at most {told})"
