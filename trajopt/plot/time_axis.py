@@ -51,7 +51,8 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
     far = [limit for limit in (lower, upper) if np.isfinite(limit) and limit not in drawn]
     if far:
         told = [f"{_limits(far, digits)} {unit}".rstrip() for digits in (4, 3)]
-        told.append(f"{far[0]:.3g}, {far[-1]:.3g}")
+        bare = ", ".join(f"{limit:.3g}" for limit in far)
+        told += [f"limits {bare}" if len(far) > 1 else f"limit {bare}", bare]
         text = next((text for text in told if text_width(text, SMALL) <= width_in_points(axis)), told[-1])
         axis.set_title(text, loc="left", fontsize=SMALL, color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()

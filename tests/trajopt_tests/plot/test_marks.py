@@ -201,15 +201,17 @@ def test_torques_that_are_zero_in_a_part_alone_are_drawn():
 
 def test_limits_far_away_fit_their_panel():
     figure = Figure(figsize=(6.0, 1.5), dpi=100)
-    wide, narrow, tiny = (figure.add_axes((left, 0.2, width, 0.6)) for left, width in WIDTHS)
-    for axis in (wide, narrow, tiny):
+    wide, narrow, short, tiny = (figure.add_axes((left, 0.2, width, 0.6)) for left, width in WIDTHS)
+    for axis in (wide, narrow, short, tiny):
         fit(axis, np.array([0.0, 1.0]), -158.7456, 83.3333, "N m")
     assert wide.get_title(loc="left") == "limits -158.7 and 83.33 N m"
     assert narrow.get_title(loc="left") == "limits -159 and 83.3 N m"
-    assert tiny.get_title(loc="left") == "-159, 83.3"
+    assert short.get_title(loc="left") == "limits -159, 83.3" and tiny.get_title(loc="left") == "-159, 83.3"
+    fit(tiny, np.array([0.0, 1.0]), -np.inf, 83.3333, "N m")
+    assert tiny.get_title(loc="left") == "limit 83.3"
 
 
-WIDTHS = ((0.05, 0.4), (0.5, 0.23), (0.8, 0.15))
+WIDTHS = ((0.02, 0.4), (0.45, 0.23), (0.7, 0.17), (0.9, 0.1))
 
 
 def test_names_of_neighbouring_targets_stand_below_and_above():
