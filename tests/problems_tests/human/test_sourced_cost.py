@@ -17,7 +17,7 @@ from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, skeleton
 from problems.human.body.person import Person
 from problems.human.gait.force_rate import REACTION, force_rate, spline_times
 from problems.human.gait.formulation import FORMULATIONS, POSTURE_DEMANDS
-from problems.human.gait.gait_solver import gait_solver
+from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.ground_reaction import time_weight
 from problems.human.gait.passive_moments import passive_leg_moments, passive_moments
 from problems.human.gait.sourced_cost import (
@@ -285,11 +285,11 @@ def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
 @pytest.mark.long
 def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
     fast = trajopt.solve(gait.build(cost="sourced", speed=4.0, step_length=0.7))
-    assert fast.status is trajopt.Status.INFEASIBLE and fast.iterations <= 60
+    assert fast.status is trajopt.Status.INFEASIBLE and fast.iterations <= PATIENCE
     named = r"torque limits, (hip|knee|ankle|shoulder)_[rl]_\w+ in (double|single) support with the right"
     assert fast.detail.startswith("no such step was found: ") and re.search(named, fast.detail)
     high = trajopt.solve(gait.build(cost="sourced", clearance=0.3))
-    assert high.status is trajopt.Status.INFEASIBLE and high.iterations <= 60
+    assert high.status is trajopt.Status.INFEASIBLE and high.iterations <= PATIENCE
     assert "_l clears the ground, y in single support with the right foot on the ground" in high.detail
 
 

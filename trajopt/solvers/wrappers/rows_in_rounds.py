@@ -51,9 +51,10 @@ class RowsInRounds:
     time_limit : wall seconds for all rounds together, None: that of the solver
     coarse : tolerance of the first round of a solve without a warm start, where that is above the solver's
         own: which rows are violated shows long before convergence
-    patience : iterations of a round, after one of which all of its rows must hold to 0.01, scaled; None: any
-        number. A solve that does not come so near ends as INFEASIBLE where its rows are violated least
-        (`least_violation`), or goes on from there without this limit if they hold
+    patience : iterations of the first round, after one of which all of its rows must hold to 0.01, scaled; of
+        later rounds, which start near their rows, half as many; None: any number. A solve that does not come
+        so near ends as INFEASIBLE where its rows are violated least (`least_violation`), or goes on from
+        there without this limit if they hold
 
     Raises OptionError for a solver whose tolerance cannot be set, a margin that is not positive, or a
     patience that is no whole number from 1.
@@ -139,7 +140,7 @@ class RowsInRounds:
             solver = with_time_limit(solver, max(left, 1e-3))
         subset, told = _Subset(nlp, kept), _continued(callback, before)
         if patience is not None:
-            told = _Watch(subset, patience, told)
+            told = _Watch(subset, max(patience // 2, 1) if before else patience, told)
         return solver.solve(subset, told, _restricted(at, kept))
 
 
