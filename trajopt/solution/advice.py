@@ -22,8 +22,8 @@ SEARCHED = (
     Status.ITERATION_LIMIT,
     Status.RESTORATION_FAILED,
 )
-GROWTH = 100.0  # of the duration, beyond which a cost that fades
-FADED = 1e-6  # to this part of what it was on the way has no minimum
+GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
+ROUNDING = 1e-13  # of what the costs are scaled to, about those of the guess
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
@@ -42,7 +42,7 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
     if result.status is not Status.CONVERGED:
         return result.status, result.detail
     before = nlp.unknowns.curve(nlp.start).duration
-    if _fades(problem, result) and duration > GROWTH * before:
+    if duration > GROWTH * before and _fades(problem, nlp, result):
         return Status.DIVERGING, (
             f"the duration grew from {before:.3g} to {duration:.3g} s while the cost fell towards zero: give "
             "the trajectory a duration, or minimize trajopt.duration, too"
@@ -50,13 +50,13 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
     return (result.status if problem.costs else Status.FEASIBLE_POINT), result.detail
 
 
-def _fades(problem: Problem, result: Result) -> bool:
-    """Whether the objective fell to nothing while no upper limit holds the duration: slower is cheaper."""
+def _fades(problem: Problem, nlp: NLP, result: Result) -> bool:
+    """Whether the objective fell to rounding while no upper limit holds the duration: slower is cheaper.
+
+    `verify` looks at durations where more than rounding is left.
+    """
     free = any(np.isinf(arc.duration_bounds[1]) for arc in problem.trajectory.arcs)
-    if not free or len(result.history) < 2:
-        return False
-    objectives = np.abs(result.history[:, 1])
-    return bool(problem.costs) and float(objectives[-1]) < FADED * float(objectives.max())
+    return free and bool(problem.costs) and abs(nlp.objective(result.y)) <= ROUNDING
 
 
 def too_little_freedom(problem: Problem, nlp: NLP) -> str:
