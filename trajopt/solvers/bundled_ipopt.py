@@ -28,6 +28,7 @@ NAMES = (
 )
 
 _int, _bool, _double = ctypes.c_int, ctypes.c_bool, ctypes.c_double
+_DTYPES = {_int: np.dtype(np.intc), _double: np.dtype(np.float64)}
 _ints, _doubles, _handle = ctypes.POINTER(_int), ctypes.POINTER(_double), ctypes.c_void_p
 _head = (_int, _doubles, _bool)  # n, x, whether x is new
 _Objective = ctypes.CFUNCTYPE(_bool, *_head, _doubles, _handle)
@@ -208,7 +209,8 @@ def _array(pointer: Any, size: int) -> np.ndarray:
 
 def _view(pointer: Any, size: int, kind: Any) -> np.ndarray:
     """IPOPT's own array; NumPy's `as_array` casts the pointer, which leaves a reference cycle each time."""
-    return np.frombuffer((kind * size).from_address(ctypes.addressof(pointer.contents)), kind)
+    memory = (kind * size).from_address(ctypes.addressof(pointer.contents))
+    return np.frombuffer(memory, _DTYPES[kind])  # NumPy would look up the type of `memory` each time
 
 
 def _filled(target: Any, size: int, values: Callable[[], Any]) -> bool:
