@@ -14,8 +14,8 @@ from trajopt.splines.trajectory import SHORTEST_DURATION
 if TYPE_CHECKING:
     from trajopt.transcription.nlp import NLP
 
-#: How a solve may end whose duration is looked at: near a motion, not for want of time or by an interrupt.
-SEARCHED = (
+#: How a solve may end whose duration is looked at: all but time limits, interrupts and failures.
+DURATION_LOOKED_AT = (
     Status.CONVERGED,
     Status.ACCEPTABLE,
     Status.STEP_TOO_SMALL,
@@ -31,7 +31,7 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
     """The status of a solution and its detail: the solver's, or what the problem adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
         return result.status, too_little_freedom(problem, nlp)
-    if result.status not in SEARCHED:
+    if result.status not in DURATION_LOOKED_AT:
         return result.status, result.detail
     shortest = [arc.duration_bounds[0] for arc in problem.trajectory.arcs]
     duration = nlp.unknowns.curve(result.y).duration
@@ -42,15 +42,15 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
     if result.status is not Status.CONVERGED:
         return result.status, result.detail
     before = nlp.unknowns.curve(nlp.start).duration
-    if duration > GROWTH * before and _fades(problem, nlp, result):
-        return Status.DIVERGING, (
-            f"the duration grew from {before:.3g} to {duration:.3g} s while the cost fell towards zero: give "
-            "the trajectory a duration, or minimize trajopt.duration, too"
+    if duration > GROWTH * before and _fell_to_rounding(problem, nlp, result):
+        return Status.NO_BEST_DURATION, (
+            f"it grew from {before:.3g} to {duration:.3g} s: give the trajectory a duration, or minimize "
+            "trajopt.duration, too"
         )
     return (result.status if problem.costs else Status.FEASIBLE_POINT), result.detail
 
 
-def _fades(problem: Problem, nlp: NLP, result: Result) -> bool:
+def _fell_to_rounding(problem: Problem, nlp: NLP, result: Result) -> bool:
     """Whether the objective fell to rounding while no upper limit holds the duration: slower is cheaper.
 
     `verify` looks at durations where more than rounding is left.

@@ -341,7 +341,7 @@ class Solution:
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
         ended += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
-        if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.DIVERGING):
+        if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION):
             ended += f": {self.detail};"
         known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"

@@ -146,7 +146,8 @@ class Ipopt(RunSettings):
         check_positive("feasibility", self.feasibility)
         if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
             raise OptionError(f"hessian = {shown(self.hessian)}: expected 'exact' or 'lbfgs'")
-        if self.library is not None and self.library not in ("casadi", "cyipopt"):
+        named = isinstance(self.library, str) and self.library in ("casadi", "cyipopt")
+        if not named and self.library is not None:
             raise OptionError(f"library = {shown(self.library)}: expected 'casadi', 'cyipopt' or None")
         if not isinstance(self.options, Mapping):
             raise OptionError(f"options = {shown(self.options)}: expected a dictionary, option -> value")
@@ -224,11 +225,19 @@ class Ipopt(RunSettings):
         try:
             large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers
             for name, value in self._settings(second_order, warm, large).items():
-                problem.add_option(name, value)
+                self._add(problem, name, value)
             with monitor.interruptible():
                 return run.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
+
+    def _add(self, problem: Any, name: str, value: str | int | float) -> None:
+        """Set an option; a build without MUMPS does not know the ones of ours that are MUMPS's."""
+        try:
+            problem.add_option(name, value)
+        except TypeError:
+            if name in self.options or not name.startswith("mumps_"):
+                raise
 
     def _settings(self, second_order: bool, warm: bool, large: bool) -> dict[str, str | int | float]:
         own = {
@@ -313,7 +322,7 @@ def _rebuilt(kind: type[Ipopt], settings: dict[str, Any]) -> Ipopt:
 
 def _library(name: str | None) -> Any:
     """`bundled_ipopt` or cyipopt, which have the same interface: the one named, else the first there is."""
-    missing = "IPOPT is missing"
+    missing = ""
     if name != "cyipopt":
         try:
             bundled_ipopt.library()
@@ -331,8 +340,8 @@ def _library(name: str | None) -> Any:
                 "library = 'cyipopt': it is not installed; pip install cyipopt-wheels"
             ) from error
         raise ImportError(
-            f"{missing}, and cyipopt is not installed; pip install cyipopt-wheels, or use trajopt.Slsqp() "
-            "for small problems"
+            f"IPOPT is missing: {missing}, and cyipopt is not installed; pip install cyipopt-wheels, or use "
+            "trajopt.Slsqp() for small problems"
         ) from error
     return cyipopt
 

@@ -42,6 +42,9 @@ class Status(enum.Enum):
     INTERRUPTED = "interrupted"
     EVALUATION_ERROR = "a function or derivative is not finite near the last point"
     DIVERGING = "the unknowns grow without limit: probably unbounded"
+    NO_BEST_DURATION = (
+        "the cost fell to rounding as the duration grew a hundredfold: longer motions cost as little or less"
+    )
     UNBOUNDED = "the duration fell to the shortest that is computed with, 1e-4 s: nothing limits the speed"
     RESTORATION_FAILED = "could not get back to feasibility (restoration failed)"
     STEP_TOO_SMALL = "the steps became too small to make progress"

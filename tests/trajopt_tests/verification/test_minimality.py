@@ -147,8 +147,9 @@ def test_costs_of_zero_for_another_reason_than_the_duration_pass():
         problem.minimize(trajopt.term(cost))
         problems_of_zero.append(problem)
     for problem in problems_of_zero:
-        report = trajopt.solve(problem).verify()
-        assert report.objective < 1e-12 and not report.minimality.reason
+        solution = trajopt.solve(problem)
+        report = solution.verify()
+        assert solution.converged and report.objective < 1e-12 and not report.minimality.reason
 
 
 def test_an_effort_that_has_a_minimum_in_the_duration_passes():

@@ -5,14 +5,17 @@
 d_r the distance of row r from its bounds and w_r = 1 for limits, `equality_weight` for equations: equations
 hold nearly, and the limits that would have to give way are seen. Levenberg and Marquardt's method (Nocedal
 and Wright, Numerical Optimization, 2006, section 10.3), its steps cut off at the bounds of y. An iteration
-takes values and first derivatives of the rows alone and a factorization of the size of y.
+takes values and first derivatives of the rows alone and a dense factorization, (n, n), of the size of y.
 """
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from trajopt.solvers.solver import NLP
 from trajopt.solvers.violation import side_violations
@@ -25,40 +28,48 @@ LOOK_BACK, LEAST_DECREASE = 5, 1e-2  # iterations, and the relative decrease ove
 
 
 def least_violation(
-    nlp: NLP, start: ArrayLike, equality_weight: float = EQUALITY_WEIGHT, most_iterations: int = 60
+    nlp: NLP,
+    start: ArrayLike,
+    equality_weight: float = EQUALITY_WEIGHT,
+    most_iterations: int = 60,
+    seconds: float = np.inf,
 ) -> NDArray[np.float64]:
     """A point (n,) near a local minimum of the weighted squared violation, from `start` (n,).
 
-    It ends after `most_iterations`, where five iterations decrease the sum by less than a hundredth, or where
-    all rows hold.
+    It ends after `most_iterations` or `seconds`, where five iterations decrease the sum by less than a
+    hundredth, where all rows hold, or where a row or derivative is not finite.
     """
+    began = time.perf_counter()
     weights = np.where(np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper), equality_weight, 1.0)
 
     def distances(y: NDArray) -> NDArray:
-        below, above = side_violations(nlp.rows(y), nlp.row_lower, nlp.row_upper)
+        with np.errstate(invalid="ignore"):  # an infinite row beside an infinite bound
+            below, above = side_violations(nlp.rows(y), nlp.row_lower, nlp.row_upper)
         return weights * (np.maximum(above, 0.0) - np.maximum(below, 0.0))
 
     y = np.clip(np.asarray(start, dtype=float), nlp.lower, nlp.upper)
     r, damping, found = distances(y), DAMPING, []
-    jacobian = np.zeros((nlp.row_count, nlp.variable_count))
+    places, shape = (nlp.jacobian_rows, nlp.jacobian_columns), (nlp.row_count, y.size)
     for _ in range(most_iterations):
         found.append(0.5 * float(r @ r))
-        slow = len(found) > LOOK_BACK and found[-LOOK_BACK] - found[-1] < LEAST_DECREASE * found[-1]
-        if found[-1] == 0.0 or slow:
+        slow = len(found) > LOOK_BACK and found[-LOOK_BACK - 1] - found[-1] < LEAST_DECREASE * found[-1]
+        if slow or not 0.0 < found[-1] < np.inf or time.perf_counter() - began > seconds:
             break
-        jacobian[:] = 0.0
-        np.add.at(jacobian, (nlp.jacobian_rows, nlp.jacobian_columns), nlp.jacobian(y))
-        violated = r != 0.0
-        A = weights[violated, None] * jacobian[violated]
-        gradient, normal = A.T @ r[violated], A.T @ A
+        J = sparse.csr_array((weights[nlp.jacobian_rows] * nlp.jacobian(y), places), shape=shape)
+        A, violated = J[r != 0.0], r[r != 0.0]
+        gradient, normal = A.T @ violated, (A.T @ A).toarray()
+        if not np.all(np.isfinite(normal)):
+            break
         blocked = ((y <= nlp.lower) & (gradient > 0.0)) | ((y >= nlp.upper) & (gradient < 0.0))
         while True:
-            tried = np.clip(y + _step(normal, gradient, ~blocked, damping), nlp.lower, nlp.upper)
-            moved, at_tried = tried - y, distances(tried)
-            decrease = found[-1] - 0.5 * float(at_tried @ at_tried)
-            foreseen = -float(gradient @ moved + 0.5 * moved @ normal @ moved)
-            if decrease > 1e-4 * foreseen > 0.0:  # False where a row is NaN
-                break
+            step = _step(normal, gradient, ~blocked, damping)
+            if step is not None:
+                tried = np.clip(y + step, nlp.lower, nlp.upper)
+                moved, at_tried = tried - y, distances(tried)
+                decrease = found[-1] - 0.5 * float(at_tried @ at_tried)
+                foreseen = -float(gradient @ moved + 0.5 * moved @ normal @ moved)
+                if decrease > 1e-4 * foreseen > 0.0:  # False where a row is NaN
+                    break
             damping *= 4.0
             if damping > MOST_DAMPING:
                 return y
@@ -68,9 +79,12 @@ def least_violation(
     return y
 
 
-def _step(normal: NDArray, gradient: NDArray, free: NDArray, damping: float) -> NDArray:
-    """-(J'J + damping I)^-1 gradient over the free unknowns, zero for the others."""
+def _step(normal: NDArray, gradient: NDArray, free: NDArray, damping: float) -> NDArray | None:
+    """-(J'J + damping I)^-1 gradient over the free unknowns, else zero; None where that is singular."""
     step = np.zeros(gradient.size)
     matrix = normal[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
-    step[free] = -cho_solve(cho_factor(matrix), gradient[free])
+    try:
+        step[free] = -cho_solve(cho_factor(matrix), gradient[free])
+    except LinAlgError:
+        return None
     return step

@@ -51,10 +51,11 @@ class RowsInRounds:
     time_limit : wall seconds for all rounds together, None: that of the solver
     coarse : tolerance of the first round of a solve without a warm start, where that is above the solver's
         own: which rows are violated shows long before convergence
-    patience : iterations of the first round, after one of which all of its rows must hold to 0.01, scaled; of
-        later rounds, which start near their rows, half as many; None: any number. A solve that does not come
-        so near ends as INFEASIBLE where its rows are violated least (`least_violation`), or goes on from
-        there without this limit if they hold
+    patience : the first round must reach an iterate that violates none of its rows by more than 0.01, scaled,
+        within so many iterations, later rounds within half as many; None: no such limit. A round that does
+        not ends at the point of least squared violation (`least_violation`): as INFEASIBLE, or, where the
+        rows hold there, the solve goes on from that point without this limit. INFEASIBLE is then what the
+        search came to, no proof
 
     Raises OptionError for a solver whose tolerance cannot be set, a margin that is not positive, or a
     patience that is no whole number from 1.
@@ -105,9 +106,10 @@ class RowsInRounds:
             try:
                 results.append(self._round(nlp, kept, at, asked, callback, results, patience))
             except _RowsNotMet as unmet:
-                result = _where_least_violated(nlp, kept, unmet)
+                left = self._seconds_left(results) - unmet.iterations[-1].seconds
+                result = _where_least_violated(nlp, kept, unmet, left)
                 results.append(result)
-                if result.infeasibility > tol:
+                if result.status is Status.INTERRUPTED or not result.infeasibility <= tol:
                     return _whole(nlp, kept, results)
                 at, patience = WarmStart(result.y), None
                 continue
@@ -132,16 +134,19 @@ class RowsInRounds:
         before: list[Result],
         patience: int | None,
     ) -> Result:
-        solver = self.solver.with_tolerance(tol)
-        own = self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
-        limits = [limit for limit in (self.time_limit, own) if limit]
-        if limits:
-            left = min(limits) - _seconds(before)
+        solver, left = self.solver.with_tolerance(tol), self._seconds_left(before)
+        if left < np.inf:
             solver = with_time_limit(solver, max(left, 1e-3))
         subset, told = _Subset(nlp, kept), _continued(callback, before)
         if patience is not None:
             told = _Watch(subset, max(patience // 2, 1) if before else patience, told)
         return solver.solve(subset, told, _restricted(at, kept))
+
+    def _seconds_left(self, before: list[Result]) -> float:
+        """Of the limits of time, after these rounds; infinite where there are none."""
+        own = self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
+        limits = [limit for limit in (self.time_limit, own) if limit]
+        return min(limits, default=np.inf) - _seconds(before)
 
 
 class _Subset(NLPWrapper):
@@ -150,7 +155,7 @@ class _Subset(NLPWrapper):
     def __init__(self, nlp: NLP, kept: np.ndarray) -> None:
         super().__init__(nlp)
         self._kept = kept
-        self.last = np.asarray(nlp.start, dtype=float)  # where the rows were asked for last
+        self.last = np.asarray(nlp.start, dtype=float)  # where the rows were finite last
         self._entries = np.flatnonzero(kept[nlp.jacobian_rows])
         self._places = (np.cumsum(kept) - 1)[nlp.jacobian_rows[self._entries]]
 
@@ -175,8 +180,10 @@ class _Subset(NLPWrapper):
         return self.nlp.jacobian_columns[self._entries]
 
     def rows(self, y: np.ndarray, /) -> np.ndarray:
-        self.last = np.array(y)
-        return self.nlp.rows(y)[self._kept]
+        found = self.nlp.rows(y)
+        if np.all(np.isfinite(found)):
+            self.last = np.array(y)
+        return found[self._kept]
 
     def jacobian(self, y: np.ndarray, /) -> np.ndarray:
         return self.nlp.jacobian(y)[self._entries]
@@ -214,15 +221,18 @@ class _Watch:
                 raise _RowsNotMet(self._subset, self._seen)
 
 
-def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet) -> Result:
+def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet, seconds: float) -> Result:
     """The end of a round that did not come near its rows, at the point that violates all rows least."""
-    began = time.perf_counter()
-    y = least_violation(nlp, unmet.subset.last)
+    began, status = time.perf_counter(), Status.INFEASIBLE
+    try:
+        y = least_violation(nlp, unmet.subset.last, seconds=seconds)
+    except KeyboardInterrupt:
+        y, status = unmet.subset.last, Status.INTERRUPTED
     count = len(unmet.iterations) - 1
     scale = unmet.subset.objective_scale
     history = [(each.iteration, scale * each.objective, each.infeasibility) for each in unmet.iterations]
     return Result(
-        status=Status.INFEASIBLE,
+        status=status,
         y=y,
         row_multipliers=np.zeros(int(kept.sum())),
         lower_multipliers=np.zeros(y.size),

@@ -51,3 +51,15 @@ def test_a_nonlinear_contradiction_ends_where_scipy_does():
     peer = least_squares(distances, nlp.start, bounds=(1.0, 5.0), xtol=1e-14, ftol=1e-14, gtol=1e-14)
     mine = least_violation(nlp, nlp.start, equality_weight=1.0, most_iterations=200)
     assert 0.5 * np.sum(distances(mine) ** 2) <= 1.01 * peer.cost
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_rows_that_are_not_finite_end_at_the_start(broken):
+    nlp = program([[1, 0]], [4.0], [INF])
+    nlp = replace(nlp, rows=lambda y: np.array([broken - y[0]]))
+    assert least_violation(nlp, [0.5, 2.0]).tolist() == [0.5, 2.0]
+
+
+def test_without_time_it_ends_at_the_start():
+    nlp = program([[1, 0]], [4.0], [INF])
+    assert least_violation(nlp, [0.5, 2.0], seconds=-1.0).tolist() == [0.5, 2.0]
