@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 import trajopt
+from benchmarks.gait import score
 from problems import gait
 from problems.human.assessment.criteria import credibility
 
 SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8)  # m/s
 # Mean step lengths of ten people on a treadmill, van der Zee et al.; beyond 1.6 m/s on the line through the
 # last two.
-PEOPLE = {0.8: 0.49, 1.2: 0.59, 1.6: 0.70, 1.8: 0.755}
+PEOPLE = score.SPEEDS | {1.8: 0.755}
 IMPOSSIBLE: tuple[dict[str, float], ...] = (
     {"speed": 4.0, "step_length": 0.7},
     {"speed": 3.0, "step_length": 1.2},
@@ -29,12 +30,12 @@ TIME_LIMIT = 120.0  # s
 
 def speeds() -> list[dict[str, Any]]:
     """Walks at people's step lengths with eight control points, refined as the problem recommends."""
-    return [told(walk(speed=v, step_length=people_step(v), intervals=5)) for v in SPEEDS]
+    return [printed(walk(speed=v, step_length=people_step(v), intervals=5)) for v in SPEEDS]
 
 
 def impossible() -> list[dict[str, Any]]:
     """Steps that nobody can walk: how each solve ends, after how long, and what its message names."""
-    return [told({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
+    return [printed({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
 
 
 def people_step(speed: float) -> float:
@@ -68,6 +69,6 @@ def walk(**parameters: Any) -> dict[str, Any]:
     }
 
 
-def told(result: dict[str, Any]) -> dict[str, Any]:
+def printed(result: dict[str, Any]) -> dict[str, Any]:
     print(result, flush=True)
     return result

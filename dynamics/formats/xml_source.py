@@ -59,7 +59,7 @@ def _near(path: Path) -> str:
     from difflib import get_close_matches
 
     try:
-        names = [each.name for each, _ in zip(path.parent.iterdir(), range(MOST_FILES), strict=False)]
+        names = sorted(each.name for each in path.parent.iterdir())[:MOST_FILES]
     except OSError:
         return ""
     alike = [name for name in names if name.endswith((".urdf", ".xml"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -18,7 +19,7 @@ FIGURES = ("torques", "joint_forces", "joints", "motion", "states")
 NEEDED = {"torques": "tau", "joint_forces": "wrench"}  # figure -> the quantity that it draws
 STATES = "states"  # one figure of all phases
 Told = Callable[[str], None]  # what is called with a line before each figure
-More = Callable[[Any, Path, str], list[str]] | None  # writes the figures of a user's own problem
+DrawFigures = Callable[[Any, Path, str], list[str]] | None  # writes the figures of a user's own problem
 
 
 def silent(_: str) -> None:
@@ -30,25 +31,25 @@ def draw(
     folder: Path,
     ending: str,
     tell: Told = silent,
-    more: More = None,
+    draw_own: DrawFigures = None,
 ) -> list[str]:
     """Write every figure that the dynamics allows, and give the names of the files.
 
-    more : writes those that a user's own problem adds
+    draw_own : writes those that a user's own problem adds
     Of phases these are one figure of the states and controls of all, and the others of each one.
     """
     from trajopt.plot.state_curves import has_states
     from trajopt.solution.solution import Solution
 
     if isinstance(solution, Solution):
-        own = draw_one(solution, folder, ending, tell)
-        return own + draw_more(solution, folder, ending, tell, more)
+        ours = draw_one(solution, folder, ending, tell)
+        return ours + draw_more(solution, folder, ending, tell, draw_own)
     names = [STATES] if has_states(solution) else []
     names = [_saved(solution, name, solution.run, folder, ending, tell) for name in names]
     for number, phase in enumerate(solution.phases):
         own = replace(phase, run=solution.run)
         names += draw_one(own, folder, ending, tell, f"phase_{number}_", without=(STATES,))
-    return names
+    return names + draw_more(solution, folder, ending, tell, draw_own)
 
 
 def draw_one(
@@ -96,17 +97,29 @@ def _saved(
 
 
 def draw_more(
-    solution: Solution, folder: Path, ending: str, tell: Told = silent, more: More = None
+    solution: Solution | PhasesSolution,
+    folder: Path,
+    ending: str,
+    tell: Told = silent,
+    draw_own: DrawFigures = None,
 ) -> list[str]:
-    """Figures that a problem adds by a function `draw` of its module; more : that of a user's own problem."""
+    """Figures that a problem adds by a function `draw` of its module.
+
+    draw_own : that of a user's own problem
+    """
     from problems import catalogue
 
-    if more is None and solution.recipe is not None and solution.recipe.problem in catalogue.names():
-        more = getattr(catalogue.module(solution.recipe.problem), "draw", None)
-    if more is None:
+    if draw_own is None and solution.recipe is not None and solution.recipe.problem in catalogue.names():
+        draw_own = getattr(catalogue.module(solution.recipe.problem), "draw", None)
+    if draw_own is None:
         return []
     tell(f"drawing the figures of {solution.name}")
-    return more(solution, folder, ending)
+    return draw_own(solution, folder, ending)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file's name is that of a figure of every solution, "motion.png" or "phase_0_motion.png"."""
+    return re.fullmatch(rf"(phase_[0-9]+_)?({'|'.join(FIGURES)})", Path(name).stem) is not None
 
 
 def how_to_open(folder: Path, names: Collection[str]) -> str:
@@ -121,20 +134,17 @@ def own_figures(
     drawn: Collection[str],
     folder: Path,
     tell: Told = silent,
-    more: More = None,
+    draw_own: DrawFigures = None,
 ) -> dict[str, bytes]:
     """Pictures and tables that a problem adds, name of the file -> content, for a page.
 
     drawn : names of figures that are in the folder; where there are none, they are drawn for the page alone
     """
     from trajopt.report.own_figures import KINDS
-    from trajopt.solution.solution import Solution
 
-    if not isinstance(solution, Solution):
-        return {}
     with tempfile.TemporaryDirectory() as temporary:
         if not drawn:
             folder = Path(temporary)
-            drawn = draw_more(solution, folder, "png", tell, more)
-        own = [name for name in drawn if Path(name).suffix in KINDS and Path(name).stem not in FIGURES]
+            drawn = draw_more(solution, folder, "png", tell, draw_own)
+        own = [name for name in drawn if Path(name).suffix in KINDS and not is_ours(name)]
         return {name: (folder / name).read_bytes() for name in own}

@@ -13,8 +13,10 @@ from typing import Any
 
 from dynamics.errors import DynamicsError
 from problems import catalogue
+from problems.cli.figures import is_ours
 from problems.recipe import recipe
 from problems.shadowing import refuse_namesakes
+from trajopt.arguments import shown
 from trajopt.errors import ProblemError, TrajoptError
 from trajopt.files.near_files import near_files
 
@@ -77,9 +79,30 @@ def from_file(path: Path) -> NamedProblem:
 
     def drawn(solution: Any, folder: Path, ending: str) -> list[str]:
         with explaining(path):
-            return list(draw(solution, folder, ending))
+            names = draw(solution, folder, ending)
+            names = names if isinstance(names, str) else list(names)
+        return _checked_figures(path, names, folder)
 
     return NamedProblem(built, drawn if callable(draw) else None)
+
+
+def _checked_figures(path: Path, names: str | list[Any], folder: Path) -> list[str]:
+    """What `draw` returned: names of files in the folder, none that of a figure of every solution."""
+    expected = "return a list of the names of the files that it wrote to its folder, ['own.png'] say"
+    if isinstance(names, str):
+        raise ProblemError(f"{path}: draw returned {shown(names)}: {expected}")
+    for name in names:
+        if not isinstance(name, str):
+            raise ProblemError(
+                f"{path}: draw returned the name {shown(name)}, which is no string: {expected}"
+            )
+        if is_ours(name):
+            raise ProblemError(
+                f"{path}: draw returned {name!r}, the name of a figure that every solution has: take another"
+            )
+        if not (folder / name).is_file():
+            raise ProblemError(f"{path}: draw returned {name!r}, and its folder has no such file: {expected}")
+    return names
 
 
 def imported(path: Path) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from problems.cli.figures import More, Told, draw, own_figures, silent
+from problems.cli.figures import DrawFigures, Told, draw, own_figures, silent
 from problems.cli.summary import summary, write_json, write_text
 from trajopt.files.run_folder import LAST, RunFolder, mixture
 
@@ -24,11 +24,11 @@ def write_results(
     plot: bool,
     one_page: bool,
     tell: Told = silent,
-    more: More = None,
+    draw_own: DrawFigures = None,
 ) -> tuple[Report | PhasesReport | None, list[str]]:
     """Verify a solution and write its files; the report, None where Ctrl-C ended the check, and the names.
 
-    tell : called with a line before each figure;   more : writes the figures of a user's own problem
+    tell : called with a line before each figure;   draw_own : writes the figures of a user's own problem
     Whatever goes wrong after the solve, the solution and what was written with it are published.
     """
     import trajopt
@@ -46,9 +46,9 @@ def write_results(
         if solution.certificate is not None:
             told = f"{solution.certificate}\n\nrun {run_of(solution)}\n"
             write_text(stage / "certificate.txt", told)
-        drawn = draw(solution, stage, "png", tell, more) if plot else []
+        drawn = draw(solution, stage, "png", tell, draw_own) if plot else []
         if one_page:
-            figures = own_figures(solution, drawn, stage, tell, more)
+            figures = own_figures(solution, drawn, stage, tell, draw_own)
             tell("writing report.html")
             trajopt.report.html(solution, stage / "report.html", figures=figures)
     finally:

@@ -18,7 +18,7 @@ from trajopt.arguments import check_positive
 from trajopt.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
 from trajopt.files.atomic_file import whole_file
 from trajopt.files.near_files import check_ending
-from trajopt.graph.leaves import EXTRA, SPLINE_LEAVES, extra_leaf
+from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
 from trajopt.solution.solution import Solution
@@ -128,21 +128,11 @@ def _columns(solution: Solution, t: NDArray) -> Iterator[tuple[str, NDArray, str
         wanted = {quantity: f"{quantity} " for quantity in (*SPLINE_LEAVES[:3], *torques)}
     for name in problem.extras:
         if name not in problem.slacks:
-            wanted[extra_leaf(name)] = name
+            wanted[extra_leaf(name)] = ""
     values_of = solution.values([terms.Quantity(quantity) for quantity in wanted], t)
     for quantity, prefix in wanted.items():
         values = values_of[quantity]
         units = units_of_quantity(problem, quantity, values.shape[1])
-        for name, column, unit in zip(
-            _names(problem, quantity, prefix, values), values.T, units, strict=True
-        ):
-            yield name, column, unit
-
-
-def _names(problem: Any, quantity: str, prefix: str, values: NDArray) -> list[str]:
-    """ "q elbow" of joints, "h" of states, "force" or "force x", "force y" of additional curves."""
-    if quantity.startswith(EXTRA):
-        return problem.curve_names(prefix)
-    if isinstance(problem.dynamics, System):
-        return list(problem.dynamics.joint_names)
-    return [f"{prefix}{name}" for name in problem.component_names(quantity, values.shape[1])]
+        names = problem.labels(quantity, values.shape[1])
+        for name, column, unit in zip(names, values.T, units, strict=True):
+            yield f"{prefix}{name}", column, unit

@@ -85,8 +85,7 @@ def small_plots(solution: Solution) -> Iterator[str]:
         shown |= {terms.extra(name).quantity: name for name in own[:1]}
     for quantity, label in shown.items():
         values = solution.value(terms.Quantity(quantity), t).T
-        extra = quantity.partition(":")[2]
-        names = problem.curve_names(extra) if extra else problem.component_names(quantity, len(values))
+        names = problem.labels(quantity, len(values))
         units = units_of_quantity(problem, quantity, len(values))
         unit = max(units, key=units.count)
         each = zip(names, values, units, strict=True)

@@ -98,12 +98,19 @@ class PhasesCertificate(CertifiedLines):
         return (*of_phases, *self.links)
 
     @property
+    def undecided(self) -> str:
+        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        each = zip(self.names, self.phases, strict=True)
+        of_phase = (f"phase '{name}': {part.unchecked}" for name, part in each if part.unchecked)
+        return self.certification.failed or self.unchecked or next(of_phase, "")
+
+    @property
     def why_not(self) -> str:
         """The first reason why the certificate does not hold, or nothing."""
         if self.status:
             return f"the solve did not converge ({self.status})"
-        if self.certification.failed or self.unchecked:
-            return self.certification.failed or self.unchecked
+        if self.undecided:
+            return self.undecided
         for line in self.links:
             if not line.holds:
                 return str(line)

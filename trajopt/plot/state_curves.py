@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from trajopt.arrays import Array
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.plot.bounds import check_solution, path_bounds
+from trajopt.plot.bounds import check_solution, path_bounds, phases_of
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.joint_curves import columns_for
 from trajopt.plot.style import line_of, settings, times
@@ -62,7 +62,7 @@ def states(
     Units are those that were told, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
     name that no phase has, or where there is nothing but joints.
     """
-    if not hasattr(solution, "phases"):
+    if not phases_of(solution):
         check_solution(solution)
     tracks = _tracks(solution)
     for name in names or ():
@@ -115,7 +115,7 @@ def has_states(solution: Any) -> bool:
 
 def _parts(solution: Any) -> tuple[Solution, ...]:
     """The solutions of all phases, or the one there is."""
-    return getattr(solution, "phases", (solution,))
+    return phases_of(solution) or (solution,)
 
 
 def _tracks(solution: Any) -> dict[str, list[_Track]]:
@@ -139,13 +139,6 @@ def _of_part(solution: Solution, start: float) -> Iterator[tuple[str, _Track]]:
         units = units_of_quantity(problem, quantity, width)
         lower, upper = path_bounds(problem, quantity, width)
         fixed = via_points(problem, solution, quantity)
-        for i, name in enumerate(_names(problem, quantity)):
+        for i, name in enumerate(problem.labels(quantity, width)):
             via = tuple((start + time, 0, value) for time, component, value in fixed if component == i)
             yield name, _Track(start + t, values[:, i], units[i], float(lower[i]), float(upper[i]), via)
-
-
-def _names(problem: Any, quantity: str) -> list[str]:
-    """Names of states, or of the components of a curve: "force x", "force y"."""
-    if quantity == "q":
-        return list(problem.dynamics.joint_names)
-    return problem.curve_names(quantity.partition(":")[2])

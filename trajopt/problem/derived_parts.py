@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.block import Block, Dynamics
-from trajopt.graph.leaves import SplineLeaf, extra_leaf, spline_leaves
+from trajopt.graph.leaves import EXTRA, SplineLeaf, extra_leaf, spline_leaves
 from trajopt.graph.names import bare
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
@@ -56,6 +56,12 @@ class DerivedParts:
         Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
         """
         return names_of_components(self._blocks, self.quantities, bare(quantity), width)
+
+    def labels(self, quantity: str, width: int) -> list[str]:
+        """What figures and tables call components: `curve_names` of a curve, else `component_names`."""
+        if quantity.startswith(EXTRA):
+            return self.curve_names(quantity.removeprefix(EXTRA))
+        return self.component_names(quantity, width)
 
     def curve_names(self, extra: str) -> list[str]:
         """What figures and tables call the components of an additional curve: "force", or "force x" ..."""

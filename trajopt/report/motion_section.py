@@ -85,8 +85,7 @@ def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Ite
     values = solution.value(terms.Quantity(quantity), t).T
     lower, upper = _bounds(solution, quantity, len(values))
     units = units_of_quantity(problem, quantity, len(values))
-    extra = quantity.partition(":")[2]
-    names = problem.curve_names(extra) if extra else problem.component_names(quantity, len(values))
+    names = problem.labels(quantity, len(values))
     left_out = held_at_zero(solution) if quantity == "tau" else np.zeros(len(values), dtype=bool)
     for i in np.flatnonzero(~left_out):
         yield Curve(kind, names[i], values[i], units[i], float(lower[i]), float(upper[i]))

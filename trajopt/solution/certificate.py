@@ -84,6 +84,11 @@ class Certificate(CertifiedLines):
         """Why there are no lines, or nothing."""
         return self._lines_or_reason[1]
 
+    @property
+    def undecided(self) -> str:
+        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        return self.failed or self.unchecked
+
     @cached_property
     def _lines_or_reason(self) -> tuple[tuple[StatementLine, ...], str]:
         if self.motion is None:
@@ -99,8 +104,8 @@ class Certificate(CertifiedLines):
         """The first reason why the certificate does not hold, or nothing."""
         if self.motion is not None and not self.motion.converged:
             return f"the solve did not converge ({self.motion.status.value})"
-        if self.failed or self.unchecked:
-            return self.failed or self.unchecked
+        if self.undecided:
+            return self.undecided
         if self.failing:
             return str(self.failing[0])
         if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known

@@ -24,6 +24,11 @@ class CertifiedLines(ABC):
         """The first reason why the certificate does not hold, or nothing."""
 
     @property
+    @abstractmethod
+    def undecided(self) -> str:
+        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+
+    @property
     def failing(self) -> tuple[StatementLine, ...]:
         """The lines that do not hold, the worst first, in multiples of their tolerance."""
         return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
@@ -75,16 +80,18 @@ class CertifiedLines(ABC):
         ]
         if not self.holds:
             lines.append(f"because: {self.why_not}")
-            lines.append(f"to do: {_advice(reason, motion)}")
+            advice = self._advice(reason, motion)
+            lines += [f"to do: {advice}"] if advice else []
         if motion is not None:
             lines.append(f"duration {motion.duration:.12g} s, objective {motion.objective:.12g}")
         return lines + ([f"no switching structure: {reason}"] if reason else [])
 
-
-def _advice(reason: str, motion: Any) -> str:
-    """What to change where a certificate does not hold; reason : why there is no switching structure."""
-    if "time limit" in reason:
-        return "give it more time, Certified(time_limit=60)"
-    if motion is not None and not motion.converged:
-        return "solution.diagnose() tells what is in the way of the solve"
-    return "solve on more intervals, or allow more: a larger tol, more rounds"
+    def _advice(self, reason: str, motion: Any) -> str:
+        """What to change where it does not hold, or nothing; reason : why there is no structure."""
+        if "time limit" in reason:
+            return "give it more time, a larger Certified(time_limit=...)"
+        if motion is not None and not motion.converged:
+            return "solution.diagnose() tells what is in the way of the solve"
+        if self.undecided:
+            return ""
+        return "solve on more intervals, or allow more: a larger tol, more rounds"

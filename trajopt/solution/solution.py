@@ -51,7 +51,7 @@ class Solution:
     point : the solver's own unknowns and all multipliers, scaled; a start for another solve of this problem
     scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
     levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
-        of all starts and of a refinement, with its checks
+        of all starts and of a refinement; with its checks where it is `Certified`
     starts : the table of all starts, where several were asked for
     solves : iterations of all solves that led here, those of starts and refinement rounds included
     run : versions, processor, solver and options of the call that found it; its id stands in all its files

@@ -153,6 +153,8 @@ class Trajectory:
     ) -> Trajectory:
         """One arc on evenly spaced knots, or several such arcs, each with a duration of its own.
 
+        intervals, duration : of each arc: two arcs of duration=1.0 take 2 s
+        arcs : how many such arcs follow each other
         Where arcs meet, at `ArcNodes(0, "end")`, a value can be prescribed: a via point. Velocities are
         continuous there, accelerations may jump.
         """

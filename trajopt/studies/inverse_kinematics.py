@@ -71,8 +71,22 @@ def inverse_kinematics(
 
 def _without_turns(q: NDArray, start: NDArray, dynamics: Dynamics) -> NDArray:
     """The same pose by the angles that are nearest to those of the start, as far as limits allow."""
-    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
-    turning = np.isin(dynamics.joint_names, [joint.name for joint in described if joint.kind == "revolute"])
+    turning = np.isin(dynamics.joint_names, _turning(dynamics))
     nearest = q - 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi))
     allowed = (dynamics.limits.q_lower <= nearest) & (nearest <= dynamics.limits.q_upper)
     return np.where(turning & allowed, nearest, q)
+
+
+def _turning(dynamics: Dynamics) -> list[str]:
+    """Names of the coordinates that 2 pi brings back to the same pose.
+
+    A joint's displacement is ratio * q + offset, of joints that mimic another with the q of that one: all
+    joints of a coordinate must be revolute and their ratios whole.
+    """
+    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+    returns: dict[str, bool] = {}
+    for joint in described:
+        name = getattr(joint, "mimics", None) or joint.name
+        whole = joint.kind == "revolute" and float(getattr(joint, "ratio", 1.0)).is_integer()
+        returns[name] = returns.get(name, True) and whole
+    return [name for name, same in returns.items() if same]

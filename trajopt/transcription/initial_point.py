@@ -135,7 +135,7 @@ def with_guessed_duration(
         if not same_curve:
             return bounds.clipped(unknowns.of(*first_guess(problem, duration, unknowns.layout)))
         other = y.copy()
-        other[places] = np.clip(duration / len(arcs), least, most)[arc_of]
+        other[places] = _guessed_durations(problem, duration)[arc_of]
         return bounds.clipped(other)
 
     shortest, longest = least.sum(), most.sum()

@@ -7,6 +7,7 @@ import pytest
 from urdf_text import INERTIAL, joint, link, one_joint, robot, transmission
 
 from dynamics import DegreesWarning, InertiaError, InertiaWarning, JointError, UrdfError, load_urdf
+from dynamics.formats import xml_source
 
 LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i in range(9))
 
@@ -167,6 +168,18 @@ def test_a_wrong_inertia_of_what_stands_on_the_ground_does_not_matter():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load_urdf(robot(link("base", wrong), link("arm"), joint("j", "base", "arm"))).n == 1
+
+
+def test_near_names_of_files_do_not_depend_on_the_order_of_the_folder(tmp_path, monkeypatch):
+    for name in ("robot_a.urdf", "robot_b.urdf", "robot_c.urdf"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(xml_source, "MOST_FILES", 2)
+    for backwards in (False, True):
+        listed = sorted(tmp_path.glob("*"), reverse=backwards)
+        monkeypatch.setattr(type(tmp_path), "iterdir", lambda _, listed=listed: iter(listed))
+        with pytest.raises(UrdfError, match=r"robot_a\.urdf") as caught:
+            load_urdf(tmp_path / "robot.urdf")
+        assert "robot_b.urdf" in str(caught.value) and "robot_c.urdf" not in str(caught.value)
 
 
 def test_a_wrong_inertia_can_be_replaced_by_the_nearest_right_one():

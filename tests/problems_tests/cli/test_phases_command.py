@@ -2,6 +2,7 @@
 
 import csv
 import json
+from base64 import b64encode
 from functools import partial
 
 import pytest
@@ -54,6 +55,24 @@ def test_phases_are_solved_saved_drawn_and_verified(own):
     alone = run("verify", "results/solution.npz")
     assert alone.exit_code == 2 and "add --problem halves.py" in alone.output
     assert run("plot", "results/solution.npz", "--problem", "halves.py", "--out", "figures").exit_code == 0
+
+
+def test_phases_of_a_file_get_its_own_figures(own):
+    draw = """
+def draw(solution, folder, ending):
+    (folder / f"own.{ending}").write_bytes(b"a picture of %d phases" % len(solution.phases))
+    return [f"own.{ending}"]
+"""
+    (own / "halves.py").write_text(OWN_PHASES + draw, encoding="utf-8")
+    done = run("solve", "halves.py", "--plot", "--report", "--out", "results")
+    assert done.exit_code == 0, done.output
+    assert (own / "results" / "own.png").read_bytes() == b"a picture of 2 phases"
+    picture = b64encode(b"a picture of 2 phases").decode("ascii")
+    page = (own / "results" / "report.html").read_text(encoding="utf-8")
+    ours = b64encode((own / "results" / "states.png").read_bytes()).decode("ascii")
+    assert picture in page and ours not in page  # the page draws states itself
+    assert run("plot", "results", "--problem", "halves.py", "--format", "svg").exit_code == 0
+    assert (own / "results" / "own.svg").is_file()
 
 
 def test_a_saved_problem_of_the_library_with_phases_is_built_again(own):

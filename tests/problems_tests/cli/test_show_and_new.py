@@ -3,6 +3,7 @@
 import json
 import shlex
 from base64 import b64encode
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -120,6 +121,22 @@ def test_a_problem_file_adds_figures_of_its_own(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(OWN_FIGURE.replace("len(", "lem("), encoding="utf-8")
     failed = run("plot", "out", "--problem", "mine.py")
     assert failed.exit_code == 2 and "mine.py, line 8: NameError" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("'own.png'", "draw returned 'own.png': return a list of the names"),
+        ("[3]", "draw returned the name 3, which is no string"),
+        ("['other.png']", "draw returned 'other.png', and its folder has no such file"),
+        ("['motion.png']", "draw returned 'motion.png', the name of a figure that every solution has"),
+    ],
+)
+def test_what_draw_returns_must_name_files_of_its_own(returned, message, tmp_path):
+    text = OWN_FIGURE.replace('[f"own.{ending}"]', returned)
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    with pytest.raises(trajopt.TrajoptError, match=message):
+        from_file(tmp_path / "mine.py").draw(SimpleNamespace(joint_names=()), tmp_path, "png")
 
 
 def test_commands_in_the_head_of_a_new_problem_exist(tmp_path, monkeypatch):

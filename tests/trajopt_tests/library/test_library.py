@@ -114,6 +114,22 @@ def test_inverse_kinematics_leaves_out_whole_turns():
     assert np.abs(turned - start).max() <= np.pi
 
 
+@pytest.mark.parametrize(
+    ("kind", "angle", "target"), [("prismatic", 7.0, "position:arm"), ("revolute", 5.0, "orientation:arm")]
+)
+def test_a_turn_that_moves_a_mimicking_joint_by_half_is_no_whole_turn(kind, angle, target):
+    """A screw, and a crank at half the speed of its gear: q and q + 2 pi are different poses."""
+    inertia = {"mass": 1.0, "inertia": 0.01 * np.eye(3)}
+    follower = dynamics.Joint("follower", kind, mimics="crank", ratio=0.5)
+    gear = dynamics.Body("gear", dynamics.Joint("crank"), **inertia)
+    parent = "gear" if kind == "prismatic" else None
+    model = dynamics.RigidBodyModel((gear, dynamics.Body("arm", follower, parent, **inertia)))
+    at = {"q": np.array([[angle]]), "v": np.zeros((1, 1))}
+    values = model.block([target]).value(at)
+    found = trajopt.inverse_kinematics(model, {target: values[target][0]}, [0.0])
+    assert np.isclose(found[0], angle, atol=1e-6)
+
+
 def test_an_arm_ends_at_a_pose_of_its_tool_and_keeps_clear_of_a_ball():
     frame = "wrist_3_link"
     model, at = ur5_at(POSE + 0.5)

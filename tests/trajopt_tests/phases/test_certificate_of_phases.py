@@ -1,5 +1,6 @@
 """Certificates of phases: a line for every statement and link, planted faults, limits between nodes."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -236,12 +237,28 @@ def test_an_error_of_the_certification_is_told_and_loses_nothing(monkeypatch):
     from trajopt.phases import certified_phases
 
     def broken(*_):
+        time.sleep(0.3)
         raise ZeroDivisionError("on purpose")
 
     monkeypatch.setattr(certified_phases, "refined_phases", broken)
     solution = trajopt.solve(way(), refine=trajopt.Certified())
     assert solution.converged
     assert "ended in an error (ZeroDivisionError: on purpose)" in solution.certificate.why_not
+    assert "to do" not in str(solution.certificate)  # neither intervals nor tolerances are to blame
+    assert solution.seconds >= 0.3
+
+
+def test_seconds_of_certified_phases_count_the_checks(monkeypatch):
+    from trajopt.phases import certified_phases
+
+    search = certified_phases.times_of_violations
+
+    def slow(*arguments):
+        time.sleep(0.3)
+        return search(*arguments)
+
+    monkeypatch.setattr(certified_phases, "times_of_violations", slow)
+    assert trajopt.solve(way(), refine=trajopt.Certified(rounds=1)).seconds >= 0.6  # of two phases
 
 
 def test_another_refinement_is_refused_with_those_that_there_are():

@@ -217,3 +217,11 @@ def test_phases_are_drawn_one_by_one():
     phases = trajopt.solve(problems.goddard_in_phases.build(intervals=6))
     with pytest.raises(OptionError, match=r"has phases: draw one of them, solution.phases\[0\]"):
         trajopt.plot.joints(phases)
+
+
+def test_a_certificate_of_phases_is_no_solution():
+    phases = trajopt.solve(problems.goddard_in_phases.build(intervals=6), refine=trajopt.Certified(rounds=1))
+    for wrong in (phases.certificate, phases.verify(), problems.goddard_in_phases.build(intervals=6)):
+        for draw in (trajopt.plot.joints, trajopt.plot.states):
+            with pytest.raises(OptionError, match="is no solution"):
+                draw(wrong)

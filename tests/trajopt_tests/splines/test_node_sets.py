@@ -118,10 +118,24 @@ def test_an_arc_set_has_the_check_times_of_its_part():
     assert places(ArcNodes(0, "whole")) == [0, 1, 2] and places(Neighbours(0)) == [2, 3]
 
 
-@pytest.mark.parametrize("over", [(0.5, 0.5), 0.5, 1])
+@pytest.mark.parametrize("over", [(0.5, 0.5), 0.5])
 def test_one_instant_is_told_to_be_where_arcs_meet(over):
     with pytest.raises(OptionError, match=r"where two arcs meet: Trajectory.uniform\(10, arcs=2\)"):
         node_set(over)
+
+
+@pytest.mark.parametrize("over", [0, 1, 1.0, (1, 1)])
+def test_ends_as_numbers_get_their_names(over):
+    with pytest.raises(OptionError, match="the ends of the motion are 'start' and 'end'") as caught:
+        node_set(over)
+    assert "arcs meet" not in str(caught.value)
+
+
+@pytest.mark.parametrize("over", [7, -0.5, float("nan"), (7, 7)])
+def test_a_number_beyond_the_motion_is_no_instant_of_it(over):
+    with pytest.raises(OptionError, match="over is ") as caught:
+        node_set(over)
+    assert "arcs meet" not in str(caught.value) and "the ends of" not in str(caught.value)
 
 
 def test_a_word_that_is_nearly_a_node_set_gets_the_near_match():
