@@ -3,7 +3,7 @@
 import pytest
 
 import trajopt
-from benchmarks.intervals import build
+from benchmarks.solvers.intervals import build
 from trajopt.solvers.kkt import kkt_residuals
 
 pytestmark = pytest.mark.long

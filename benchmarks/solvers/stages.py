@@ -1,6 +1,6 @@
-"""What one solve is made of: `python -m benchmarks.stages [--repeats N] [--write]`, docs/solving_again.md.
+"""What one solve is made of: `python -m benchmarks.solvers.stages [--repeats N] [--write]`, docs/solving_again.md.
 
-The two problems of `benchmarks.replan`, the two-link arm and a UR5 in minimum time on 20 intervals, stage by
+The two problems of `benchmarks.solvers.replan`, the two-link arm and a UR5 in minimum time on 20 intervals, stage by
 stage: the statement of the problem, its transcription, objective, rows and all derivatives at one new point,
 the solve by `DenseInteriorPoint` and by `Ipopt`, all of it for a problem that is stated anew, the compiled
 program's step to a goal 0.1 rad away, and a certified optimum. Milliseconds are processor time, the least of
@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from benchmarks.replan import CASES, INTERVALS, TOLERANCE, goals
+from benchmarks.solvers.replan import CASES, INTERVALS, TOLERANCE, goals
 
-PAGE = Path(__file__).parents[1] / "docs" / "solving_again.md"
+PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 GOAL = 1  # number of the seeded goal
 CERTIFIED = "two-link arm"  # the UR5's switching structure is not confirmed
 
@@ -106,7 +106,7 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     if given.write:
         page = PAGE.read_text(encoding="utf-8")
-        marks = r"(<!-- benchmarks\.stages -->\n).*?(\n<!-- end -->)"
+        marks = r"(<!-- benchmarks\.solvers\.stages -->\n).*?(\n<!-- end -->)"
         PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
 
 

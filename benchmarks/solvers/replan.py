@@ -1,4 +1,4 @@
-"""A new goal 0.1 rad away: `python -m benchmarks.replan`, docs/solving_again.md.
+"""A new goal 0.1 rad away: `python -m benchmarks.solvers.replan`, docs/solving_again.md.
 
 Two minimum-time problems on 20 intervals, the two-link arm and a UR5, are solved for goals at a distance of
 0.1 rad from their own, in seeded directions. Ours: `trajopt.solve` of the problem built anew (one start, one
@@ -29,7 +29,7 @@ import problems
 import trajopt
 from benchmarks.gait.symbolic_body import SymbolicBody
 
-PAGE = Path(__file__).parents[1] / "docs" / "solving_again.md"
+PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, GOALS, DISTANCE, REPEATS, SEED = 20, 10, 0.1, 3, 0
 TOLERANCE = 1e-9  # of IPOPT on both sides
 SAME = 1e-8  # relative difference of optima that counts as none
@@ -216,7 +216,7 @@ def main() -> None:
     found = table()
     if PAGE.exists():
         page = PAGE.read_text(encoding="utf-8")
-        marks = r"(<!-- benchmarks\.replan -->\n).*?(\n<!-- end -->)"
+        marks = r"(<!-- benchmarks\.solvers\.replan -->\n).*?(\n<!-- end -->)"
         PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
     print(f"{platform.machine()}, Python {platform.python_version()}, CasADi {version('casadi')}")
 

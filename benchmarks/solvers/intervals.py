@@ -1,4 +1,4 @@
-"""One motion on ever finer meshes: `python -m benchmarks.intervals [counts]`.
+"""One motion on ever finer meshes: `python -m benchmarks.solvers.intervals [counts]`.
 
 A UR5 between two poses (`urdf_arm`), free and with its last joint locked over the whole path. A row has the
 unknowns and rows, seconds of a processor for transcription, the least of three, for the solve, and for one

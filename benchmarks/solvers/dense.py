@@ -1,4 +1,4 @@
-"""The dense interior-point method beside IPOPT: `python -m benchmarks.dense [--pairs N] [--write]`.
+"""The dense interior-point method beside IPOPT: `python -m benchmarks.solvers.dense [--pairs N] [--write]`.
 
 The library's problems and the cases of `benchmarks.robustness` (20 intervals; N random moves of each of two
 arms, under torque limits alone and under all limits) of up to 400 unknowns and equations are solved by
@@ -28,7 +28,7 @@ from benchmarks.robustness.cases import arm_cases, problem_cases
 from problems import catalogue
 from trajopt.solvers.solver import NLP, Result, Solver
 
-PAGE = Path(__file__).parents[1] / "docs" / "solving_again.md"
+PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, REPEATS, SAME, LIMIT = 20, 3, 1e-8, 120.0
 LARGEST = 400  # unknowns and equations
 WHOLE_BODIES = ("gait", "gait_stride", "hop", "five_link_walker")
@@ -115,7 +115,7 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     if given.write:
         page = PAGE.read_text(encoding="utf-8")
-        marks = r"(<!-- benchmarks\.dense -->\n).*?(\n<!-- end -->)"
+        marks = r"(<!-- benchmarks\.solvers\.dense -->\n).*?(\n<!-- end -->)"
         PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
 
 
