@@ -1,4 +1,4 @@
-"""Replaces single rows and sections of a Markdown page, so that one row can be measured again by itself."""
+"""Replaces rows, sections and marked parts of a Markdown page, so that each can be measured anew."""
 
 from __future__ import annotations
 
@@ -34,3 +34,14 @@ def with_section(page: str, title: str, body: str) -> str:
     if len(pattern.findall(page)) != 1:
         raise OptionError(f"no section, or several, called {title!r}: write the whole page first")
     return pattern.sub(lambda match: f"{match.group(1)}{body}\n\n", page)
+
+
+def between_marks(text: str, name: str, content: str) -> str:
+    """`text` with `content` between the marks of a name; OptionError where it has none."""
+    start, end = f"<!-- {name} -->\n", "\n<!-- end -->"
+    before, found, after = text.partition(start)
+    if not found or end not in f"\n{after}":
+        raise OptionError(
+            f"the page has no place for '{name}': give it '{start.strip()}' and '{end.strip()}'"
+        )
+    return before + start + content + end + f"\n{after}".partition(end)[2]

@@ -20,6 +20,7 @@ import casadi
 import numpy as np
 
 import trajopt
+from benchmarks.page_rows import between_marks
 from problems import catalogue
 
 PAGE = Path(__file__).parents[1] / "docs" / "systems.md"
@@ -198,12 +199,7 @@ def main() -> None:
     """Replace the tables of the page."""
     page = PAGE.read_text(encoding="utf-8")
     for name, content in (("comparison", comparison()), ("gallery", gallery())):
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)",
-            lambda found, text=content: f"{found[1]}{text}\n{found[2]}",
-            page,
-            flags=re.DOTALL,
-        )
+        page = between_marks(page, name, content)
     PAGE.write_text(page, encoding="utf-8")
     print(page)
 

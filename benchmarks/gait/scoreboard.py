@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.page_rows import between_marks
 from benchmarks.papers.page import table
 from problems.human.assessment.score import TEN
 
@@ -25,15 +26,6 @@ def fill(page: Path, numbers: Mapping[str, Any]) -> None:
             about = f"*`python -m benchmarks.gait {name}`, {numbers[name]['machine']}.*"
             text = between_marks(text, f"scoreboard {name}", f"{written(numbers[name]['found'])}\n\n{about}")
     page.write_text(text, encoding="utf-8")
-
-
-def between_marks(text: str, name: str, content: str) -> str:
-    """`text` with `content` between the marks of a name; ValueError where it has none."""
-    start, end = f"<!-- {name} -->\n", "\n<!-- end -->"
-    before, found, after = text.partition(start)
-    if not found or end not in f"\n{after}":
-        raise ValueError(f"the page has no place for '{name}': give it '{start.strip()}' and '{end.strip()}'")
-    return before + start + content + end + f"\n{after}".partition(end)[2]
 
 
 def score(found: Mapping[str, Any]) -> str:

@@ -1,1 +1,1 @@
-"""What solves cost: solving again, the dense method, two libraries of IPOPT, stages of a solve, fine meshes."""
+"""What solves cost: stages of one, solving again, the dense method, libraries of IPOPT, fine meshes."""

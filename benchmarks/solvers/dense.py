@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import trajopt
+from benchmarks.page_rows import between_marks
 from benchmarks.robustness.cases import arm_cases, problem_cases
 from problems import catalogue
 from trajopt.solvers.solver import NLP, Result, Solver
@@ -115,8 +115,7 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     if given.write:
         page = PAGE.read_text(encoding="utf-8")
-        marks = r"(<!-- benchmarks\.solvers\.dense -->\n).*?(\n<!-- end -->)"
-        PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
+        PAGE.write_text(between_marks(page, "benchmarks.solvers.dense", found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""IPOPT as CasADi's wheels contain it beside cyipopt's: `python -m benchmarks.solvers.ipopt_libraries [names]`.
+"""IPOPT of CasADi's wheels beside cyipopt's: `python -m benchmarks.solvers.ipopt_libraries [names]`.
 
 The library's problems but for those of several phases and the gaits (minutes each), or those named, are
 transcribed once and solved from the same start by both. A row has the unknowns, the iterations of both, the

@@ -13,7 +13,6 @@ differently, so that each method's optimum is compared with its own cold one.
 from __future__ import annotations
 
 import platform
-import re
 import statistics
 import time
 from collections.abc import Callable
@@ -28,6 +27,7 @@ import numpy as np
 import problems
 import trajopt
 from benchmarks.gait.symbolic_body import SymbolicBody
+from benchmarks.page_rows import between_marks
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, GOALS, DISTANCE, REPEATS, SEED = 20, 10, 0.1, 3, 0
@@ -216,8 +216,7 @@ def main() -> None:
     found = table()
     if PAGE.exists():
         page = PAGE.read_text(encoding="utf-8")
-        marks = r"(<!-- benchmarks\.solvers\.replan -->\n).*?(\n<!-- end -->)"
-        PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
+        PAGE.write_text(between_marks(page, "benchmarks.solvers.replan", found), encoding="utf-8")
     print(f"{platform.machine()}, Python {platform.python_version()}, CasADi {version('casadi')}")
 
 

@@ -1,7 +1,7 @@
-"""What one solve is made of: `python -m benchmarks.solvers.stages [--repeats N] [--write]`, docs/solving_again.md.
+"""What one solve is made of: `python -m benchmarks.solvers.stages [--repeats N] [--write]`.
 
-The two problems of `benchmarks.solvers.replan`, the two-link arm and a UR5 in minimum time on 20 intervals, stage by
-stage: the statement of the problem, its transcription, objective, rows and all derivatives at one new point,
+The two problems of `benchmarks.solvers.replan`, the two-link arm and a UR5 in minimum time on 20 intervals,
+stage by stage: the statement of the problem, its transcription, objective, rows and all derivatives at one new point,
 the solve by `DenseInteriorPoint` and by `Ipopt`, all of it for a problem that is stated anew, the compiled
 program's step to a goal 0.1 rad away, and a certified optimum. Milliseconds are processor time, the least of
 some repeats; stages take turns.
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
+from benchmarks.page_rows import between_marks
 from benchmarks.solvers.replan import CASES, INTERVALS, TOLERANCE, goals
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
@@ -106,8 +106,7 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     if given.write:
         page = PAGE.read_text(encoding="utf-8")
-        marks = r"(<!-- benchmarks\.solvers\.stages -->\n).*?(\n<!-- end -->)"
-        PAGE.write_text(re.sub(marks, lambda m: m[1] + found + m[2], page, flags=re.S), encoding="utf-8")
+        PAGE.write_text(between_marks(page, "benchmarks.solvers.stages", found), encoding="utf-8")
 
 
 if __name__ == "__main__":
