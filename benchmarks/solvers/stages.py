@@ -3,8 +3,8 @@
 The two problems of `benchmarks.solvers.replan`, the two-link arm and a UR5 in minimum time on 20 intervals,
 stage by stage: the statement of the problem, its transcription, objective, rows and all derivatives at a
 new point, the solve by `DenseInteriorPoint` and by `Ipopt`, all of it for a problem that is stated anew, the
-compiled program's step to a goal 0.1 rad away, and a certified optimum. Milliseconds are processor time, the least of
-some repeats; stages take turns.
+compiled program's step to a goal 0.1 rad away, and a certified optimum. Milliseconds are processor time, the
+least of some repeats; stages take turns.
 
 --write : put the table into docs/solving_again.md
 """
