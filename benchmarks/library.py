@@ -49,7 +49,7 @@ diagonal of the mass matrix.
 TABLES = {
     "Optima": ("reference", "ours", "relative error", "intervals", "unknowns", "rows"),
     "Iterations and milliseconds": (
-        *("exact: iterations", "ms", "L-BFGS: iterations", "ms ", "SLSQP: iterations", "ms  "),
+        *(f"{way}: {what}" for way in ("exact", "L-BFGS", "SLSQP") for what in ("iterations", "ms")),
     ),
     "Where the milliseconds with the exact Hessian went": (
         *("functions", "derivatives", "marshalling", "linear algebra", "assembly, ms per iteration"),

@@ -23,7 +23,7 @@ DURATION_LOOKED_AT = (
     Status.RESTORATION_FAILED,
 )
 GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
-ROUNDING = 1e-13  # of what the costs are scaled to, about those of the guess
+ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are zero
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from trajopt.arrays import Array
+from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import Solution
 from trajopt.solvers.kkt import lagrangian_gradient
 from trajopt.solvers.solver import NLP, WarmStart
@@ -37,7 +38,6 @@ HALVINGS = 60  # of a duration, at most
 MEASURED = (1e-12, 1e-7)  # scaled objectives that are more than rounding, and that are enough
 POWERS = (0.5, 12.0)  # p of an objective that falls like T^-p; that of squared accelerations is 3
 FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much larger their largest one may be
-NOTHING = 1e-13  # scaled costs below, which were about one at the guess, are rounding: nothing is lower
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
 
@@ -61,8 +61,8 @@ def minimality(solution: Solution, program: RebuiltProgram, point: WarmStart) ->
     """Looks for better neighbours of a converged motion; `point` has its multipliers in the program."""
     nlp = program.nlp
     size = nlp.objective_scale * sum(abs(cost) for cost in solution.cost_terms.values())
-    if not (NOTHING < size < np.inf):
-        return Minimality(_faded(program, point) if size <= NOTHING else "")
+    if not (ROUNDING < size < np.inf):
+        return Minimality(_faded(program, point) if size <= ROUNDING else "")
     gain = float(products(nlp, point).sum()) / max(size, SMALL)
     reason = _longer(program, point, size)
     if reason:

@@ -13,6 +13,7 @@ import numpy as np
 
 from trajopt.arguments import number
 from trajopt.errors import OptionError
+from trajopt.solution.advice import ROUNDING
 from trajopt.solution.check_times import samples
 from trajopt.solution.equations.path_equations import path_equations
 from trajopt.solution.equations.torque_equations import torque_equations
@@ -21,7 +22,7 @@ from trajopt.solution.solution import Solution
 from trajopt.verification.claims import differences
 from trajopt.verification.cost_check import cost_checks
 from trajopt.verification.equation_report import EquationResidual, costs_of_residuals
-from trajopt.verification.minimality import NOTHING, Minimality, minimality
+from trajopt.verification.minimality import Minimality, minimality
 from trajopt.verification.recomputed_kkt import RebuiltProgram, kkt_in, point_in, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
 from trajopt.verification.statements import Violation, violations
@@ -71,7 +72,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
             for name, design in problem.designs.items()
         },
         unbuilt=solution.unbuilt,
-        rounding=0.0 if program is None else NOTHING / program.nlp.objective_scale,
+        rounding=0.0 if program is None else ROUNDING / program.nlp.objective_scale,
     )
 
 
