@@ -76,6 +76,14 @@ class Function:
         expressions = self.block.expressions({place: symbols[name] for place, name in inputs.items()})
         return LinkTerm(self.name, ExpressionBlock(symbols, expressions))
 
+    def linear(self) -> tuple[dict[str, Array], Array] | None:
+        """A (width, components) by place and b (width,) of g = sum A u + b; None where g is not linear."""
+        if self.block.has_borders or self.block.curvature_pattern():
+            return None
+        zero = {name: np.zeros((1, width)) for name, width in self.block.inputs.items()}
+        slopes = {source: slope[0] for (_, source), slope in self.block.partials(zero).items()}
+        return slopes, self.block.value(zero)[own_term(self.name)][0]
+
     def value(self, u: Mapping[str, Array], sizes: Mapping[str, Array]) -> tuple[Array, Array]:
         """g and the size of its terms, sum |dg/du| size(u), (width,) each; place -> value, (width,)."""
         columns = {name: np.reshape(u[name], (1, -1)) for name in self.block.inputs}

@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError, ShapeError
 from trajopt.graph.leaves import parameter_leaf
+from trajopt.phases.guesses_that_meet import guess_curves_that_meet
 from trajopt.phases.link import Function, TermLink, place
 from trajopt.phases.link_bounds import refuse_links_out_of_bounds
 from trajopt.phases.phases import Phases
@@ -119,6 +120,7 @@ def linked_problems(phases: Phases) -> LinkedProblems:
     linking = _Linking(
         phases, [independent_copy(each) for each in phases.problems], [set() for _ in phases.problems]
     )
+    guess_curves_that_meet(phases, linking.problems)
     for link in phases.links:
         if isinstance(link, TermLink):
             linking.join(link)

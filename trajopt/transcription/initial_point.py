@@ -41,7 +41,7 @@ def first_guess(
     layout : of the problem's unknowns, where it is known already
     """
     durations = _guessed_durations(problem, duration)
-    guessed = problem.guessed_curve or _smooth_curve(problem, float(durations.sum()))
+    guessed = problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
     groups = [
         CurvesApart(
             group.bases,
@@ -211,9 +211,16 @@ def _end_rates(problem: Problem) -> bool:
     return any(np.any(np.nan_to_num(values)) for values in given)
 
 
-def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
+def fixed_ends(problem: Problem) -> tuple[Array, Array]:
+    """q where the motion starts and where it ends, (n,) each, NaN for a component that is free."""
+    fixed, free = end_values(problem), np.full(problem.dynamics.n, np.nan)
+    return fixed.get(("q", START), free), fixed.get(("q", END), free)
+
+
+def smooth_curve(problem: Problem, duration: float, ends: tuple[Array, Array] | None = None) -> GuessedCurve:
     """The polynomial of normalised time with the values that are fixed at both ends of the motion.
 
+    ends : q at both, (n,) each, NaN for a free component, where more is known than `fixed_ends` says
     A free end stays at the other one, or amid the limits; velocities are zero where none are given. The
     states of first-order equations have no velocities to start with: theirs is a straight line.
     """
@@ -222,7 +229,7 @@ def _smooth_curve(problem: Problem, duration: float) -> GuessedCurve:
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
     fixed, free = end_values(problem), np.full(n, np.nan)
-    at_start, at_end = (fixed.get(("q", end), free) for end in (START, END))
+    at_start, at_end = fixed_ends(problem) if ends is None else ends
     first = np.where(np.isnan(at_start), np.where(np.isnan(at_end), middle, at_end), at_start)
     last = np.where(np.isnan(at_end), first, at_end)
     conditions = [(0.0, 0, first), (1.0, 0, last)]
