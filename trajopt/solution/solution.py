@@ -302,8 +302,7 @@ class Solution:
         of_curves = self.problem.spline_leaves
         if needed is not None:
             of_curves = {name: leaf for name, leaf in of_curves.items() if name in needed}
-        orders = {leaf.order for leaf in of_curves.values()}
-        derivatives = {order: self.curve(time, order) for order in orders}
+        derivatives = self.curve.derivatives(time, {leaf.order for leaf in of_curves.values()})
         leaves: Values = {name: derivatives[leaf.order][:, leaf.curves] for name, leaf in of_curves.items()}
         column = np.ones((time.size, 1))
         seconds = (time[:, None], self.duration * column, self.curve.arc_duration(time)[:, None])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
 
 # Far beyond any use, near enough that the arrays of such a basis fit into memory.
 MOST_SPANS, HIGHEST_DEGREE = 100_000, 25
@@ -135,14 +139,19 @@ class SplineBasis:
                 values[order] = derived
         return values
 
-    def evaluate(self, control_points: NDArray, s: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
-        """d^l q / ds^l at s (...,) from control points (count, n): (..., n); right limits at breakpoints."""
+    def spline(self, control_points: NDArray) -> BSpline:
+        """SciPy's spline of control points (count, ...), without its checks of knots, which are a basis's."""
         from scipy.interpolate import BSpline
 
+        points = np.ascontiguousarray(control_points, dtype=float)
+        return BSpline.construct_fast(self.knots, points, self.degree)
+
+    def evaluate(self, control_points: NDArray, s: ArrayLike, derivative: int = 0) -> NDArray[np.float64]:
+        """d^l q / ds^l at s (...,) from control points (count, n): (..., n); right limits at breakpoints."""
         s = np.asarray(s, dtype=float)
         if derivative > self.degree:
             return np.zeros((*s.shape, *np.shape(control_points)[1:]))
-        return BSpline(self.knots, control_points, self.degree)(s, nu=derivative)
+        return self.spline(control_points)(s, nu=derivative)
 
     def interpolate(self, values: NDArray) -> NDArray[np.float64]:
         """Control points (count, n) of the spline through values (count, n) at the Greville abscissae.

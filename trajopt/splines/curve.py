@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.arguments import numbers
 from trajopt.errors import ShapeError
 from trajopt.splines.basis import SplineBasis
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
 
 OUTSIDE_TOLERANCE = 1e-9  # of the duration: times this far outside are evaluated at the end
 
@@ -88,31 +93,48 @@ class Curve:
 
         Raises ShapeError for times outside [0, duration].
         """
+        return self.derivatives(t, (derivative,))[derivative]
+
+    def derivatives(self, t: ArrayLike, orders: Iterable[int]) -> dict[int, NDArray[np.float64]]:
+        """d^l q / dt^l of several orders l at the same times, {l: (..., n)}; as one call for each."""
         time = self._checked(t)
-        arc = np.clip(np.searchsorted(self.starts, time, side="right") - 1, 0, len(self.bases) - 1)
-        result = np.empty((*time.shape, self.n))
-        for index in np.unique(arc):
+        arc = self._arc_at(time)
+        found = {order: np.zeros((*time.shape, self.n)) for order in orders}
+        for index, duration in enumerate(self.durations):
             here = arc == index
-            s = np.clip((time[here] - self.starts[index]) / self.durations[index], 0.0, 1.0)
-            values = [
-                group.bases[index].evaluate(group.control_points[index], s, derivative)
-                for group in self.groups
-            ]
-            joined = np.concatenate(values, axis=-1) if self.apart else values[0]
-            result[here] = joined / self.durations[index] ** derivative
-        return result
+            s = np.clip((time[here] - self.starts[index]) / duration, 0.0, 1.0)
+            for columns, spline in self._splines[index] if s.size else ():
+                for order in found:
+                    if order <= spline.k:
+                        found[order][here, columns] = spline(s, nu=order) / duration**order
+        return found
 
     def arc_duration(self, t: ArrayLike) -> NDArray[np.float64]:
         """The duration of the arc in which each time lies."""
-        time = self._checked(t)
-        arc = np.clip(np.searchsorted(self.starts, time, side="right") - 1, 0, len(self.bases) - 1)
-        return self.durations[arc]
+        return self.durations[self._arc_at(self._checked(t))]
 
     def at_progress(self, s: ArrayLike) -> NDArray[np.float64]:
         """q at normalised time of the whole motion, every arc counted alike; for guesses elsewhere."""
         progress = np.clip(np.asarray(s, dtype=float), 0.0, 1.0) * len(self.bases)
         arc = np.minimum(progress.astype(int), len(self.bases) - 1)
         return self(np.minimum(self.starts[arc] + (progress - arc) * self.durations[arc], self.duration))
+
+    @cached_property
+    def _splines(self) -> tuple[tuple[tuple[slice, BSpline], ...], ...]:
+        """For every arc the columns of its groups and their splines in normalised time."""
+        ends = np.cumsum([group.n for group in self.groups])
+        columns = [slice(end - group.n, end) for group, end in zip(self.groups, ends, strict=True)]
+        return tuple(
+            tuple(
+                (where, group.bases[index].spline(group.control_points[index]))
+                for where, group in zip(columns, self.groups, strict=True)
+            )
+            for index in range(len(self.bases))
+        )
+
+    def _arc_at(self, time: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The arc in which each time lies, at a border the later one."""
+        return np.clip(np.searchsorted(self.starts, time, side="right") - 1, 0, len(self.bases) - 1)
 
     def _checked(self, t: ArrayLike) -> NDArray[np.float64]:
         time = numbers(t, "the times")
