@@ -11,6 +11,7 @@ from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.solver import Status
 from trajopt.solvers.time_budget import TimeBudget
+from trajopt.solvers.wrappers.square_newton import SquareNewton
 
 
 @dataclass
@@ -49,7 +50,8 @@ class ArcSolves:
         return solution
 
     def _solve(self, problem: Problem, solver: TimeBudget, like: Solution | None = None) -> Solution:
-        solution = solve_once(problem, solver, like=like)
+        newton = SquareNewton(solver.solver, self.settings.row_tolerances)
+        solution = solve_once(problem, replace(solver, solver=newton), like=like)
         solution = converged_to_rounding(solution, self.settings)
         size = solution.n_variables + solution.n_constraints
         self.iterations, self.count = self.iterations + solution.iterations, self.count + 1

@@ -1,0 +1,130 @@
+"""Newton's method on as many equations as unknowns, x^2 + y^2 = 25 and x y = 12: (3, 4) and (4, 3)."""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+from small_nlps import INF, DenseNLP, hs071
+
+from trajopt import Ipopt, Status
+from trajopt.solvers.capabilities import RowTolerances, TimeLimitedSolver, with_time_limit
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.wrappers.square_newton import SquareNewton
+
+NEWTON = "Newton step"
+TOLERANCES = RowTolerances(rows=1e-11, acceptable=1e-9, acceptable_iterations=3)
+NEAR = np.array([2.8, 4.5])  # of (3, 4)
+
+
+def square(start=NEAR, lower=(0.0, 0.0), upper=(INF, INF), difference=(-INF, INF), seconds=0.0) -> DenseNLP:
+    """minimize x + 2 y on the two equations and difference[0] <= x - y <= difference[1].
+
+    seconds : that one evaluation of the objective takes
+    """
+
+    def objective(y):
+        time.sleep(seconds)
+        return y[0] + 2.0 * y[1]
+
+    return DenseNLP(
+        start=np.array(start, dtype=float),
+        objective=objective,
+        gradient=lambda y: np.array([1.0, 2.0]),
+        rows=lambda y: np.array([y @ y, y[0] - y[1], y[0] * y[1]]),
+        full_jacobian=lambda y: np.array([2.0 * y, [1.0, -1.0], y[::-1]]),
+        full_hessian=lambda y, multipliers, factor: (
+            2.0 * multipliers[0] * np.eye(2) + multipliers[2] * (1.0 - np.eye(2))
+        ),
+        row_lower=np.array([25.0, difference[0], 12.0]),
+        row_upper=np.array([25.0, difference[1], 12.0]),
+        lower=np.array(lower, dtype=float),
+        upper=np.array(upper, dtype=float),
+    )
+
+
+def solved(nlp, **options):
+    return SquareNewton(Ipopt(**options), TOLERANCES).solve(nlp)
+
+
+def test_the_point_and_its_multipliers_meet_all_conditions_of_an_optimum():
+    """J' m = -grad f at (3, 4) with J = [[6, 8], [4, 3]] is m = (-5/14, 2/7)."""
+    found = solved(square())
+    assert found.status is Status.CONVERGED and NEWTON in found.detail and found.iterations <= 6
+    np.testing.assert_allclose(found.y, [3.0, 4.0], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(found.row_multipliers, [-5.0 / 14.0, 0.0, 2.0 / 7.0], rtol=0.0, atol=1e-12)
+    assert kkt_residuals(square(), found).absolute_error < 1e-11
+    assert found.objective == pytest.approx(11.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "nlp",
+    [
+        square(difference=(0.0, INF)),  # Newton's point (3, 4) violates another row
+        square([3.6, 3.8], upper=(INF, 3.9)),  # and here a bound is in its way
+        square([3.5, 3.5]),  # the equations depend on each other here
+    ],
+)
+def test_what_newtons_steps_do_not_solve_is_the_solvers_from_the_start(nlp):
+    found, own = solved(nlp), Ipopt().solve(nlp)
+    assert NEWTON not in found.detail and found.status is own.status
+    np.testing.assert_array_equal(found.y, own.y)
+
+
+def test_rounding_that_ends_the_steps_first_is_acceptable():
+    """Rows of a size of 25 are known to 4e-15, less exactly than 1e-30."""
+    exact = RowTolerances(rows=1e-30, acceptable=1e-9, acceptable_iterations=3)
+    nlp = square([2.9, 4.1], seconds=0.0)
+    found = SquareNewton(Ipopt(), exact).solve(nlp)
+    assert found.status in (Status.ACCEPTABLE, Status.CONVERGED) and NEWTON in found.detail
+    np.testing.assert_allclose(found.y, [3.0, 4.0], rtol=0.0, atol=1e-12)
+
+
+def test_fewer_equations_than_unknowns_and_fixed_unknowns_are_the_solvers():
+    assert NEWTON not in solved(hs071()).detail
+    assert NEWTON not in solved(square(NEAR, lower=(3.0, 0.0), upper=(3.0, INF))).detail
+
+
+def test_the_callback_sees_every_step_and_what_it_raises_leaves_solve():
+    seen = []
+    found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), seen.append)
+    assert [each.iteration for each in seen] == list(range(found.iterations + 1)) and len(
+        found.history
+    ) == len(seen)
+
+    def callback(iteration):
+        if iteration.iteration == 1:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        SquareNewton(Ipopt(), TOLERANCES).solve(square(), callback)
+
+
+def test_ctrl_c_and_the_time_limit_end_the_steps_with_the_best_point():
+    before = signal.getsignal(signal.SIGINT)
+    found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), lambda each: signal.raise_signal(signal.SIGINT))
+    assert found.status is Status.INTERRUPTED and signal.getsignal(signal.SIGINT) is before
+    found = solved(square(seconds=0.05), time_limit=0.12)
+    assert found.status is Status.TIME_LIMIT and 0.12 <= found.seconds < 0.5
+
+
+def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
+    given = []
+
+    class Recorded(Ipopt):
+        def solve(self, nlp, callback=None, start=None):
+            given.append(self.time_limit)
+            return super().solve(nlp, callback, start)
+
+    solver = SquareNewton(Recorded(time_limit=0.5), TOLERANCES)
+    assert isinstance(solver, TimeLimitedSolver)
+    assert with_time_limit(solver, 0.3) == SquareNewton(Recorded(time_limit=0.3), TOLERANCES)
+    with_time_limit(solver, 0.3).solve(square(difference=(0.0, INF), seconds=0.01))
+    assert 0.0 < given[0] < 0.3
+
+
+def test_it_starts_where_it_is_told():
+    found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), None, WarmStart(np.array([4.4, 2.9])))
+    assert NEWTON in found.detail
+    np.testing.assert_allclose(found.y, [4.0, 3.0], rtol=0.0, atol=1e-12)

@@ -1,0 +1,144 @@
+"""Newton's method on programs with as many equations as unknowns: where the equations are met nothing is left
+to minimize, and the multipliers follow from one system of linear equations.
+
+    y+ = y + d,   J(y) d = b - g(y),   and at the end   J(y)' multipliers = -grad f(y),
+
+with the rows g = b that are equations and their Jacobian J. Every step must be shorter than the one before,
+a test that unlike the size of g does not depend on how rows are scaled (Deuflhard, Newton Methods for
+Nonlinear Problems, 2011, section 2.1: ordinary monotonicity).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.arguments import counted
+from trajopt.arrays import Array
+from trajopt.solvers.capabilities import RowTolerances, TimeLimitedSolver, with_time_limit
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import SuperLU
+
+__all__ = ["SquareNewton"]
+
+MOST_STEPS = 20
+TO_BOUNDS = 0.9  # of the way to a bound: the most that a step may go
+
+
+@dataclass(frozen=True)
+class SquareNewton:
+    """Newton's method where there are as many equations as unknowns, else `solver`.
+
+    The solver also solves, from the start, what Newton's method does not: where steps do not become shorter,
+    the equations depend on each other, or a bound or another row is not met at the end.
+
+    tolerances : how exactly rows must hold; `acceptable` where rounding ends the steps before
+    """
+
+    solver: Solver
+    tolerances: RowTolerances
+
+    @property
+    def time_limit(self) -> float | None:
+        """That of the solver, for Newton's steps and the solver together."""
+        return self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
+
+    def with_time_limit(self, seconds: float) -> SquareNewton:
+        """The same around the solver with this limit."""
+        return replace(self, solver=with_time_limit(self.solver, seconds))
+
+    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+        """Solve `nlp` from its start or from `start`, whose multipliers only the solver uses."""
+        equations = np.flatnonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
+        if equations.size != nlp.variable_count or not np.all(np.asarray(nlp.lower) < nlp.upper):
+            return self.solver.solve(nlp, callback, start)
+        limit = self.time_limit
+        monitor = Monitor(
+            nlp, start, feasibility=self.tolerances.acceptable, time_limit=limit, callback=callback
+        )
+        with monitor.interruptible(), np.errstate(all="ignore"):
+            found = _Steps(monitor, equations, self.tolerances).result()
+        if found is not None:
+            return found
+        left = None if limit is None else max(limit - monitor.elapsed, 1e-3)
+        solver = self.solver if left is None else with_time_limit(self.solver, left)
+        return solver.solve(nlp, callback, start)
+
+
+class _Steps:
+    """Newton's steps on the equations of one program, given by the numbers of their rows."""
+
+    def __init__(self, monitor: Monitor, equations: Array, tolerances: RowTolerances) -> None:
+        self.monitor, self.nlp, nlp = monitor, monitor.nlp, monitor.nlp
+        self.equations, self.tolerances = equations, tolerances
+        self.targets = np.asarray(nlp.row_upper)[equations]
+        # Where the entries of the program's Jacobian belong in that of the equations, column by column.
+        rows, columns, n = np.asarray(nlp.jacobian_rows), np.asarray(nlp.jacobian_columns), nlp.variable_count
+        self._mine = np.flatnonzero(np.isin(rows, equations))
+        keys = columns[self._mine] * n + np.searchsorted(equations, rows[self._mine])
+        keys, self._place = np.unique(keys, return_inverse=True)
+        self._rows = (keys % n).astype(np.intc)
+        self._starts = np.searchsorted(keys, n * np.arange(n + 1)).astype(np.intc)
+
+    def result(self) -> Result | None:
+        """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
+
+        None where the steps do not lead to an optimum.
+        """
+        try:
+            return self._found()
+        except Refusal:
+            stopped = self.monitor.reason is not Status.EVALUATION_ERROR
+            return self.monitor.result(Status.SOLVER_ERROR, None, 0, "") if stopped else None
+
+    def _found(self) -> Result | None:
+        monitor, y, length = self.monitor, np.array(self.monitor.start.y, dtype=float), np.inf
+        for number in range(MOST_STEPS + 1):
+            rows = monitor.rows(y)
+            if not monitor.iterate(number, WarmStart(y), rows, monitor.objective(y), np.nan, length):
+                return monitor.result(Status.SOLVER_ERROR, None, number, "")
+            missed = self.targets - rows[self.equations]
+            factors = self._factors(y)
+            if factors is None:
+                return None
+            if np.abs(missed).max() <= self.tolerances.rows:
+                return self._optimum(y, factors, number, Status.CONVERGED)
+            step = factors.solve(missed)
+            before, length = length, float(np.abs(step).max())
+            if not length < before:
+                exact = np.abs(missed).max() <= self.tolerances.acceptable
+                return self._optimum(y, factors, number, Status.ACCEPTABLE) if exact else None
+            y = y + self._part(y, step) * step
+        return None
+
+    def _factors(self, y: Array) -> SuperLU | None:
+        """Those of the equations' Jacobian; None where it is singular."""
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import splu
+
+        values = np.bincount(self._place, np.asarray(self.monitor.jacobian(y))[self._mine], self._rows.size)
+        try:
+            return splu(csc_array((values, self._rows, self._starts), shape=(y.size, y.size)))
+        except RuntimeError:
+            return None
+
+    def _part(self, y: Array, step: Array) -> float:
+        """The part of a step that leaves all unknowns within their bounds, 1 at most."""
+        room = np.where(step < 0.0, y - self.nlp.lower, self.nlp.upper - y)
+        parts = TO_BOUNDS * room / np.where(step == 0.0, np.inf, np.abs(step))
+        return float(np.clip(parts.min(), 0.0, 1.0))
+
+    def _optimum(self, y: Array, factors: SuperLU, steps: int, status: Status) -> Result | None:
+        """The result with the multipliers of the equations, if it meets all conditions of an optimum."""
+        multipliers = np.zeros(self.nlp.row_count)
+        multipliers[self.equations] = factors.solve(-self.monitor.gradient(y), trans="T")
+        at = WarmStart(y, multipliers, np.zeros(y.size), np.zeros(y.size))
+        if not kkt_residuals(self.nlp, at).error <= self.tolerances.acceptable:
+            return None
+        return self.monitor.result(status, at, steps, counted(steps, "Newton step"))
