@@ -200,7 +200,7 @@ def _derivatives(
         sparse.coo_array(
             (
                 extended.hessian(y, rows[linear:], 1.0),
-                (extended.hessian_map.rows, extended.hessian_map.columns),
+                extended.hessian_places,
             ),
             shape=(y.size, y.size),
         )

@@ -61,7 +61,7 @@ class NLP:
 
     @property
     def has_hessian(self) -> bool:
-        return self.functions.second_derivatives is not None
+        return self.functions.curvature is not None
 
     @property
     def lower(self) -> Array:
@@ -89,11 +89,11 @@ class NLP:
 
     @property
     def hessian_rows(self) -> Array:
-        return self.functions.hessian_map.rows
+        return self.functions.hessian_places[0]
 
     @property
     def hessian_columns(self) -> Array:
-        return self.functions.hessian_map.columns
+        return self.functions.hessian_places[1]
 
     @property
     def row_scale(self) -> Array:

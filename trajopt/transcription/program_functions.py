@@ -58,6 +58,47 @@ class Evaluation:
 
 
 @dataclass(frozen=True, eq=False)
+class Curvature:
+    """What makes second derivatives of the program from those of its blocks; found when first asked for.
+
+    It takes a tenth of a transcription, and a solve by Newton's method on the equations asks for none.
+    """
+
+    chain: ChainRule
+    leaf_map: LeafMap
+    objectives: Sequence[Objective]
+    groups: Sequence[RowGroup]
+
+    @property
+    def by_leaves(self) -> SecondDerivatives:
+        """The second derivatives by the leaves at all nodes."""
+        return self._maps[0]
+
+    @property
+    def entries(self) -> EntryMap:
+        """Where these belong in the lower triangle of the Hessian."""
+        return self._maps[1]
+
+    @cached_property
+    def _maps(self) -> tuple[SecondDerivatives, EntryMap]:
+        """By the patterns of what is used on every span."""
+        chain, span = self.chain, self.leaf_map.spline_map.nodes.span
+        used_on = _quantities_by_span(span, self.objectives, self.groups)
+        patterns: dict[frozenset[str], Array] = {}
+        touched: dict[frozenset[str], Array] = {}
+        for used in dict.fromkeys(used_on):
+            pattern = np.zeros((chain.width, chain.width), dtype=bool)
+            for (first, other), part in chain.graph.hessian_pattern(used).items():
+                pattern[chain.columns[first], chain.columns[other]] = part
+            patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
+        pairs = chain.graph.hessian_pattern(chain.used)
+        second = SecondDerivatives(self.leaf_map, pairs, chain.direct_pairs())
+        by_span = (np.stack([known[used] for used in used_on]) for known in (patterns, touched))
+        entries, raw_size = second.entries(*by_span)
+        return second, hessian_map(entries, raw_size)
+
+
+@dataclass(frozen=True, eq=False)
 class ProgramFunctions:
     """Objective, rows, gradient, Jacobian and Hessian; rows are the linear ones A y + b first.
 
@@ -67,15 +108,14 @@ class ProgramFunctions:
     leaf_offset : what eliminated unknowns add to the leaves, `LeafMap.offset`
     objective_weights : (K used_count,) of the used quantities, node by node
     row_weights : (rows, K used_count)
-    second_derivatives : None where a block gives no second derivatives
+    curvature : None where a block gives no second derivatives
     """
 
     chain: ChainRule
     leaf_map: LeafMap
-    second_derivatives: SecondDerivatives | None
+    curvature: Curvature | None
     row_weights: sparse.csr_array
     jacobian_map: EntryMap
-    hessian_map: EntryMap
     leaf_offset: Array
     objective_weights: Array
     A: sparse.csr_array
@@ -93,6 +133,13 @@ class ProgramFunctions:
             np.concatenate([of_linear, self.jacobian_map.rows]),
             np.concatenate([self.A.indices, self.jacobian_map.columns]),
         )
+
+    @property
+    def hessian_places(self) -> tuple[Array, Array]:
+        """Row and column of every nonzero of the lower triangle of the Hessian; none without curvature."""
+        if self.curvature is None:
+            return np.zeros(0, dtype=int), np.zeros(0, dtype=int)
+        return self.curvature.entries.rows, self.curvature.entries.columns
 
     def objective(self, y: Array) -> float:
         """f(y)."""
@@ -120,16 +167,17 @@ class ProgramFunctions:
 
     def hessian(self, y: Array, row_multipliers: Array, objective_factor: float) -> Array:
         """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
-        if self.second_derivatives is None:
+        if self.curvature is None:
             raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
         adjoints = objective_factor * self.objective_weights
         adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
         by_leaf = self._leaf_adjoints(point, adjoints)
         by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
-        second, arrays = self.second_derivatives.zeros()
+        second, arrays = self.curvature.by_leaves.zeros()
         total = self.chain.hessian(point.values, point.jacobian, by_quantity, second)
-        return self.hessian_map(self.second_derivatives.raw(point.leaves, second, arrays, total, by_leaf))
+        raw = self.curvature.by_leaves.raw(point.leaves, second, arrays, total, by_leaf)
+        return self.curvature.entries(raw)
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
@@ -172,10 +220,9 @@ class ProgramMaps:
 
     chain: ChainRule
     leaf_map: LeafMap
-    second_derivatives: SecondDerivatives | None
+    curvature: Curvature | None
     row_weights: sparse.csr_array
     jacobian_map: EntryMap
-    hessian_map: EntryMap
 
     def functions(
         self,
@@ -195,10 +242,9 @@ class ProgramMaps:
         return ProgramFunctions(
             chain,
             self.leaf_map,
-            self.second_derivatives,
+            self.curvature,
             self.row_weights,
             self.jacobian_map,
-            self.hessian_map,
             leaf_offset=self.leaf_map.offset(c),
             objective_weights=_objective_weights(chain, objectives, self.leaf_map.nodes),
             A=A,
@@ -220,14 +266,12 @@ def program_maps(
     row_weights = _row_weights(chain, groups, leaf_map.nodes)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
     entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
-    second, hessian_entries = _second_derivatives(chain, leaf_map, objectives, groups)
     return ProgramMaps(
         chain=chain,
         leaf_map=leaf_map,
-        second_derivatives=second,
+        curvature=Curvature(chain, leaf_map, objectives, groups) if graph.has_curvature else None,
         row_weights=row_weights,
         jacobian_map=jacobian_map(entries, row_weights, raw_size, linear_count),
-        hessian_map=hessian_entries,
     )
 
 
@@ -260,27 +304,6 @@ def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[st
         for leaf, part in chain.graph.leaf_pattern(quantity).items():
             pattern[chain.rows[quantity], chain.columns[leaf]] = part
     return pattern
-
-
-def _second_derivatives(
-    chain: ChainRule, leaf_map: LeafMap, objectives: Sequence[Objective], groups: Sequence[RowGroup]
-) -> tuple[SecondDerivatives | None, EntryMap]:
-    """The map of second derivatives, by the patterns of what is used on every span."""
-    if not chain.graph.has_curvature:
-        return None, EntryMap(sparse.csr_array((0, 0)), np.zeros(0, int), np.zeros(0, int))
-    used_on = _quantities_by_span(leaf_map.spline_map.nodes.span, objectives, groups)
-    patterns: dict[frozenset[str], Array] = {}
-    touched: dict[frozenset[str], Array] = {}
-    for used in dict.fromkeys(used_on):
-        pattern = np.zeros((chain.width, chain.width), dtype=bool)
-        for (first, other), part in chain.graph.hessian_pattern(used).items():
-            pattern[chain.columns[first], chain.columns[other]] = part
-        patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
-    pairs = chain.graph.hessian_pattern(chain.used)
-    second = SecondDerivatives(leaf_map, pairs, chain.direct_pairs())
-    by_span = (np.stack([known[used] for used in used_on]) for known in (patterns, touched))
-    entries, raw_size = second.entries(*by_span)
-    return second, hessian_map(entries, raw_size)
 
 
 def _quantities_by_span(
