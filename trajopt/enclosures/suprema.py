@@ -18,6 +18,7 @@ from trajopt.splines.polynomial_bounds import Pieces, upper_bound
 
 MOST_PARTS = 8  # of a piece in one round
 MOST_ROUNDS = 12
+FIRST_PIECES = 32  # to begin with, at least: models on fewer take as long, and a second round as long again
 MOST_PIECES = 5000  # on which models are evaluated in one search, if the spans are not more
 
 Evaluation = Callable[[LeafPieces], Mapping[str, Model]]  # quantity -> one model per component
@@ -89,10 +90,12 @@ def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supre
 
     Without pieces, on an interval that is too short to have one, none is found.
     """
-    open_ = [np.ones(pieces.start.size, dtype=bool) for _ in asked]
-    left = MOST_PIECES
-    if not pieces.start.size:
+    count, left = pieces.start.size, MOST_PIECES
+    if not count:
         return
+    if count < FIRST_PIECES:
+        pieces = pieces.divided(np.arange(count), np.full(count, -(-FIRST_PIECES // count)))
+    open_ = [np.ones(pieces.start.size, dtype=bool) for _ in asked]
     with np.errstate(all="ignore"):  # what overflows has an infinite radius
         for number in range(MOST_ROUNDS):
             left -= pieces.start.size

@@ -53,9 +53,11 @@ class Pieces:
         touched = (self.end >= first) & (self.start <= last)
         part = Pieces(self.start[touched], self.end[touched], self.coefficients[touched])
         length = np.maximum(part.end - part.start, np.finfo(float).tiny)
-        part = part.cut(np.clip((first - part.start) / length, 0.0, 1.0))[1]
+        before = np.clip((first - part.start) / length, 0.0, 1.0)
+        part = part.cut(before)[1] if np.any(before > 0.0) else part
         length = np.maximum(part.end - part.start, np.finfo(float).tiny)
-        return part.cut(np.clip((last - part.start) / length, 0.0, 1.0))[0]
+        inside = np.clip((last - part.start) / length, 0.0, 1.0)
+        return part.cut(inside)[0] if np.any(inside < 1.0) else part
 
     def __getitem__(self, chosen: Array) -> Pieces:
         return Pieces(self.start[chosen], self.end[chosen], self.coefficients[chosen])

@@ -266,6 +266,6 @@ def test_where_the_search_ends_without_a_bound_the_line_says_so(monkeypatch):
     solution.problem.subject_to(hill, upper=1.5, name="hill")
     line = line_of(solution, "hill")
     assert line.evidence == "enclosure" and np.isclose(line.value, -0.5, rtol=1e-3)
-    monkeypatch.setattr(suprema, "MOST_ROUNDS", 2)
+    monkeypatch.setattr(suprema, "MOST_ROUNDS", 1)
     line = line_of(solution, "hill")
     assert line.evidence == "sampled" and "no bound" in line.note and line.holds
