@@ -161,6 +161,11 @@ class SplineBasis:
         """
         from scipy.linalg import solve_banded
 
+        return solve_banded((self.degree, self.degree), self._at_greville, np.asarray(values, dtype=float))
+
+    @cached_property
+    def _at_greville(self) -> NDArray[np.float64]:
+        """The matrix B_j(greville_i) by diagonals, (2 degree + 1, count), as `solve_banded` takes it."""
         degree, last = self.degree, self.span_count - 1
         span = np.minimum(np.searchsorted(self.breakpoints, self.greville, side="right") - 1, last)
         column = self.first_control_point[span][:, None] + np.arange(degree + 1)
@@ -168,7 +173,7 @@ class SplineBasis:
         banded = np.zeros((2 * degree + 1, self.count))
         offset = np.arange(self.count)[:, None] - column
         banded[degree + offset, column] = self.local_values(span, self.greville)[0]
-        return solve_banded((degree, degree), banded, np.asarray(values, dtype=float))
+        return banded
 
 
 def _raised(functions: NDArray, u: NDArray, degree: int, at: NDArray | None) -> NDArray[np.float64]:

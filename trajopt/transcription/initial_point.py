@@ -72,7 +72,9 @@ def _extra_points(problem: Problem, along: Array) -> Array:
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
     """
-    fixed, found = end_values(problem), [np.empty((along.size, 0))]
+    if not problem.extras:
+        return np.empty((along.size, 0))
+    fixed, found = end_values(problem), []
     for name, extra in problem.extras.items():
         first = last = extra.guess
         if extra.is_state:
@@ -135,7 +137,7 @@ def with_guessed_duration(
         if not same_curve:
             return bounds.clipped(unknowns.of(*first_guess(problem, duration, unknowns.layout)))
         other = y.copy()
-        other[places] = _guessed_durations(problem, duration)[arc_of]
+        other[places] = np.clip(duration / len(arcs), least, most)[arc_of]
         return bounds.clipped(other)
 
     shortest, longest = least.sum(), most.sum()
