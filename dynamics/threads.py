@@ -29,7 +29,8 @@ def in_threads(
     function : one of this package that returns an array or a dataclass of arrays; the result is bit for bit
         that of one thread
     arrays : all (K, ...) with one K; options are handed on whole
-    Raises ShapeError where the first axes differ, DynamicsError for threads < 1, and what function raises.
+    Raises ShapeError where the first axes differ, DynamicsError for another number of threads than 1 to 1024,
+    and what function raises.
     """
     if not callable(function):
         raise DynamicsError(f"the function is {shown(function)}; give one of this package, dynamics.rnea say")

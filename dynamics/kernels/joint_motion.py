@@ -2,11 +2,12 @@
 
 Every joint with one coordinate and a fixed axis is a screw motion along the z axis of its body: for the
 displacement d = ratio q + offset the body turns by TURN d about z and slides by SLIDE d along z. The two
-numbers come from `JOINT_TYPES` in `dynamics/model/joint.py`. The motion leaves z unchanged in the parent and
-in the body; `outward_sweep` relies on it when it takes V_parent x S for the rate of the axis S.
+numbers come from `JOINT_TYPES` in `dynamics/model/joint.py`: TURN is 0 or 1, SLIDE any number. The motion
+leaves z unchanged in the parent and in the body; `outward_sweep` relies on it when it takes V_parent x S for
+the rate of the axis S.
 
-Formulas hold for any two numbers. The branches only save time: a sine where nothing turns, and in
-`add_joint_motion` 3 % of an RNEA where nothing slides, as in most robots.
+The branches save time: `local_pose` computes no sine where nothing turns, and takes d for the angle where
+TURN is not 0; `add_joint_motion` saves 3 % of an RNEA where nothing slides, and takes TURN for 1 there.
 """
 
 from __future__ import annotations

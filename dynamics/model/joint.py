@@ -218,7 +218,7 @@ def checked_limits(limits: JointLimits, what: str) -> JointLimits:
             raise JointError(f"{what} {lower} = {numbers[lower]} exceeds {upper} = {numbers[upper]}")
     if numbers["velocity"] < 0.0:
         raise JointError(
-            f"{what} velocity limit is {numbers['velocity']}; it bounds |rate|, so it is positive"
+            f"{what} velocity limit is {numbers['velocity']}; it bounds |rate|, so it must not be negative"
         )
     return JointLimits(**numbers)
 

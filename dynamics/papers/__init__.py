@@ -9,8 +9,8 @@ coriolis_algorithm                 Echeandia and Wensing, Algorithm 1; coriolis_
 christoffel_algorithm              Echeandia and Wensing, Algorithm 2
 coordinate_change, body_jacobians, centre_of_mass_coordinates   their section 3.3 and remarks 4 to 6
 maba, maba_as_printed, mcrba       Echeandia, chapter 4; gauss_principle is its starting point (4.1)
-safeea, operation_count            Safeea, Neto and Bearee
+safeea, path_form, operation_count Safeea, Neto and Bearee; serial_chain has the frames that they start from
 savin                              the Lagrangian equations, symbolically
-linkage, joint_motion, spatial     the tree on which they work
+linkage, joint_motion, spatial     the tree on which they work; geared_joint adds rotors to its joints
 autotree                           Featherstone's trees, on which Echeandia published numbers
 """

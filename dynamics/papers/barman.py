@@ -34,9 +34,12 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """force, moment : (..., links, 3), what joint j transmits to link j, in link axes, the moment about P_j
-    (F_jp and tau_jp, which the nomenclature of the thesis describes the wrong way round);  tau : (..., n),
-    the generalized forces of the coordinates."""
+    """What the joints transmit, and the generalized forces of the coordinates.
+
+    force, moment : (..., links, 3), what joint j transmits to link j, in link axes, the moment about P_j
+        (F_jp and tau_jp, which the nomenclature of the thesis describes the wrong way round)
+    tau : (..., n)
+    """
 
     force: np.ndarray
     moment: np.ndarray
@@ -90,9 +93,7 @@ def hats(p: np.ndarray) -> np.ndarray:
 
 
 def link_places(model: RigidBodyModel) -> list[int]:
-    """Index in `linkage_of(model).links` of every link of the model: exact rotors stand before their
-    links.
-    """
+    """Index in `linkage_of(model).links` of every link: exact rotors stand before their links."""
     places, rotors = [], 0
     for i, body in enumerate(model.bodies):
         rotors += model.rotors == "exact" and body.joint.rotor is not None

@@ -39,7 +39,7 @@ Columns = dict[str, np.ndarray]  # one (..., 3, N) for each of BY
 
 @dataclass(frozen=True, eq=False)
 class Partials:
-    """By coordinates, rates and accelerations: force and moment (..., links, 3, n), tau (..., n, n)."""
+    """Derivatives by q, v and a: of forces and moments (..., links, 3, n), of tau (..., n, n)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -48,8 +48,9 @@ class Partials:
 
 @dataclass(frozen=True, eq=False)
 class LoadPartials:
-    """By one load, world axes: force and moments (..., links, 3, 3), tau (..., n, 3). No force depends on a
-    moment.
+    """Derivatives by one load in world axes: of forces and moments (..., links, 3, 3), of tau (..., n, 3).
+
+    No force depends on a moment.
     """
 
     force_by_force: np.ndarray
@@ -119,8 +120,9 @@ def newton_euler_sensitivities(
 
 
 def outward_columns(linkage: Linkage, motions: list[LinkMotion]) -> list[MotionColumns]:
-    """Steps 3 to 7: sensitivities of every link's motion. A turn by the joint carries R_j' x to -e x (R_j'
-    x).
+    """Steps 3 to 7: sensitivities of every link's motion.
+
+    A turn by the joint carries R_j' x to -e x (R_j' x).
     """
     none = {by: np.zeros((3, linkage.dof)) for by in BY}
     columns: list[MotionColumns] = []
@@ -250,9 +252,7 @@ def add_load(
 
 
 def turned_columns(linkage: Linkage, motions: list[LinkMotion], k: int, vector: np.ndarray) -> np.ndarray:
-    """d/dq of a constant world vector that reads `vector` in link k: -e_i x vector for each turn i on the
-    way (3.77).
-    """
+    """d/dq of a constant world vector, `vector` in link k: -e_i x vector for each turn on the way (3.77)."""
     total = {"q": np.zeros((3, linkage.dof))}
     to_link, i = np.eye(3), k
     while i >= 0:

@@ -1,6 +1,4 @@
-"""M and C as sums over bodies of products of their Jacobians (remark 4): O(N^3), and the simplest check
-there is.
-"""
+"""M and C as sums over bodies of products of their Jacobians (remark 4): O(N^3), and a simple check."""
 
 from __future__ import annotations
 

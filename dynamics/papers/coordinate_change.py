@@ -1,6 +1,4 @@
-"""Other generalized coordinates, or generalized speeds, after the algorithms have run (section 3.3, remark
-5).
-"""
+"""M, C and forces in other generalized coordinates or speeds, from the old ones (section 3.3, remark 5)."""
 
 from __future__ import annotations
 

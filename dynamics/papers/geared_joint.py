@@ -1,6 +1,4 @@
-"""A joint with its rotor, as in chapter 4 of Echeandia's thesis: link and rotor both hang on the
-parent.
-"""
+"""A joint with its rotor, as in chapter 4 of Echeandia's thesis: link and rotor both hang on the parent."""
 
 from __future__ import annotations
 
@@ -17,9 +15,12 @@ from dynamics.papers.spatial import motion_cross, transform
 
 @dataclass(frozen=True, eq=False)
 class GearedJoint:
-    """link : on its joint, displacement = ratio * q + offset;  rotor : None, or a link on the same parent
-    that turns gear_ratio times the joint's displacement;  armature : kg m^2 added to what the coordinate
-    must move."""
+    """A link on its joint, and the rotor that drives it.
+
+    ratio, offset : displacement of the joint = ratio * q + offset
+    rotor : None, or a link on the same parent that turns gear_ratio times the joint's displacement
+    armature : kg m^2 added to the diagonal of M
+    """
 
     link: Link
     ratio: float
@@ -43,9 +44,7 @@ class BodyState:
 
 
 def geared_joints(model: RigidBodyModel) -> list[GearedJoint]:
-    """Links and rotors of `model`, treated as `model.rotors` says; TreeError when joints share a
-    coordinate.
-    """
+    """Links and rotors of `model`, as `model.rotors` says; TreeError when joints share a coordinate."""
     if model.n != model.link_count:
         raise TreeError(
             f"the articulated-body recursion needs a coordinate for every joint, but {model.link_count} "
@@ -67,9 +66,7 @@ def geared_joints(model: RigidBodyModel) -> list[GearedJoint]:
 
 
 def body_state(link: Link, ratio: float, displacement, rate, carrier: np.ndarray) -> BodyState:
-    """Of `link` on a parent with velocity `carrier` (6,), when it moves `ratio` times the coordinate's
-    rate.
-    """
+    """The state of `link` on a parent with velocity `carrier` (6,), moved at ratio times the rate."""
     X = transform(*link.motion.pose(np.array([displacement])))
     Phi = ratio * link.motion.axes(np.array([displacement]))[:, 0]
     velocity = X @ carrier + Phi * rate

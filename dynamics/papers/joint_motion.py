@@ -1,9 +1,9 @@
 """Joint models of the papers: pose of the child and motion axes Phi, for any number of DOF.
 
-A motion is placed at `rotation` (3, 3) and `position` (3,) of its zero position in the parent's frame. It
-gives pose(q)        -> rotation (3, 3), position (3,) of the child in the parent's frame
-axes(q)        -> Phi (6, d), in child coordinates: velocity of the child relative to the parent = Phi speeds
-axes_rate(q, v) -> ring Phi (6, d): the rate of those coordinates when q changes at rate v
+A motion is placed at `rotation` (3, 3) and `position` (3,) of its zero position in the parent's frame. It has
+pose(q)          rotation (3, 3), position (3,) of the child in the parent's frame
+axes(q)          Phi (6, d), in child coordinates: velocity of the child relative to the parent = Phi speeds
+axes_rate(q, v)  ring Phi (6, d): the rate of those coordinates when q changes at rate v
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Echeandia's modified articulated-body algorithm: forward dynamics in O(N) with exact rotor inertias,
-corrected.
-"""
+"""Echeandia's modified articulated-body algorithm, corrected: forward dynamics in O(N) with exact rotors."""
 
 from __future__ import annotations
 
@@ -11,8 +9,10 @@ from dynamics.papers.geared_joint import geared_joints, joint_states
 
 
 def maba(model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Joint accelerations (n,). Per joint, link (X, Phi, IA, pA, c) and rotor (XR, PhiR, IR, pR, cR) act on
-    the parent together, in parent coordinates:
+    """Joint accelerations (n,), with exact rotors in O(N).
+
+    Link (X, Phi, IA, pA, c) and rotor (XR, PhiR, IR, pR, cR) of a joint act on the parent together, in parent
+    coordinates:
 
     U = X' IA Phi + XR' IR PhiR
     D = Phi' IA Phi + PhiR' IR PhiR
@@ -21,8 +21,8 @@ def maba(model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -
     parent's pA += X' (pA + IA c) + XR' (pR + IR cR) + U u / D
 
     q, v, tau : (n,);  tau acts on the joint's coordinate: a motor torque tau / gear_ratio between parent and
-    rotor model.rotors : "exact" is MABA, "none" is the plain articulated-body algorithm (Algorithm 3 of the
-    thesis)
+        rotor
+    model.rotors : "exact" is MABA, "none" is the plain articulated-body algorithm (Algorithm 3 of the thesis)
 
     Raises TreeError when joints share a coordinate.
     Source: Echeandia, thesis, ch. 4, derived anew; `maba_as_printed` lists what differs.

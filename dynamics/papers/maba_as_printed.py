@@ -1,6 +1,4 @@
-"""Algorithm 6 of Echeandia's thesis as printed, for the record: five misprints, each of which can be
-corrected.
-"""
+"""Algorithm 6 of Echeandia's thesis as printed: five misprints, each of which can be corrected."""
 
 from __future__ import annotations
 
@@ -26,8 +24,8 @@ def maba_as_printed(
 
     "cross terms"        lines 16, 17: the products of link and rotor in U U' / D and U u / D are missing
     "torque"             line 13 applies tau to the rotor, line 12 has already applied it to the link
-    "siblings"           lines 16, 17 start from the rigid quantities of p(i): the last child overwrites the
-    others
+    "siblings"           lines 16, 17 start from the rigid quantities of p(i): of several children the last
+                         one overwrites the others
     "rotor frame"        Phi_R = n Phi, and lines 16, 17, 21 move the rotor with the link's transform
     "base acceleration"  a_0 is never set, so gravity is missing
 
@@ -109,9 +107,7 @@ def inward_step(
 def printed_rotor(
     joint: GearedJoint, rotor: BodyState | None, q: np.ndarray, v: np.ndarray, i: int, links: list[BodyState]
 ) -> BodyState | None:
-    """The rotor with Phi_R = n Phi, its own transform for the velocity (line 7) and the link's for the
-    rest.
-    """
+    """The rotor with Phi_R = n Phi, its own transform for the velocity (line 7), the link's for the rest."""
     if rotor is None or joint.rotor is None:
         return None
     parent = joint.link.parent

@@ -20,8 +20,10 @@ class Tally:
 
 
 class CountedNumber:
-    """A float that reports its operations to a tally. A plain 0 beside it is a structural zero and costs
-    nothing; a change of sign is no operation."""
+    """A float that reports its operations to a tally.
+
+    A plain 0 beside it is a structural zero and costs nothing; a change of sign is no operation.
+    """
 
     __slots__ = ("tally", "value")
 

@@ -1,6 +1,4 @@
-"""Safeea, Neto and Bearee: Christoffel symbols of serial chains by a backward recursion on forces and
-moments.
-"""
+"""Safeea, Neto and Bearee: Christoffel symbols of serial chains by a backward recursion on wrenches."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ def christoffel_symbols_serial(model: RigidBodyModel, q: np.ndarray) -> np.ndarr
     tau_k of C qdot = sum_ji Gamma_kji qdot_j qdot_i, the same array as `christoffel_symbols`.
 
     q : (..., n) rad or m
-    Raises TreeError when the model is not a serial chain (exact rotors are branches), ShapeError for a wrong
-    q.
+    Raises TreeError when the model is not a serial chain (exact rotors are branches), ShapeError when q does
+    not fit the model.
     Source: Safeea, Neto and Bearee 2019, (26) to (30); prismatic joints are ours.
     """
     ratios = np.diag(linkage_of(checked_model(model)).reduction)

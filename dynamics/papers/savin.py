@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SymbolicBody:
-    """T (3, 3) axes in the world, origin and centre of mass (3,), Jv = dr/dq of the centre of mass and Jw of
-    the angular velocity in body axes, each (3, n): CasADi expressions of q."""
+    """A body as CasADi expressions of q.
+
+    T : (3, 3), its axes in the world;  origin, centre : (3,), the frame's origin and the centre of mass
+    Jv, Jw : (3, n), Jacobians of the centre of mass and of the angular velocity in body axes
+    """
 
     T: Any
     origin: Any
@@ -130,8 +133,9 @@ class Lagrangian:
         return np.asarray(self._products[1](q, v))[:, 0]
 
     def kronecker_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The matrix read off (19), (n, n): right product with v, but C + C' is not Hdot. For that negative
-        control.
+        """The matrix read off (19), (n, n): its product with v is right, but C + C' is not Hdot.
+
+        A negative control: tests of admissible matrices must refuse it.
         """
         slope = self.mass_matrix_gradient(q)
         return slope @ v - 0.5 * np.einsum("ijk,i->kj", slope, v)

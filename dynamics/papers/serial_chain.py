@@ -21,9 +21,8 @@ class SerialChain:
     revolute : (n,) bool
     masses : (n,) kg
     centres : (n, 3) m, of mass, in link axes
-    spreads : (n, 3, 3) kg m^2, tr(I) 1 / 2 - I of the inertia about the centre of mass, in link axes; half
-    of the
-        L of (16), the integral of m r r' over the body
+    spreads : (n, 3, 3) kg m^2, tr(I) 1 / 2 - I = integral of r r' dm about the centre of mass, in link axes;
+        half of the L of (16)
     """
 
     rotations: np.ndarray
