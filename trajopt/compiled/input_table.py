@@ -29,7 +29,7 @@ _AT_AN_END = re.compile(r"(\w+) at the (start|end)")
 
 @dataclass(frozen=True, eq=False)
 class InputTable:
-    """Inputs by keyword; a keyword that several share is none of them.
+    """The inputs of a problem, found by keyword or name; one that several inputs share is refused.
 
     declared : whether the user named them; else all that were found may change
     """

@@ -1,8 +1,8 @@
 """Inputs of a compiled program: the values of a problem that may be others in every solve.
 
 An input knows how its value is written, which numbers of the problem it stands for, and what of it is
-structure: which components are fixed, which limits are finite. It returns a problem's part with the new
-value, or raises StructureError where the value would need another program.
+structure: which components are fixed, which limits are finite. It sets a new value in a copy of the problem,
+or raises StructureError where the value would need another program.
 """
 
 from __future__ import annotations

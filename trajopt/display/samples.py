@@ -99,7 +99,10 @@ def samples_of(solution: Solution, rate: float = RATE) -> Samples:
     """
     check_positive("rate", rate)
     if solution.duration * rate > MOST_SAMPLES:
-        raise OptionError(f"rate is {rate:g} Hz: that makes more than {MOST_SAMPLES:.0e} samples")
+        raise OptionError(
+            f"rate is {rate:g} Hz, which makes more than {MOST_SAMPLES:.0e} samples of "
+            f"{solution.duration:.3g} s: give a lower one"
+        )
     t = sample_times(solution.duration, rate)
     columns, units = {"t": t}, {"t": "s"}
     for name, values, unit in _columns(solution, t):

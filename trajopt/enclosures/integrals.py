@@ -20,7 +20,7 @@ from trajopt.enclosures.taylor_model import EPS, ORDER, UPWARDS, TaylorModel
 SHARE = 0.5  # of the error that is left: pieces whose errors sum up to less are not divided
 MOST_PIECES = 30_000  # on which models are evaluated, if the spans are not more
 SMALLEST = 1e-290  # above what underflow leaves of an integral that is zero
-PARTS = 32  # of a piece, on which the sign of the polynomial is taken as one: the size falls short by 0.5 %
+PARTS = 32  # of a piece; `least_size` falls short where the polynomial changes its sign within one of them
 
 
 @dataclass(frozen=True, eq=False)

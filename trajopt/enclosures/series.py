@@ -82,8 +82,10 @@ def arctangent(centre: Array, radius: Array, count: int) -> Series:
 
 
 def hyperbolic_tangent(centre: Array, radius: Array, count: int) -> Series:
-    """By f' = 1 - f^2, term by term. In a disc of radius r < pi / 2 about a real x, |f| <= max(1, tan r),
-    so that by Cauchy's inequality no m-th derivative is above m! max(1, tan r) / r^m.
+    """tanh, whose terms follow one from the other by f' = 1 - f^2.
+
+    In a disc of radius r < pi / 2 about a real x, |f| <= max(1, tan r), so that by Cauchy's inequality no
+    m-th derivative is above m! max(1, tan r) / r^m.
     """
     terms, errors = np.zeros((count, centre.size)), np.zeros((count, centre.size))
     terms[0] = np.tanh(centre)

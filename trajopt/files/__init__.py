@@ -1,1 +1,1 @@
-"""Files on disk: written whole or not at all, and read as claims whose names, sizes and kinds are checked."""
+"""Files on disk: written whole or not at all; names, sizes and kinds of arrays are checked before reading."""

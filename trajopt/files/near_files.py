@@ -1,4 +1,4 @@
-"""Files as people name them: folders of results, wrong endings, near matches."""
+"""What a wrong file name may mean: files of the same folder with another ending or a name that is near."""
 
 from __future__ import annotations
 

@@ -160,8 +160,9 @@ class QuantityDeclaration(Protocol):
 class Dynamics(Protocol):
     """The dynamics of a robot to be optimized; `dynamics.RigidBodyModel` is one.
 
-    Each optional member has a protocol of its own: `DeclaringDynamics`, `ForwardDynamics`,
-    `SkeletonDynamics`, `GravityField`, `DescribedJoints`.
+    Each optional member has a protocol of its own: `DeclaringDynamics`, `DesignableDynamics`,
+    `NamedCoordinates`, `ForwardDynamics`, `LoadedForwardDynamics`, `SkeletonDynamics`, `GravityField`,
+    `DescribedJoints`.
     """
 
     @property

@@ -54,7 +54,7 @@ def _with_fused_squares(cluster: list[Block], wanted: set[str]) -> list[Block]:
 
 
 def _clusters(graph: Graph) -> list[list[Block]]:
-    """Symbolic blocks that share a quantity, together; every other block alone.
+    """Symbolic blocks that share a quantity other than times, together; every other block alone.
 
     Blocks with an opaque one between them are kept apart, as the order of evaluation would break.
     """

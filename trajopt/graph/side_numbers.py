@@ -1,4 +1,4 @@
-"""Numbers with slopes by all inputs, at several points, that note where an operation changes sides."""
+"""Dual numbers, a value and its slopes by all inputs, that record where an operation changes sides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Borders = list[tuple[Operation, "SideNumber"]]
 
 
 class SideNumber:
-    """x and dx/du at K points, (K,) and (K, n), for `trajopt.graph.any_arithmetic`.
+    """A dual number, x and dx/du at K points, (K,) and (K, n), for `trajopt.graph.any_arithmetic`.
 
     borders : the list that receives, in the order of evaluation, what every absolute value, maximum and
         comparison compares with zero

@@ -30,7 +30,7 @@ def position_error(frame: str, target: ArrayLike) -> ExpressionTerm:
 
 
 def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
-    """Half the skew part of R_d' R, (3,): axis times the sine of the angle between frame and target.
+    """The skew part of R_d' R as a vector, (3,): axis times the sine of the angle between frame and target.
 
     It vanishes at half a turn as well: start nearer to the target.
 

@@ -21,7 +21,7 @@ from trajopt.transcription.initial_point import FALLBACK_DURATION, fixed_ends, s
 __all__ = ["guess_curves_that_meet", "values_between"]
 
 ENDS = (START, END)
-LEAST = 1e-9  # of a unit vector's entries, and of singular values relative to the largest: below is none
+LEAST = 1e-9  # entries of a unit vector, and singular values relative to the largest, that are less are zero
 
 
 def guess_curves_that_meet(phases: Phases, problems: Sequence[Problem]) -> None:

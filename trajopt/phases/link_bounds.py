@@ -73,9 +73,9 @@ def _range(link: Link) -> Array:
         return unknown
     at = {name: (each[:1] if fixed else np.zeros((1, each.shape[1]))) for name, each in intervals.items()}
     value = block.value(at)[own_term(link.name)]
-    if fixed:
-        return np.concatenate([value, value])
     found = np.concatenate([value, value])
+    if fixed:
+        return found
     for (_, name), part in block.partials(at).items():
         low, high = intervals[name]
         slope = part[0]

@@ -174,7 +174,8 @@ def _shared(phases: Phases, problems: list[Problem]) -> Iterator[tuple[str, tupl
         if np.any(lower > upper):
             raise InfeasibleBoundsError(
                 f"parameter '{parameter}' is one unknown of {', '.join(names[k] for k in having)}, whose "
-                f"bounds leave it no value: at least {lower} and at most {upper}"
+                f"bounds leave it no value: at least {lower} and at most {upper}; widen them, or give the "
+                "parameters names of their own"
             )
         if len(having) > 1:
             yield parameter, having

@@ -67,7 +67,7 @@ def animate(
 
 
 def _stage(scene: Scene) -> tuple[Figure, LineCollection, Any]:
-    """What does not move, and the two things that do: links and the time."""
+    """The figure with all that stands still, and what moves in it: the links, and the title with the time."""
     across, up = scene.planes[0]
     around = np.stack([*scene.lines.reshape(-1, 3), *points_of(scene.around)])
     figure = Figure(figsize=figure_size(around[:, (across, up)]), layout="constrained")

@@ -1,4 +1,4 @@
-"""Where a figure is drawn: on a new one, on a figure or a part of one that the caller has, or on his axes.
+"""Where a figure is drawn: on a new one, on the caller's figure or a part of it, or on the caller's axes.
 
 A new figure belongs to pyplot where the program has imported pyplot, so that `plt.show()` shows it; else it
 belongs to nobody and is gone with its last name, as scripts and long runs want it.

@@ -88,7 +88,7 @@ def states(
 
 
 def _draw(axis: Any, tracks: Sequence[_Track]) -> None:
-    """A coordinate in all phases that have it, its switches and the tightest bounds of all phases."""
+    """A coordinate in all phases that have it, its switches, and the widest bounds that a phase has."""
     for track in tracks:
         axis.plot(track.times, track.values, **line_of(0))
         mark_via_points(axis, list(track.via), 0)

@@ -40,7 +40,10 @@ def study(
     """
     check_place(figure, ax)
     if not hasattr(result, "points"):
-        raise OptionError(f"{shown(result)} is no sweep: give what trajopt.sweep(...) returned")
+        raise OptionError(
+            f"{shown(result)} is no sweep or list of solves: give what trajopt.sweep or trajopt.solve_many "
+            "returned"
+        )
     points = list(result.points)
     axis = _axis(points, over)
     values = list(dict.fromkeys(_place(point, axis) for point in points))

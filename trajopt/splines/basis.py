@@ -15,7 +15,7 @@ from trajopt.errors import OptionError, ShapeError
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-# Far beyond any use, near enough that the arrays of such a basis fit into memory.
+# Far more than any motion needs; the arrays of the largest basis still fit into memory.
 MOST_SPANS, HIGHEST_DEGREE = 100_000, 25
 HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
 INSIDE = 1e-9  # of a span: how far from a jump values beside it are taken
@@ -209,13 +209,14 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
             "give normalised time, the duration is a separate variable"
         )
     repeats = np.ones(points.size - 2, dtype=np.int64)
+    given = repeats
     if multiplicities is not None:
         given = numbers(multiplicities, "multiplicities")
         whole = np.where(given == np.round(given), given, 0.0)  # zero is refused below
         repeats = whole.clip(0, HIGHEST_DEGREE + 2).astype(np.int64)
     if repeats.shape != (points.size - 2,) or np.any(repeats < 1) or np.any(repeats > most):
         raise ShapeError(
-            f"multiplicities are {shown(repeats.tolist())} but each of the {points.size - 2} interior "
+            f"multiplicities are {shown(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
     points.setflags(write=False)

@@ -24,7 +24,7 @@ MOST_POINTS = 12  # of an interval: beyond, more intervals tell the same with be
 
 @dataclass(frozen=True)
 class Collocation:
-    """How a trajectory was asked for: `order` points of a rule per interval."""
+    """A collocation scheme: equations hold at `order` points of a quadrature rule in every interval."""
 
     order: int
     points: RuleName

@@ -114,7 +114,7 @@ class Curve:
         return self.durations[self._arc_at(self._checked(t))]
 
     def at_progress(self, s: ArrayLike) -> NDArray[np.float64]:
-        """q at normalised time of the whole motion, every arc counted alike; for guesses elsewhere."""
+        """q at normalised time of the whole motion, every arc counted alike; for guesses on another mesh."""
         progress = np.clip(np.asarray(s, dtype=float), 0.0, 1.0) * len(self.bases)
         arc = np.minimum(progress.astype(int), len(self.bases) - 1)
         return self(np.minimum(self.starts[arc] + (progress - arc) * self.durations[arc], self.duration))

@@ -141,7 +141,10 @@ class Trajectory:
         for name in ("extra_points", "limit_points"):
             entries = len(getattr(self, name))
             if entries not in (0, len(self.arcs)):
-                raise ShapeError(f"{name} has {entries} entries for {len(self.arcs)} arcs")
+                raise ShapeError(
+                    f"{name} has {entries} entries for {len(self.arcs)} arcs: give the normalised times of "
+                    "each arc, (0.25, 0.5) say, or () for an arc that gets none"
+                )
 
     @staticmethod
     def uniform(

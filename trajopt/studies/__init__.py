@@ -1,1 +1,1 @@
-"""Many solves: multiple starts, Pareto fronts, inverse kinematics."""
+"""Many solves: lists and sweeps of problems, multiple starts, Pareto fronts; and inverse kinematics."""

@@ -123,13 +123,17 @@ class Combination(Arithmetic):
             values = np.asarray(factor, dtype=float)
             if values.ndim and values.size != width:
                 raise ShapeError(
-                    f"'{term.name}' has {width} components but was multiplied by {values.size} numbers"
+                    f"'{term.name}' has {width} components but was multiplied by {values.size} numbers: "
+                    "give one number, or one per component"
                 )
             sources[term.quantity] = sources.get(term.quantity, 0.0) + np.broadcast_to(values, (width,))
         widths = {name: factors.size for name, factors in sources.items()}
         if len(set(widths.values())) > 1:
             told = ", ".join(f"'{name}' {width}" for name, width in widths.items())
-            raise ShapeError(f"terms of different widths were added: {told} components")
+            raise ShapeError(
+                f"terms of different widths were added: {told} components; add terms of one width, or write "
+                "the sum inside one @trajopt.term"
+            )
         return (*inner.values(), WeightedSum(sources, self.quantity))
 
 

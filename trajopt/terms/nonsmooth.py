@@ -63,10 +63,15 @@ class Maximum(Arithmetic):
             inner |= {next(iter(block.outputs)): block for block in blocks}
         if len(set(widths.values())) > 1:
             told = ", ".join(f"'{piece.name}' {widths[piece.quantity]}" for piece in self.pieces)
-            raise ShapeError(f"a maximum of terms of different widths: {told} components")
+            raise ShapeError(
+                f"a maximum of terms of different widths: {told} components; give terms of one width"
+            )
         floor, width = np.asarray(self.floor), next(iter(widths.values()))
         if floor.ndim and floor.size != width:
-            raise ShapeError(f"a maximum of terms of {width} components and {floor.size} numbers")
+            raise ShapeError(
+                f"a maximum of terms of {width} components and {floor.size} numbers: give one number, or one "
+                "per component"
+            )
         return (*inner.values(), maximum_block(widths, self.floor, self.quantity))
 
 

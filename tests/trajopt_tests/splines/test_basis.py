@@ -115,6 +115,7 @@ def test_control_points_on_a_line_at_the_greville_abscissae_give_that_line():
         (([0.0, 2.0], 3), "must rise strictly from 0 to 1"),
         (([0.0, 0.5, 1.0], 3, [4]), "needs one between 1 and the degree, 3"),
         (([0.0, 0.5, 1.0], 3, [1, 1]), "multiplicities are"),
+        (([0.0, 0.5, 1.0], 3, [1.5]), r"multiplicities are \[1\.5\] but each"),
     ],
 )
 def test_impossible_bases_are_refused(arguments, message):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from trajopt.arguments import check_flag, shown
-from trajopt.errors import OptionError, UnknownNameError
+from trajopt.errors import OptionError, UnknownNameError, near_matches
 from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.progress import Report, report_of
@@ -53,7 +54,7 @@ def sweep(
         )
     check_flag("warm", warm)
     points, where = grid(axes), checked_folder(folder)
-    _check_first(partial(build, **points[0]))
+    _check_first(build, points[0])
     pack = task_maker(solver, options, keep=where is None or warm, archive=where is not None)
     tasks = [pack(number, point, partial(build, **point)) for number, point in enumerate(points)]
     settings = Settings(executor, processes, where, checked_anew(anew), warm)
@@ -78,11 +79,28 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return points
 
 
-def _check_first(build: Callable[[], Any]) -> None:
-    """Raise for a parameter that does not exist; what one value raises, others may not."""
+def _check_first(build: Callable[..., Any], point: Mapping[str, Any]) -> None:
+    """UnknownNameError for a parameter that `build` does not have; what one value raises, others may not."""
     try:
-        build()
+        build(**point)
     except UnknownNameError:
         raise
+    except TypeError:
+        _refuse_unknown(build, point)
     except Exception:
         return
+
+
+def _refuse_unknown(build: Callable[..., Any], point: Mapping[str, Any]) -> None:
+    """UnknownNameError for the first name that is no parameter of a function."""
+    try:
+        parameters = inspect.signature(build).parameters.values()
+    except (TypeError, ValueError):  # some functions of compiled modules have none
+        return
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return
+    known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    for name in point:
+        if name not in known:
+            near = near_matches(name, known) or f": it has {', '.join(known) or 'none'}"
+            raise UnknownNameError(f"{getattr(build, '__name__', 'build')} has no parameter '{name}'{near}")

@@ -22,7 +22,7 @@ Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or
 
 
 class Workers:
-    """Calls are given to them and may be stopped; whether an error is a worker's death.
+    """The workers of one study: they take calls, are stopped together, and tell a death from another error.
 
     count : how many calls are made at a time, None where an executor does not tell
     own : whether they were started for this study, so that stopping ends them at once
