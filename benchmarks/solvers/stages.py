@@ -16,6 +16,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ def stages(case: str) -> dict[str, Callable[[], object]]:
     def whole(solver: Any) -> trajopt.Solution:
         return trajopt.solve(stated(), solver, starts=1, coarse_to_fine=False)
 
+    def certified(solver: Any) -> trajopt.Solution:
+        return trajopt.solve(stated(), solver, refine=trajopt.Certified())
+
     problem = stated()
     nlp = trajopt.transcribe(problem)
     compiled = trajopt.compile(stated(), solver=ipopt)
@@ -65,7 +69,8 @@ def stages(case: str) -> dict[str, Callable[[], object]]:
         "new goal, compiled and warm": lambda: compiled.solve(q_end=goal, start=first),
     }
     if case == CERTIFIED:
-        found["all, IPOPT, certified"] = lambda: trajopt.solve(stated(), refine=trajopt.Certified())
+        for name, solver in (("dense", dense), ("IPOPT", ipopt)):
+            found[f"all, {name}, certified"] = partial(certified, solver)
     return found
 
 

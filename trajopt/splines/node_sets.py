@@ -113,8 +113,8 @@ class NodeSet(ABC):
     def selection(self, trajectory: Trajectory) -> sparse.csr_array:
         """The rows of a constraint as a matrix times the values at all nodes, (rows, K)."""
         chosen = self.nodes(trajectory)
-        ones, rows = np.ones(chosen.size), np.arange(chosen.size)
-        return sparse.csr_array((ones, (rows, chosen)), shape=(chosen.size, trajectory.nodes.count))
+        by_rows = np.ones(chosen.size), chosen, np.arange(chosen.size + 1)
+        return sparse.csr_array(by_rows, shape=(chosen.size, trajectory.nodes.count))
 
     def __eq__(self, other: object) -> bool:
         return self.written == (other.written if isinstance(other, NodeSet) else other)
@@ -342,11 +342,14 @@ def no_cost(over: NodeSet) -> OptionError:
 
 
 def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> sparse.csr_array:
-    """The rows term(later) - factor * term(earlier), one per pair of nodes (or for one pair), (rows, K)."""
-    later, earlier = np.atleast_1d(later), np.atleast_1d(earlier)
-    values = np.concatenate([np.ones(later.size), np.full(earlier.size, -factor)])
-    places = np.tile(np.arange(later.size), 2), np.concatenate([later, earlier])
-    return sparse.csr_array((values, places), shape=(later.size, nodes.count))
+    """The rows term(later) - factor * term(earlier), one per pair of nodes (or for one pair), (rows, K).
+
+    Nodes are numbered in time, so that `earlier` is the smaller number.
+    """
+    both = np.stack([np.atleast_1d(earlier), np.atleast_1d(later)], axis=1)
+    count = len(both)
+    by_rows = np.tile([-factor, 1.0], count), both.ravel(), 2 * np.arange(count + 1)
+    return sparse.csr_array(by_rows, shape=(count, nodes.count))
 
 
 def _collocated(trajectory: Trajectory) -> Array:
