@@ -59,9 +59,9 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """What makes second derivatives of the program from those of its blocks; found when first asked for.
+    """What makes second derivatives of the program from those of its blocks; made when first asked for.
 
-    It takes a tenth of a transcription, and a solve by Newton's method on the equations asks for none.
+    Solves without second derivatives, those of `SquareNewton` for one, do not ask.
     """
 
     chain: ChainRule

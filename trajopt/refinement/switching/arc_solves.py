@@ -18,6 +18,9 @@ from trajopt.solvers.wrappers.square_newton import SquareNewton
 class ArcSolves:
     """Solves on switching arcs, and a count of what they took.
 
+    Where limits determine all joints there are as many equations as unknowns, which Newton's method solves;
+    `solver` solves the other programs, and what Newton's steps do not.
+
     iterations, count : of all solves
     effort : iterations, those of large programs in proportion to their size
     """

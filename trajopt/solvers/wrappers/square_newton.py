@@ -130,9 +130,9 @@ class _Steps:
 
     def _part(self, y: Array, step: Array) -> float:
         """The part of a step that leaves all unknowns within their bounds, 1 at most."""
-        room = np.where(step < 0.0, y - self.nlp.lower, self.nlp.upper - y)
-        parts = TO_BOUNDS * room / np.where(step == 0.0, np.inf, np.abs(step))
-        return float(np.clip(parts.min(), 0.0, 1.0))
+        room, moving = np.where(step < 0.0, y - self.nlp.lower, self.nlp.upper - y), step != 0.0
+        parts = TO_BOUNDS * room[moving] / np.abs(step[moving])
+        return max(0.0, float(parts.min(initial=1.0)))
 
     def _optimum(self, y: Array, factors: SuperLU, steps: int, status: Status) -> Result | None:
         """The result with the multipliers of the equations, if it meets all conditions of an optimum."""

@@ -2,10 +2,11 @@
 
 import signal
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_nlps import INF, DenseNLP, hs071
+from small_nlps import INF, DenseNLP, hs071, quadratic_with_rows
 
 from trajopt import Ipopt, Status
 from trajopt.solvers.capabilities import RowTolerances, TimeLimitedSolver, with_time_limit
@@ -122,6 +123,14 @@ def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
     assert with_time_limit(solver, 0.3) == SquareNewton(Recorded(time_limit=0.3), TOLERANCES)
     with_time_limit(solver, 0.3).solve(square(difference=(0.0, INF), seconds=0.01))
     assert 0.0 < given[0] < 0.3
+
+
+def test_an_unknown_may_be_right_from_the_start():
+    """x = 3 solves its own equation, so that no step moves it."""
+    linear = quadratic_with_rows(np.eye(2), [0.0, 0.0], np.eye(2), [3.0, 4.0], [3.0, 4.0])
+    found = solved(replace(linear, start=np.array([3.0, 0.0])))
+    assert NEWTON in found.detail and found.iterations == 1
+    np.testing.assert_array_equal(found.y, [3.0, 4.0])
 
 
 def test_it_starts_where_it_is_told():
