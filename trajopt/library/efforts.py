@@ -32,7 +32,7 @@ def _power(node: Any) -> Any:
     return node.tau * node.v
 
 
-power = ExpressionTerm(_power, "power")
+power = ExpressionTerm(_power, "power", unit="W")
 
 
 def _energy(node: Any) -> Any:
@@ -40,7 +40,7 @@ def _energy(node: Any) -> Any:
     return node.kinetic_energy + node.potential_energy
 
 
-energy = ExpressionTerm(_energy, "energy")
+energy = ExpressionTerm(_energy, "energy", unit="J")
 
 
 def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
@@ -55,7 +55,7 @@ def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
     def work(node: Any) -> Any:
         return ((node.tau * node.v) ** 2 + rounding**2) ** 0.5 - rounding
 
-    return SmoothedTerm(work, "mechanical work", exact=_exact_work)
+    return SmoothedTerm(work, "mechanical work", unit="W", exact=_exact_work)
 
 
 def _absolute_power(node: Any) -> Any:
@@ -63,7 +63,7 @@ def _absolute_power(node: Any) -> Any:
     return abs(node.tau * node.v)
 
 
-_exact_work = ExpressionTerm(_absolute_power, "mechanical work without rounding")
+_exact_work = ExpressionTerm(_absolute_power, "mechanical work without rounding", unit="W")
 
 
 smoothness = documented(

@@ -21,15 +21,21 @@ def limit_torque_rate(problem: Any, rate: Any) -> None:
     def slope(node: Any) -> Any:
         return node.parameter(name) if name else float(rate)
 
-    def least(node: Any) -> Any:
+    def below_rising(node: Any) -> Any:
         return node.tau - slope(node) * node.t
 
-    def most(node: Any) -> Any:
+    def above_falling(node: Any) -> Any:
         return node.tau + slope(node) * node.t
 
     problem.subject_to(
-        ExpressionTerm(least, "torque rate, upper"), upper=0.0, over=Neighbours(), name="torque rate rising"
+        ExpressionTerm(below_rising, "torque rate, upper"),
+        upper=0.0,
+        over=Neighbours(),
+        name="torque rate rising",
     )
     problem.subject_to(
-        ExpressionTerm(most, "torque rate, lower"), lower=0.0, over=Neighbours(), name="torque rate falling"
+        ExpressionTerm(above_falling, "torque rate, lower"),
+        lower=0.0,
+        over=Neighbours(),
+        name="torque rate falling",
     )

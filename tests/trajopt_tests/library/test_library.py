@@ -287,3 +287,13 @@ def test_moments_and_forces_are_norms_of_the_joint_wrench():
     assert solution.value(library.moment_norm("elbow"), 0.1)[0] == pytest.approx(
         np.linalg.norm(wrench[:3]), abs=1e-3
     )
+
+
+def test_powers_and_energies_have_their_units_in_reports():
+    problem = masses()
+    problem.end_at(q=1.0, v=0.0)
+    problem.subject_to(library.power, -20.0, 20.0)
+    problem.minimize(library.mechanical_work(0.1))
+    solution = trajopt.solve(problem)
+    assert {v.unit for v in solution.verify().violations if v.name == "power"} == {"W"}
+    assert (library.energy.unit, library.mechanical_work().exact.unit) == ("J", "W")
