@@ -39,7 +39,7 @@ def build(
     heel_off: float = 0.65,
     foot_line: float = 0.05,
     contact_samples: int | None = None,
-    split: str = "time",
+    split: str | None = None,
     knee_peak: float = 0.42,
     swing_knee: tuple[float, float] = (55.0, 65.0),
     contact_tolerance: float = 0.0,
@@ -67,7 +67,8 @@ def build(
     foot_line : distance of each foot from the plane of symmetry
     contact_samples : times at which each standing point of the leading foot is held, one more than intervals
         unless given
-    split : how the feet share the reaction, by "time", by the "ratio" of distances, or at "one place"
+    split : how the feet share the reaction, by "time", by time and with an "opposing" force that the cost
+        decides, by the "ratio" of distances, or at "one place"
     swing_knee : bend of the swinging knee at its peak, Barman's thesis (5.9)
     contact_tolerance : m, how closely standing foot points are at their places when they are held
     contact_drift : m, how far from their places they may be in between
@@ -75,8 +76,8 @@ def build(
     clearance : m, how high ball and toe of the swinging foot pass over the ground in the middle of swing
     friction : coefficient of the ground
     cost : "thesis", effort alone, with demands on posture, or "sourced", whose terms have sources and which
-        demands none (`problems.human.gait.sourced_cost`); toe_off, clearance and smoothness left at None are
-        0.24, 0 m, 1e-6 s^4 with the one and 0.28, 0.015 m, 1e-6 s^4 with the other
+        demands none (`problems.human.gait.sourced_cost`); toe_off, clearance, smoothness and split left at
+        None are 0.24, 0 m, 1e-6 s^4, "time" with the one, 0.28, 0.015 m, 1e-6 s^4, "opposing" with the other
     power, steadiness, force_rate : weights in the sourced cost, without unit
     springs : whether passive stiffness takes its part of each torque
     smoothness : s^4, weight of squared accelerations of joints
@@ -87,7 +88,8 @@ def build(
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost)
     step = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
-        intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak, split=split,
+        intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
+        split=own.split if split is None else split,
         last_on=own.last_on, limit_nodes=LIMIT_NODES,
     )  # fmt: skip
     limits = StepLimits(

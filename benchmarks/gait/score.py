@@ -29,11 +29,12 @@ REMOVALS: dict[str, dict[str, Any]] = {
     "mechanical power": {"power": 0.0},
     "steadiness of the pelvis": {"steadiness": 0.0},
     "rate of leg forces": {"force_rate": 0.0},
+    "opposing force of the legs": {"split": "time"},
     "swing clearance": {"clearance": 0.0},
     "smoothness": {"smoothness": 0.0},
-    "all six": {
-        "springs": False, "power": 0.0, "steadiness": 0.0, "force_rate": 0.0, "clearance": 0.0,
-        "smoothness": 0.0,
+    "all seven": {
+        "springs": False, "power": 0.0, "steadiness": 0.0, "force_rate": 0.0, "split": "time",
+        "clearance": 0.0, "smoothness": 0.0,
     },
 }  # fmt: skip
 STARTS, SPREAD = 10, 0.1

@@ -73,12 +73,20 @@ def balance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
 
 
 def pressure(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
-    """In double support centres of pressure are on the leading sole and on the trailing forefoot."""
+    """In double support centres of pressure are on the leading sole and on the trailing forefoot.
+
+    Where legs push against each other, the force on either foot is within the friction cone.
+    """
     window = (0.0, step.toe_off - INSIDE)
     soles = {"leading": step.footprint(step.leads), "trailing": step.footprint(step.trails, "forefoot")}
     for which, corners in soles.items():
         name = f"centre of pressure under the {which} foot"
-        _supported(problem, step, corners, window, name, step.reaction_split.shift(which == "leading"))
+        split, leading = step.reaction_split, which == "leading"
+        _supported(problem, step, corners, window, name, split.shift(leading))
+        if split.opposing is not None:
+            name, push = step.named(f"friction cone of the {which} foot"), split.push(leading)
+            margin = reaction.friction_margin(limits.friction, step.weight, name, push)
+            problem.subject_to(margin, 0.0, over=step.over(*window), name=name)
 
 
 def push(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:

@@ -1,9 +1,10 @@
 """The rate of the legs' forces, a cost of walking beside work.
 
-With the ground's reaction R and the share w of the leading leg in it, legs push with w R and (1 - w) R. For
-mass m and height H the cost is
+With the ground's reaction R, the share w of the leading leg in it and the force f e with which the legs push
+against each other (`OpposingForce`), legs push with A = w R - f e and B = (1 - w) R + f e. For mass m and
+height H the cost is
 
-    integral_0^T  (H / g) (|d(w R)/dt|^2 + |d((1 - w) R)/dt|^2) / (m g)^2  dt.
+    integral_0^T  (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2  dt.
 
 Work alone makes predicted forces impulsive, the more the finer a motion may be. People's are smooth, which a
 cost of the rate of force explains, and only beside a cost of work: Rebula and Kuo 2015, whose forces are of
@@ -47,16 +48,21 @@ def minimize_force_rate(problem: trajopt.Problem, steps: Sequence[Step], weight:
 
 
 def force_rate(step: Step) -> trajopt.ExpressionTerm:
-    """|d(w r)/dt|^2 + |d((1 - w) r)/dt|^2 of the spline r in body weights, 1/s^2."""
+    """|dA/dt|^2 + |dB/dt|^2 of both legs' forces, by the spline of the reaction in body weights, 1/s^2."""
     double_support = step.toe_off * step.duration
     share, rate_of_share = (law(double_support, step.begins) for law in (time_weight, time_weight_rate))
+    opposing = step.reaction_split.opposing
 
     def rates(node: Any) -> Any:
         w, dw = share(node), rate_of_share(node)
+        apart = np.zeros(3)
+        if opposing is not None:
+            df = dw * (1.0 - 2.0 * w) * opposing.size(node) + w * (1.0 - w) * opposing.rate(node)
+            apart = [df * float(along) for along in opposing.direction]
         total = 0.0
         for i in range(3):
             r, dr = node.extra(REACTION)[i], node.rate(REACTION)[i]
-            total += (dw * r + w * dr) ** 2 + ((1.0 - w) * dr - dw * r) ** 2
+            total += (dw * r + w * dr - apart[i]) ** 2 + ((1.0 - w) * dr - dw * r + apart[i]) ** 2
         return total
 
     return trajopt.ExpressionTerm(rates, step.named("rate of leg forces"))

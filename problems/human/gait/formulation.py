@@ -22,6 +22,7 @@ class Formulation:
     clearance : m, how high ball and toe pass over the ground in the middle of swing
     last_on : the point of the trailing foot that leaves the ground last
     smoothness : s^4, weight of squared accelerations of joints
+    split : how the feet share the reaction
     """
 
     constraints: tuple[str, ...]
@@ -29,6 +30,7 @@ class Formulation:
     clearance: float
     last_on: str
     smoothness: float
+    split: str
 
     def chosen(self, name: str, given: Any) -> float:
         """The number given for an event or a tolerance, or this formulation's where None is given."""
@@ -40,10 +42,11 @@ class Formulation:
 
 
 FORMULATIONS = MappingProxyType({
-    "thesis": Formulation(tuple(STEP_CONSTRAINTS), 0.24, 0.0, "ball", 1e-6),
+    "thesis": Formulation(tuple(STEP_CONSTRAINTS), 0.24, 0.0, "ball", 1e-6, "time"),
     # Double support is 24 % of Winter's step and 33 % of the trial's: the middle of both.
     "sourced": Formulation(
-        tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS), 0.28, 0.015, "toe", 1e-6
+        tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS), 0.28, 0.015, "toe", 1e-6,
+        "opposing",
     ),
 })  # fmt: skip
 

@@ -73,6 +73,10 @@ def gait_problem(
 
 def load_feet(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
     """Apply the ground's reaction to both feet, as the steps share it."""
+    for step in steps:
+        opposing = step.reaction_split.opposing
+        for name in opposing.parameters if opposing else ():
+            problem.parameter(name, guess=0.0)
     for side in "rl":
         problem.load(f"hindfoot_{side}", reaction_on_foot(side, steps))
 

@@ -13,8 +13,9 @@ so that balance never depends on the split, and each foot has a centre of pressu
 
     p_A = p + w_B d,    p_B = p - w_A d,
 
-instead of at p, which lies between them (d = 0). The wrenches return to the feet as loads: the second
-recursion then finds joint torques whose six global ones vanish.
+instead of at p, which lies between them (d = 0). Two legs can also push against each other along d: see
+`OpposingForce`. The wrenches return to the feet as loads: the second recursion then finds joint torques whose
+six global ones vanish.
 
 Source: two-step algorithm of Xiang et al. 2009; the time rule, the projected ratio and the places p_A and p_B
 are our own choices.
@@ -23,6 +24,7 @@ are our own choices.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ import numpy as np
 import trajopt
 
 MIRRORED = (1.0, 1.0, -1.0)  # a force seen from the other side of the sagittal plane
+OPPOSING_TERMS = 3  # coefficients of an opposing force
 
 
 def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], Any]:
@@ -69,6 +72,55 @@ def ratio_weight(
     return weight
 
 
+@dataclass(frozen=True, eq=False)
+class OpposingForce:
+    """The force with which two legs push against each other in double support, which no motion determines.
+
+    In newtons along e, the unit vector from the trailing place of pressure to the leading one,
+
+        f = w_A w_B u W,    u = u_0 + u_1 r + u_2 r^2,    r = 2 (t - begins) / double_support - 1,
+
+    acts forward on the trailing foot and backward on the leading one, with constants u_0, u_1, u_2 that the
+    cost decides. Both act on the line through the two places, so that they cancel: reaction, balance and
+    centres of pressure stay what they are. Shares of R alone would push both feet in one direction, while
+    people's leading leg brakes as the trailing one propels (Donelan, Kram and Kuo 2002).
+
+    direction : e, (3,);  place : the trailing place of pressure, (3,) m;  weight : W of the person, N
+    suffix : of the names of the three parameters
+    """
+
+    double_support: float
+    begins: float
+    direction: np.ndarray
+    place: np.ndarray
+    weight: float
+    suffix: str = ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of u_0, u_1, u_2."""
+        return tuple(f"opposing force {i}{self.suffix}" for i in range(OPPOSING_TERMS))
+
+    def size(self, node: Any) -> Any:
+        """u of a node in double support."""
+        r, powers = self._time(node), enumerate(self.parameters)
+        return sum(node.parameter(name)[0] * r**i for i, name in powers)
+
+    def rate(self, node: Any) -> Any:
+        """du/dt of a node in double support, 1/s."""
+        r, powers = self._time(node), enumerate(self.parameters)
+        slope = sum(i * node.parameter(name)[0] * r ** (i - 1) for i, name in powers if i)
+        return slope * 2.0 / self.double_support
+
+    def wrench(self, force: Any) -> list[Any]:
+        """[moment; force] about the world origin of so many newtons along e at the trailing place."""
+        (ox, _, oz), (x, _, z) = (map(float, each) for each in (self.direction, self.place))
+        return [0.0, force * (z * ox - x * oz), 0.0, force * ox, 0.0, force * oz]
+
+    def _time(self, node: Any) -> Any:
+        return 2.0 * (node.t[0] - self.begins) / self.double_support - 1.0
+
+
 def force(axes: str = "xyz", unit: float = 1.0) -> trajopt.ExpressionTerm:
     """Components of the total ground reaction R in units of so many newtons."""
     places = [3 + "xyz".index(axis) for axis in axes]
@@ -76,14 +128,25 @@ def force(axes: str = "xyz", unit: float = 1.0) -> trajopt.ExpressionTerm:
     return trajopt.ExpressionTerm(lambda node: [node.base_wrench[i] / unit for i in places], name)
 
 
-def friction_margin(coefficient: float, weight: float) -> trajopt.ExpressionTerm:
-    """(mu^2 R_y^2 - R_x^2 - R_z^2) / weight^2: positive inside the cone."""
+def friction_margin(
+    coefficient: float,
+    weight: float,
+    name: str = "friction cone",
+    push: Callable[[Any], tuple[Any, Any]] | None = None,
+) -> trajopt.ExpressionTerm:
+    """(mu^2 R_y^2 - R_x^2 - R_z^2) / weight^2: positive inside the cone.
+
+    push(node), (x, z) in parts of `weight`, is added to R.
+    """
 
     def margin(node: Any) -> Any:
         x, y, z = (node.base_wrench[i] / weight for i in (3, 4, 5))
+        if push is not None:
+            dx, dz = push(node)
+            x, z = x + dx, z + dz
         return coefficient**2 * y**2 - x**2 - z**2
 
-    return trajopt.ExpressionTerm(margin, "friction cone")
+    return trajopt.ExpressionTerm(margin, name)
 
 
 def sides(corners: np.ndarray, lateral: bool = True) -> np.ndarray:

@@ -9,7 +9,8 @@ With p_i the passive moment of joint i and m_i = tau_i - p_i what its muscles gi
 over powered joints i, and the rate of leg forces (`force_rate`). s_i is the strength in the direction in
 which muscles pull: 200 N m extend an adult's hip and 150 flex it, 130 plantarflex the ankle and 43 dorsiflex
 it. P0 = m g sqrt(g H) for mass m and height H, e = 0.0016 P0, and a are angular accelerations of the pelvis.
-All weights are without unit, the same for every person, speed and step length.
+All weights are without unit, the same for every person, speed and step length. The cost also decides with
+which force the legs push against each other in double support (`ground_reaction.OpposingForce`).
 
 Sources: passive moments of the leg, Riener and Edrich 1999 (`passive_moments`); squared effort relative to
 strength, Ackermann and van den Bogert 2010; strength by direction and in proportion to mass times height,

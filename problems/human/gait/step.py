@@ -16,9 +16,10 @@ import numpy as np
 import trajopt
 from problems.human.body.model import GRAVITY, other_side
 from problems.human.body.tables import contact_points
-from problems.human.gait.ground_reaction import ratio_weight, time_weight
+from problems.human.gait.ground_reaction import OpposingForce, ratio_weight, time_weight
 from trajopt.errors import OptionError, ProblemError
 
+SPLITS = ("time", "opposing", "ratio", "one place")
 NODES_APART = 1e-6  # of normalised time: closer ones are the same
 SOLE_HALF_WIDTH = 0.04  # m
 PRESSURE_IN_FRONT_OF_HEEL = 0.06  # m, where the reaction acts on the leading sole in double support
@@ -47,7 +48,8 @@ class Step:
     toes_bend : whether a rising foot turns about its ball; a rigid one turns about its toe
     last_on : "ball" or "toe", the point of the trailing foot that leaves the ground last
     knee_peak : when the swinging knee is bent most
-    split : how the feet share the reaction, by "time", by the "ratio" of distances, or at "one place"
+    split : how the feet share the reaction, by "time", by time and with an "opposing" force that the cost
+        decides, by the "ratio" of distances, or at "one place"
     limit_nodes : further nodes, parts of the step, where the motion would leave its limits between the others
     leads : the side whose heel strikes when the step begins;  number : of steps before;  count : of all steps
     """
@@ -80,8 +82,8 @@ class Step:
             raise ProblemError(
                 f"the line of each foot is {self.line} m from the middle: give a number from 0"
             )
-        if self.split not in ("time", "ratio", "one place"):
-            raise OptionError(f"the split is {self.split!r}: use 'time', 'ratio' or 'one place'")
+        if self.split not in SPLITS:
+            raise OptionError(f"the split is {self.split!r}: use {', '.join(map(repr, SPLITS))}")
         if self.last_on not in ("ball", "toe"):
             raise OptionError(f"the foot leaves the ground with its {self.last_on!r}: use 'ball' or 'toe'")
         if not 0.0 < self.knee_peak < 1.0:
@@ -195,8 +197,12 @@ class Step:
         leading, trailing = self.reaction_point(self.leads), self.reaction_point(self.trails)
         if self.split == "ratio":
             return ReactionSplit(ratio_weight(leading, trailing, seconds, self.begins), leading - trailing)
-        between = leading - trailing if self.split == "time" else np.zeros(3)
-        return ReactionSplit(time_weight(seconds, self.begins), between)
+        between = np.zeros(3) if self.split == "one place" else leading - trailing
+        opposing = None
+        if self.split == "opposing":
+            along = between / np.linalg.norm(between)
+            opposing = OpposingForce(seconds, self.begins, along, trailing, self.weight, self.named(""))
+        return ReactionSplit(time_weight(seconds, self.begins), between, opposing)
 
     def reaction_point(self, side: str) -> np.ndarray:
         """(3,) m, the point of a sole where the ground's reaction acts when its share begins or ends."""
@@ -220,6 +226,7 @@ class ReactionSplit:
 
     weight: Callable[[Any], Any]
     between: np.ndarray
+    opposing: OpposingForce | None = None
 
     def share(self, node: Any, leading: bool) -> list[Any]:
         """The wrench on the leading or the trailing foot, [moment; force] about the world origin."""
@@ -228,7 +235,24 @@ class ReactionSplit:
         own, moved = (w, w * (1.0 - w)) if leading else (1.0 - w, -w * (1.0 - w))
         mx, my, mz, fx, fy, fz = (node.base_wrench[i] for i in range(6))
         moment = (mx, y * fz - z * fy), (my, z * fx - x * fz), (mz, x * fy - y * fx)
-        return [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
+        wrench = [own * m + moved * cross for m, cross in moment] + [own * f for f in (fx, fy, fz)]
+        if self.opposing is None:
+            return wrench
+        push = w * (1.0 - w) * self.opposing.size(node) * self.opposing.weight
+        added = self.opposing.wrench(-push if leading else push)
+        return [shared + more for shared, more in zip(wrench, added, strict=True)]
+
+    def push(self, leading: bool) -> Callable[[Any], tuple[Any, Any]]:
+        """(x, z) in body weights: what the opposing force adds to a foot's force over its share."""
+
+        def push(node: Any) -> tuple[Any, Any]:
+            assert self.opposing is not None
+            part = self.weight(node) - 1.0 if leading else self.weight(node)
+            x, _, z = map(float, self.opposing.direction)
+            size = part * self.opposing.size(node)
+            return size * x, size * z
+
+        return push
 
     def shift(self, leading: bool) -> Callable[[Any], tuple[Any, Any]]:
         """(x, z) from the zero-moment point to the centre of pressure of a foot, m."""

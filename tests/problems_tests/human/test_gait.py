@@ -8,7 +8,7 @@ import trajopt
 from problems import gait
 from problems.human.body.model import ACTIVE, GLOBAL, skeleton, step_symmetry
 from problems.human.gait.effort import SPRINGS, effort, spring
-from problems.human.gait.step import Step
+from problems.human.gait.step import SPLITS, Step
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from trajopt.errors import OptionError, ProblemError
 
@@ -49,13 +49,15 @@ def test_unknown_words_are_refused_with_those_that_are_known():
         gait.build(without="posturs")
     with pytest.raises(OptionError, match="held at 1 times: two is the least"):
         gait.build(contact_samples=1)
-    with pytest.raises(OptionError, match="the split is 'half': use 'time', 'ratio' or 'one place'"):
+    with pytest.raises(
+        OptionError, match="the split is 'half': use 'time', 'opposing', 'ratio', 'one place'"
+    ):
         gait.build(split="half")
     with pytest.raises(ProblemError, match=r"the knee is bent most at 1\.5 of the step"):
         gait.build(knee_peak=1.5)
 
 
-@pytest.mark.parametrize("split", ["time", "ratio", "one place"])
+@pytest.mark.parametrize("split", SPLITS)
 def test_the_feet_share_all_of_the_reaction_and_each_is_pushed_where_its_place_says(split):
     """Shares add up to (M_O, R) for any motion; the moment of each about its own place is vertical."""
     problem = gait.build(split=split, without="continuous reaction")
