@@ -1,6 +1,7 @@
 """Solves gaits, draws, exports and evaluates their cycles, and writes the tables and figures of docs/gait.md.
 
 python scripts/gait_report.py            # both step lengths and the variants, docs included
+python scripts/gait_report.py figures    # the figures of the page alone
 python scripts/gait_report.py 0.65       # one step length in metres, into results/ alone
 """
 
@@ -32,9 +33,12 @@ LENGTHS = (0.6, 0.7)  # m; the thesis', and that of the measured trial at the sa
 POINTS = (6, 8, 10)  # control points of each joint's curve, for criteria
 PACKS = (0.0, 15.0)  # kg
 THESIS = ("330", "1726", "244", "34.10 s", "", "", "tolerance 1e-3", "", "", "", "")
+SOURCED = {"cost": "sourced", "intervals": 5, "speed": 1.253, "step_length": 0.717}  # at the measured trial
+SOURCED_FIGURES = ("angles", "torques", "reactions", "snapshots")
+LIMP = "right ankle 40 % as strong"
 STRIDES: dict[str, dict[str, Any]] = {
     "both sides equal": {},
-    "right ankle 40 % as strong": {"ankle_strength": 0.4},
+    LIMP: {"ankle_strength": 0.4},
     "right knee stiffer by 40 N m/rad": {"knee_stiffness": 40.0, "without": "knee clearance"},
     "5 kg in the right hand": {"hand_load": 5.0},
 }
@@ -52,6 +56,11 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
+    if sys.argv[1:] == ["figures"]:
+        lengths = {length: solved(step_length=length) for length in LENGTHS}
+        pack = solved(step_length=0.7, backpack=PACKS[-1])
+        pictures(lengths, pack, solved(gait_stride, step_length=0.7, **STRIDES[LIMP]))
+        return
     if sys.argv[1:]:
         for length in map(float, sys.argv[1:]):
             report(solved(step_length=length), folder_of(length))
@@ -59,10 +68,6 @@ def main() -> None:
     solutions = {length: solved(step_length=length) for length in LENGTHS}
     for length, solution in solutions.items():
         report(solution, folder_of(length))
-        for name in FIGURES:
-            figure = getattr(plot, name)(solution)
-            figure.savefig(PICTURES / f"gait_{name}_{centimetres(length)}.png", dpi=130)
-    plot.animate(solutions[LENGTHS[-1]], PICTURES / f"gait_{centimetres(LENGTHS[-1])}.gif")
     fill("runs", runs(solutions))
     fill("criteria", side_by_side({headed(L): credibility(solution) for L, solution in solutions.items()}))
     fill("identities", side_by_side({headed(L): identities(solution) for L, solution in solutions.items()}))
@@ -78,12 +83,28 @@ def main() -> None:
     fill("ablations", shortfalls(chosen))
     packed = {f"{pack:g} kg": solved(step_length=0.7, backpack=pack) for pack in PACKS}
     fill("backpack", columns({name: carried(solution) for name, solution in packed.items()}))
-    plot.snapshots(packed[f"{PACKS[-1]:g} kg"]).savefig(PICTURES / "gait_pack_snapshots.png", dpi=130)
     strides = {name: solved(gait_stride, step_length=0.7, **changes) for name, changes in STRIDES.items()}
     fill("strides", columns({name: both_sides(solution) for name, solution in strides.items()}))
-    for name in ("snapshots", "reactions"):
-        figure = getattr(plot, name)(strides["right ankle 40 % as strong"])
-        figure.savefig(PICTURES / f"gait_limp_{name}.png", dpi=130)
+    pictures(solutions, packed[f"{PACKS[-1]:g} kg"], strides[LIMP])
+
+
+def pictures(lengths: dict[float, trajopt.Solution], pack: trajopt.Solution, limp: trajopt.Solution) -> None:
+    """The figures of the page: both step lengths, the cost with sources, a pack, a limp."""
+    for length, solution in lengths.items():
+        for name in FIGURES:
+            save_figure(solution, name, f"gait_{name}_{centimetres(length)}")
+    plot.animate(lengths[LENGTHS[-1]], PICTURES / f"gait_{centimetres(LENGTHS[-1])}.gif")
+    sourced = solved(**SOURCED)
+    for name in SOURCED_FIGURES:
+        save_figure(sourced, name, f"gait_{name}_sourced")
+    for whose, name, solution in (
+        ("pack", "snapshots", pack), ("limp", "snapshots", limp), ("limp", "reactions", limp)
+    ):  # fmt: skip
+        save_figure(solution, name, f"gait_{whose}_{name}")
+
+
+def save_figure(solution: trajopt.Solution, name: str, file: str) -> None:
+    getattr(plot, name)(solution).savefig(PICTURES / f"{file}.png", dpi=130)
 
 
 def solved(problem: Any = gait, **parameters: Any) -> trajopt.Solution:

@@ -11,6 +11,7 @@ from problems.human.body.person import Person
 from problems.human.gait.effort import effort, squared_accelerations
 from problems.human.gait.force_rate import minimize_force_rate
 from problems.human.gait.formulation import formulation
+from problems.human.gait.ground_reaction import LARGEST_OPPOSING
 from problems.human.gait.initial_guess import set_initial_guess
 from problems.human.gait.reach import check_reach
 from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost
@@ -76,7 +77,7 @@ def load_feet(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
     for step in steps:
         opposing = step.reaction_split.opposing
         for name in opposing.parameters if opposing else ():
-            problem.parameter(name, guess=0.0)
+            problem.parameter(name, -LARGEST_OPPOSING, LARGEST_OPPOSING, guess=0.0)
     for side in "rl":
         problem.load(f"hindfoot_{side}", reaction_on_foot(side, steps))
 

@@ -33,6 +33,7 @@ import trajopt
 
 MIRRORED = (1.0, 1.0, -1.0)  # a force seen from the other side of the sagittal plane
 OPPOSING_TERMS = 3  # coefficients of an opposing force
+LARGEST_OPPOSING = 1.0  # what each may be at most, twice what walks have: only steps that fail come near it
 
 
 def time_weight(double_support: float, begins: float = 0.0) -> Callable[[Any], Any]:
