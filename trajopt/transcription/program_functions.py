@@ -153,8 +153,10 @@ class ProgramFunctions:
 
     def gradient(self, y: Array) -> Array:
         """df/dy, (variables,)."""
-        point = self.at(y)
-        return self.leaf_map.gradient(point.leaves, self._leaf_adjoints(point, self.objective_weights))
+        point, place = self.at(y), self._minimized
+        weights = self.objective_weights.reshape(self.leaf_map.nodes, -1)[:, place]
+        by_leaf = np.matmul(weights[:, None], point.jacobian[:, : self.chain.used_count][:, place])[:, 0]
+        return self.leaf_map.gradient(point.leaves, by_leaf)
 
     def jacobian(self, y: Array) -> Array:
         """Nonzeros of dg/dy in the order of `jacobian_places`."""
@@ -174,10 +176,13 @@ class ProgramFunctions:
         adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
         by_leaf = self._leaf_adjoints(point, adjoints)
         by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
-        second, arrays = self.curvature.by_leaves.zeros()
-        total = self.chain.hessian(point.values, point.jacobian, by_quantity, second)
-        raw = self.curvature.by_leaves.raw(point.leaves, second, arrays, total, by_leaf)
-        return self.curvature.entries(raw)
+        by_leaves, total = self.curvature.by_leaves, None
+        second, arrays = by_leaves.zeros()
+        if by_leaves.by_pairs:
+            self.chain.add_hessian(point.values, point.jacobian, by_quantity, second)
+        else:
+            total = self.chain.hessian(point.values, point.jacobian, by_quantity, second)
+        return self.curvature.entries(by_leaves.raw(point.leaves, second, arrays, total, by_leaf))
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
@@ -200,6 +205,12 @@ class ProgramFunctions:
         )
         scaled.__dict__["_last"] = self.__dict__.get("_last")  # no factor changes what is evaluated
         return scaled
+
+    @cached_property
+    def _minimized(self) -> slice:
+        """Of the used quantities, from the first to the last that the objective weighs."""
+        weighed = np.flatnonzero(self.objective_weights.reshape(self.leaf_map.nodes, -1).any(axis=0))
+        return slice(weighed[0], weighed[-1] + 1) if weighed.size else slice(0, 0)
 
     @cached_property
     def _weights_transposed(self) -> sparse.csc_array:

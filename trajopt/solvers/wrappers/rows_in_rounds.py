@@ -34,6 +34,10 @@ from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 __all__ = ["RowsInRounds"]
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter
+# Where an answer violates more than a share of the rows left out, or one of them by FAR, scaled, all rows
+# enter, and the answer is no start for them: answers of walks miss by 0.03 to 0.5, of minimum time by 100 and
+# more.
+MOST, FAR = 0.5, 3.0
 NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
@@ -45,8 +49,11 @@ class RowsInRounds:
 
     The first working set holds the equalities and the rows that the start violates or that lie within
     `margin` of their bounds there, scaled; it is solved to a coarse tolerance. Every round adds the rows that
-    its answer violates by more than the `tol` of the solver. Worth while where rows outnumber unknowns by far
-    and few of them are active.
+    its answer violates by more than the `tol` of the solver. Where those are most of what was left out, or
+    one is violated by more than 3, scaled, the answer says nothing about the optimum: all rows enter, from
+    the point where that round began. Worth while where rows outnumber unknowns by far, few of them are active
+    and an optimum without the others is near, as for whole bodies; in minimum time all rows from the start
+    are faster.
 
     time_limit : wall seconds for all rounds together, None: that of the solver
     coarse : tolerance of the first round of a solve without a warm start, where that is above the solver's
@@ -96,7 +103,7 @@ class RowsInRounds:
         Where a relaxation is unbounded or does not converge for another reason, all rows enter.
         """
         tol = self.solver.tol
-        at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start
+        first = at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start
         fixed = np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper)
         kept = fixed | _above(_row_violation(nlp, at.y), -self.margin)
         results: list[Result] = []
@@ -117,8 +124,15 @@ class RowsInRounds:
             violation = _row_violation(nlp, result.y)
             missing = ~kept & _above(violation, tol)
             done = asked == tol and not missing.any()
+            if result.status is Status.INFEASIBLE and not (at.y is first.y or self.patience):
+                kept, at = np.ones_like(kept), first  # infeasible from the answer of another set of rows
+                continue
             if done or result.status in _FINAL or (kept.all() and not result.converged):
                 return _whole(nlp, kept, results)
+            left_out = violation[~kept]
+            if missing.sum() > MOST * left_out.size or _above(left_out, FAR).any():
+                kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
+                continue
             kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
             # Multipliers of another set of rows cost more iterations than they save.
             usable = result.converged and not np.isnan(violation).any()

@@ -27,6 +27,7 @@ from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
 
 SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
+WIDE = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
 
 
 class SecondDerivatives:
@@ -34,13 +35,16 @@ class SecondDerivatives:
 
     pairs : the pairs of leaves, in the order of the leaves, whose second derivatives are not all zero
     direct : those among them that blocks give themselves, which `ChainRule.hessian` adds to
+    by_pairs : whether all pairs are filled, by `ChainRule.add_hessian`, and there is no `total`
     """
 
     def __init__(
         self, leaf_map: LeafMap, pairs: Iterable[tuple[str, str]], direct: Set[tuple[str, str]]
     ) -> None:
-        self.leaf_map, self._direct = leaf_map, direct
-        columns, spline, pairs = leaf_map.columns, leaf_map.spline_width, list(pairs)
+        self.leaf_map, pairs = leaf_map, list(pairs)
+        self.by_pairs = any(group.curve_count > WIDE for group in leaf_map.groups)
+        self._filled = set(pairs) if self.by_pairs else direct
+        columns, spline = leaf_map.columns, leaf_map.spline_width
         spans = SpanGroups(leaf_map.spline_map.nodes.span)
         self._by_curves = []
         for first, group in enumerate(leaf_map.groups):
@@ -48,7 +52,8 @@ class SecondDerivatives:
                 mine = [pair for pair in pairs if pair[0] in group.leaves and pair[1] in other.leaves]
                 if mine:
                     self._by_curves.append(_CurvePair(leaf_map, spans, group, other, mine))
-        self._with_global = [pair for pair in pairs if pair in direct and columns[pair[1]].start >= spline]
+        filled = (pair for pair in pairs if pair in self._filled)
+        self._with_global = [pair for pair in filled if columns[pair[1]].start >= spline]
         # By two global leaves: different ones stand once in M, one and the same counts twice in M + M'.
         self._global_share = np.triu(np.ones((leaf_map.width - spline,) * 2))
         for place in columns.values():
@@ -57,7 +62,7 @@ class SecondDerivatives:
                 self._global_share[own, own] = 0.5
 
     def zeros(self) -> tuple[Pairs, list[Array]]:
-        """Room for second derivatives by the direct pairs of leaves; `raw` reads the arrays behind it.
+        """Room for second derivatives by the pairs of leaves to fill; `raw` reads the arrays behind it.
 
         One array for every pair of groups of curves, (K, pairs, width, width), and one for all leaves by the
         global ones, (K, width, global width).
@@ -67,7 +72,7 @@ class SecondDerivatives:
         arrays: list[Array] = [np.zeros((nodes, *part.shape)) for part in self._by_curves]
         second: Pairs = {}
         for part, array in zip(self._by_curves, arrays, strict=True):
-            second |= {pair: array[:, i] for i, pair in enumerate(part.pairs) if pair in self._direct}
+            second |= {pair: array[:, i] for i, pair in enumerate(part.pairs) if pair in self._filled}
         arrays.append(np.zeros((nodes, width, width - spline)))
         for first, other in self._with_global:
             across = slice(columns[other].start - spline, columns[other].stop - spline)
@@ -79,7 +84,8 @@ class SecondDerivatives:
     ) -> Array:
         """The raw second derivatives of `entries`.
 
-        second, arrays, total : as `zeros` gives and `ChainRule.hessian` fills and returns them
+        second, arrays, total : as `zeros` gives and `ChainRule.hessian` fills and returns them; None where
+            `ChainRule.add_hessian` has filled all
         adjoints : b, (K, width)
         """
         leaf_map, order, spline = self.leaf_map, self.leaf_map.order, self.leaf_map.spline_width

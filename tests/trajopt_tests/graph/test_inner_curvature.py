@@ -1,0 +1,48 @@
+"""Second derivatives pair by pair are those of one product over all leaves."""
+
+import numpy as np
+import pytest
+
+import trajopt
+from problems import catalogue
+from trajopt.graph.inner_curvature import InnerCurvature
+
+
+def derivatives(nlp):
+    """Values, D and seeded adjoints of all quantities at a point near the start."""
+    chain, functions = nlp.functions.chain, nlp.functions
+    point = functions.at(nlp.start + 0.01 * np.sin(np.arange(nlp.variable_count)))
+    rng = np.random.default_rng(5)
+    used = rng.standard_normal((functions.leaf_map.nodes, chain.used_count))
+    return point.values, point.jacobian, chain.adjoints(point.partials, used)
+
+
+def zeros(nlp):
+    """Room for every pair of leaves that has second derivatives."""
+    chain, nodes = nlp.functions.chain, nlp.functions.leaf_map.nodes
+    pattern = chain.graph.hessian_pattern(chain.used)
+    return {pair: np.zeros((nodes, *part.shape)) for pair, part in pattern.items()}
+
+
+@pytest.mark.parametrize("name", ["gait", "hop", "planar_walker", "two_link_pr", "urdf_arm"])
+def test_pair_by_pair_is_the_product_over_all_leaves(name):
+    nlp = trajopt.transcribe(catalogue.build(name, {}))
+    chain, pairs, expected = nlp.functions.chain, zeros(nlp), zeros(nlp)
+    at = derivatives(nlp)
+    chain.add_hessian(*at, pairs)
+    total = chain.hessian(*at, expected)
+    for (first, second), part in expected.items():
+        whole = part if total is None else part + total[:, chain.columns[first], chain.columns[second]]
+        largest = np.abs(whole).max()
+        assert np.allclose(pairs[first, second], whole, rtol=0, atol=1e-12 * max(largest, 1.0))
+
+
+def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves():
+    chain = trajopt.transcribe(catalogue.build("gait", {})).functions.chain
+    structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
+    for index, run in enumerate(structure.runs):
+        names = [name for name, place in structure.run_of.items() if place == index]
+        assert run.rows.stop - run.rows.start == sum(chain.graph.width[name] for name in names)
+        assert all(chain.graph.leaf_pattern(name).keys() == run.leaves for name in names)
+    places = structure.runs[structure.run_of["position:hand_r"]]
+    assert places.leaves == {"q"} == places.reach  # places are functions of positions alone

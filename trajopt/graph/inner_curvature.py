@@ -1,0 +1,174 @@
+"""Second derivatives by pairs of leaves that come through other quantities, pair by pair.
+
+With D_u = du/dz, z the leaves, and u and w inputs of blocks that are no leaves,
+
+    H = sum over u of D_u' P_u,    P_u = sum over w of [d^2 (lambda . y) / du dw] D_w.
+
+One product over all leaves has entries that stand in H twice, and multiplies by zeros wherever a quantity
+depends on some leaves only, as places depend on positions alone. Here, quantities that depend on the same
+leaves and stand in neighbouring rows of D are one run; a pair of leaves gets the products of the runs that
+depend on both. Worth while where leaves are wide: below ten joints the single product is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.graph.block import Pairs
+from trajopt.graph.graph import Graph
+
+TOGETHER = 3  # second derivatives of a block within one run from which on they are multiplied as one matrix
+
+
+@dataclass(frozen=True)
+class Run:
+    """Quantities in neighbouring rows of D that depend on the same leaves.
+
+    rows : of D
+    leaves : that the quantities depend on
+    span : the columns of D from the first to the last of these leaves
+    reach : leaves by which P may differ from zero
+    P_span : the columns from the first to the last of those
+    """
+
+    rows: slice
+    leaves: frozenset[str]
+    span: slice
+    reach: frozenset[str]
+    P_span: slice
+
+
+class InnerCurvature:
+    """The structure of the products above; `InnerProducts` has their numbers.
+
+    rows, columns : quantity -> its rows of D, leaf -> its columns
+    """
+
+    def __init__(self, graph: Graph, rows: Mapping[str, slice], columns: Mapping[str, slice]) -> None:
+        self.rows, self.columns = rows, columns
+        reach: dict[str, set[str]] = {}
+        for block in graph.second_order_blocks:
+            for pair in block.curvature_pattern() if block.outputs else ():
+                if set(pair) <= graph.leaves.keys():
+                    continue
+                for one, other in (pair, pair[::-1]):
+                    reach.setdefault(one, set()).update(graph.leaf_pattern(other))
+        leaves = {name: frozenset(graph.leaf_pattern(name)) for name in reach}
+        self.by_leaf = {name: frozenset(found) for name, found in reach.items() if name in graph.leaves}
+        self.runs: list[Run] = []
+        self.run_of: dict[str, int] = {}
+        inner = sorted(reach.keys() - self.by_leaf.keys(), key=lambda name: rows[name].start)
+        for names in _neighbours(inner, rows, leaves):
+            union = frozenset().union(*(reach[name] for name in names))
+            place = slice(rows[names[0]].start, rows[names[-1]].stop)
+            own = leaves[names[0]]
+            self.run_of |= dict.fromkeys(names, len(self.runs))
+            self.runs.append(Run(place, own, self.span(own), union, self.span(union)))
+
+    def span(self, leaves: Iterable[str]) -> slice:
+        """The columns from the first to the last of some leaves."""
+        places = [self.columns[leaf] for leaf in leaves]
+        return slice(min((p.start for p in places), default=0), max((p.stop for p in places), default=0))
+
+
+class InnerProducts:
+    """The products of `InnerCurvature` at all nodes: `add` the curvature of every block, then `add_to` H.
+
+    D : (K, rows, width)
+    """
+
+    def __init__(self, structure: InnerCurvature, D: Array) -> None:
+        self._structure, self._D = structure, D
+        self._P = [np.zeros((len(D), _length(run.rows), _length(run.P_span))) for run in structure.runs]
+        self._P_of_leaf: dict[str, Array] = {}
+        for leaf, reach in structure.by_leaf.items():
+            height, width = _length(structure.columns[leaf]), _length(structure.span(reach))
+            self._P_of_leaf[leaf] = np.zeros((len(D), height, width))
+
+    def add(self, curvature: Pairs) -> None:
+        """Add [d^2 (lambda . y) / du dw] of one block, by pairs of its inputs that are not both leaves."""
+        run_of, within = self._structure.run_of, {}
+        for first, second in curvature:
+            if first in run_of and run_of[first] == run_of.get(second):
+                within.setdefault(run_of[first], []).append((first, second))
+        together = {pair for pairs in within.values() if len(pairs) >= TOGETHER for pair in pairs}
+        for index, pairs in within.items():
+            if len(pairs) >= TOGETHER:
+                self._add_matrix(index, {pair: curvature[pair] for pair in pairs})
+        for (first, second), part in curvature.items():
+            if (first, second) in together:
+                continue
+            self._add_part(first, second, part)
+            if first != second:
+                self._add_part(second, first, part.transpose(0, 2, 1))
+
+    def add_to(self, into: Pairs) -> None:
+        """Add to H by pairs of leaves, (leaf, leaf) -> (K, width, width)."""
+        columns, structure = self._structure.columns, self._structure
+        for (first, second), H in into.items():
+            for run, P in zip(structure.runs, self._P, strict=True):
+                if first in run.leaves and second in run.reach:
+                    D_first = self._D[:, run.rows, columns[first]]
+                    P_second = P[:, :, _within(run.P_span, columns[second])]
+                    H += np.matmul(D_first.transpose(0, 2, 1), P_second)
+            if second in structure.by_leaf.get(first, ()):
+                span = structure.span(structure.by_leaf[first])
+                H += self._P_of_leaf[first][:, :, _within(span, columns[second])]
+
+    def _add_matrix(self, index: int, curvature: Pairs) -> None:
+        """Second derivatives by pairs of quantities of one run, as one matrix over all their rows."""
+        rows, run = self._structure.rows, self._structure.runs[index]
+        places = [rows[name] for pair in curvature for name in pair]
+        start, stop = min(p.start for p in places), max(p.stop for p in places)
+        matrix = np.zeros((len(self._D), stop - start, stop - start))
+        for (first, second), part in curvature.items():
+            one, two = _within(slice(start, stop), rows[first]), _within(slice(start, stop), rows[second])
+            matrix[:, one, two] += part
+            if first != second:
+                matrix[:, two, one] += part.transpose(0, 2, 1)
+        P = self._P[index][:, _within(run.rows, slice(start, stop)), _within(run.P_span, run.span)]
+        P += np.matmul(matrix, self._D[:, start:stop, run.span])
+
+    def _add_part(self, first: str, second: str, part: Array) -> None:
+        """Add [d^2 / d first d second] D_second to P of the first."""
+        structure = self._structure
+        if first in structure.by_leaf:
+            P, span = self._P_of_leaf[first], structure.span(structure.by_leaf[first])
+        else:
+            run = structure.runs[structure.run_of[first]]
+            P = self._P[structure.run_of[first]][:, _within(run.rows, structure.rows[first])]
+            span = run.P_span
+        if second in structure.by_leaf:
+            P[:, :, _within(span, structure.columns[second])] += part
+        else:
+            by = structure.runs[structure.run_of[second]].span
+            product = np.matmul(part, self._D[:, structure.rows[second], by])
+            P[:, :, _within(span, by)] += product
+
+
+def _neighbours(
+    names: Sequence[str], rows: Mapping[str, slice], leaves: Mapping[str, frozenset[str]]
+) -> Iterable[list[str]]:
+    """Names, in the order of their rows, parted where rows do not meet or leaves differ."""
+    part, previous, numbered = 0, None, []
+    for name in names:
+        if previous is not None:
+            part += rows[previous].stop != rows[name].start or leaves[previous] != leaves[name]
+        numbered.append((part, name))
+        previous = name
+    for _, group in groupby(numbered, key=lambda pair: pair[0]):
+        yield [name for _, name in group]
+
+
+def _within(whole: slice, part: slice) -> slice:
+    """A part of a slice, counted from its start."""
+    return slice(part.start - whole.start, part.stop - whole.start)
+
+
+def _length(of: slice) -> int:
+    return of.stop - of.start
