@@ -1,10 +1,10 @@
 """What assembly costs: `python -m benchmarks.assembly` writes docs/assembly.md.
 
-Microseconds of a processor for all functions and derivatives at a point never seen before, one after the other
-as IPOPT asks for them: objective and rows, gradient, Jacobian, Hessian. Each is the second percentile of 400
-points (60 for whole bodies), which other work on the machine moves little. Then memory against the number of
-intervals, as `tracemalloc` sees it: what a transcribed problem keeps, and the highest mark while everything is
-evaluated.
+Microseconds of a processor for all functions and derivatives at a point never seen before, one after the
+other as IPOPT asks for them: objective and rows, gradient, Jacobian, Hessian. Each is the second percentile
+of 400 points (60 for whole bodies), which other work on the machine moves little. Then memory against the
+number of intervals, as `tracemalloc` sees it: what a transcribed problem keeps, and the highest mark while
+everything is evaluated.
 Last a six-axis arm in minimum time, torques and velocities limited, on 40 intervals. One BLAS thread.
 """
 
@@ -108,10 +108,10 @@ def six_axes(intervals: int = 40) -> str:
     """Milliseconds to build and to solve, after a solve that warms up."""
     built, solved, last = [], [], None
     for _ in range(REPEATS + 1):
-        began = time.process_time()
+        began = time.perf_counter()
         problem = catalogue.build("six_axis_arm", {"intervals": intervals})
         trajopt.transcribe(problem)
-        built.append(time.process_time() - began)
+        built.append(time.perf_counter() - began)
         last = trajopt.solve(problem)
         solved.append(last.seconds)
     assert last is not None
