@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.graph.block import Block, Pairs, Values
 from trajopt.graph.graph import Graph
-from trajopt.graph.inner_curvature import InnerCurvature, InnerProducts
 
 
 class Edge(NamedTuple):
@@ -134,26 +132,18 @@ class ChainRule:
         returned : the part through other quantities, symmetric (K, width, width) over all leaves, or None
         """
         half: dict[str, Array] = {}  # u -> sum over w of [d^2 (lambda . y) / du dw] D_w, (K, m_u, width)
-        for curvature in self._curvatures(u, adjoints, into):
+        for curvature in self.curvatures(u, adjoints, into):
             for (first, second), part in curvature.items():
                 self._multiply(half, first, second, part, D)
                 if first != second:
                     self._multiply(half, second, first, part.transpose(0, 2, 1), D)
         return self._product(half, D) if half else None
 
-    def add_hessian(self, u: Values, D: Array, adjoints: Array, into: Pairs) -> None:
-        """All of H by pairs, as `hessian` adds the part of blocks by their leaves to `into`.
+    def curvatures(self, u: Values, adjoints: Array, into: Pairs) -> Iterator[Pairs]:
+        """The second derivatives of every block; those by two leaves are added to `into` and left out.
 
-        Less work than one matrix over all leaves where leaves are wide, see `InnerCurvature`; pairs that are
-        no keys are left out.
+        into : as `hessian` takes it
         """
-        products = InnerProducts(self._inner_curvature, D)
-        for curvature in self._curvatures(u, adjoints, into):
-            products.add(curvature)
-        products.add_to(into)
-
-    def _curvatures(self, u: Values, adjoints: Array, into: Pairs) -> Iterator[Pairs]:
-        """The second derivatives of every block; those by two leaves are added to `into` and left out."""
         for block in self.graph.second_order_blocks:
             if not block.outputs:  # all rows of its terms are constant
                 continue
@@ -165,10 +155,6 @@ class ChainRule:
                 else:
                     others[first, second] = part
             yield others
-
-    @cached_property
-    def _inner_curvature(self) -> InnerCurvature:
-        return InnerCurvature(self.graph, self.rows, self.columns)
 
     def _multiply(self, half: dict[str, Array], first: str, second: str, part: Array, D: Array) -> None:
         """Add [d^2 / d first d second] D_second to the half product of the first."""

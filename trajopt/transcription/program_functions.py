@@ -91,8 +91,7 @@ class Curvature:
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 pattern[chain.columns[first], chain.columns[other]] = part
             patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
-        pairs = chain.graph.hessian_pattern(chain.used)
-        second = SecondDerivatives(self.leaf_map, pairs, chain.direct_pairs())
+        second = SecondDerivatives(self.leaf_map, chain)
         by_span = (np.stack([known[used] for used in used_on]) for known in (patterns, touched))
         entries, raw_size = second.entries(*by_span)
         return second, hessian_map(entries, raw_size)
@@ -176,12 +175,9 @@ class ProgramFunctions:
         adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
         by_leaf = self._leaf_adjoints(point, adjoints)
         by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
-        by_leaves, total = self.curvature.by_leaves, None
+        by_leaves = self.curvature.by_leaves
         second, arrays = by_leaves.zeros()
-        if by_leaves.by_pairs:
-            self.chain.add_hessian(point.values, point.jacobian, by_quantity, second)
-        else:
-            total = self.chain.hessian(point.values, point.jacobian, by_quantity, second)
+        total = by_leaves.fill(self.chain, point.values, point.jacobian, by_quantity, second)
         return self.curvature.entries(by_leaves.raw(point.leaves, second, arrays, total, by_leaf))
 
     def at(self, y: Array) -> Evaluation:

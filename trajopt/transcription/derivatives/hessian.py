@@ -15,13 +15,12 @@ dense product. All parts are given as those of a matrix M with Hessian M + M'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
-
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Pairs
-from trajopt.graph.chain_rule import increase
+from trajopt.graph.block import Pairs, Values
+from trajopt.graph.chain_rule import ChainRule, increase
+from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
 from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
@@ -33,17 +32,15 @@ WIDE = 10  # curves in a group above which second derivatives are multiplied pai
 class SecondDerivatives:
     """The entries of M before elimination: control points by control points, then what has a global leaf.
 
-    pairs : the pairs of leaves, in the order of the leaves, whose second derivatives are not all zero
-    direct : those among them that blocks give themselves, which `ChainRule.hessian` adds to
-    by_pairs : whether all pairs are filled, by `ChainRule.add_hessian`, and there is no `total`
+    By pairs of leaves, in their order, whose second derivatives are not all zero. Where leaves are wide all
+    pairs are filled, see `InnerCurvature`; else those that blocks give themselves, and `total` has the rest.
     """
 
-    def __init__(
-        self, leaf_map: LeafMap, pairs: Iterable[tuple[str, str]], direct: Set[tuple[str, str]]
-    ) -> None:
-        self.leaf_map, pairs = leaf_map, list(pairs)
-        self.by_pairs = any(group.curve_count > WIDE for group in leaf_map.groups)
-        self._filled = set(pairs) if self.by_pairs else direct
+    def __init__(self, leaf_map: LeafMap, chain: ChainRule) -> None:
+        self.leaf_map, pairs = leaf_map, list(chain.graph.hessian_pattern(chain.used))
+        wide = any(group.curve_count > WIDE for group in leaf_map.groups)
+        self._inner = InnerCurvature(chain.graph, chain.rows, chain.columns) if wide else None
+        self._filled = set(pairs) if wide else chain.direct_pairs()
         columns, spline = leaf_map.columns, leaf_map.spline_width
         spans = SpanGroups(leaf_map.spline_map.nodes.span)
         self._by_curves = []
@@ -62,7 +59,7 @@ class SecondDerivatives:
                 self._global_share[own, own] = 0.5
 
     def zeros(self) -> tuple[Pairs, list[Array]]:
-        """Room for second derivatives by the pairs of leaves to fill; `raw` reads the arrays behind it.
+        """Room for second derivatives by pairs of leaves; `fill` adds them, `raw` reads the arrays behind.
 
         One array for every pair of groups of curves, (K, pairs, width, width), and one for all leaves by the
         global ones, (K, width, global width).
@@ -79,13 +76,25 @@ class SecondDerivatives:
             second[first, other] = arrays[-1][:, columns[first], across]
         return second, arrays
 
+    def fill(self, chain: ChainRule, u: Values, D: Array, adjoints: Array, second: Pairs) -> Array | None:
+        """Add the second derivatives of `ChainRule.hessian`, with its arguments; returned is what it returns.
+
+        chain : that of the constructor, or it with other data
+        """
+        if self._inner is None:
+            return chain.hessian(u, D, adjoints, second)
+        products = InnerProducts(self._inner, D)
+        for curvature in chain.curvatures(u, adjoints, second):
+            products.add(curvature)
+        products.add_to(second)
+        return None
+
     def raw(
         self, point: LeafPoint, second: Pairs, arrays: list[Array], total: Array | None, adjoints: Array
     ) -> Array:
         """The raw second derivatives of `entries`.
 
-        second, arrays, total : as `zeros` gives and `ChainRule.hessian` fills and returns them; None where
-            `ChainRule.add_hessian` has filled all
+        second, arrays, total : as `zeros` gives and `fill` fills and returns them
         adjoints : b, (K, width)
         """
         leaf_map, order, spline = self.leaf_map, self.leaf_map.order, self.leaf_map.spline_width

@@ -5,7 +5,7 @@ import pytest
 
 import trajopt
 from problems import catalogue
-from trajopt.graph.inner_curvature import InnerCurvature
+from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
 
 
 def derivatives(nlp):
@@ -29,7 +29,11 @@ def test_pair_by_pair_is_the_product_over_all_leaves(name):
     nlp = trajopt.transcribe(catalogue.build(name, {}))
     chain, pairs, expected = nlp.functions.chain, zeros(nlp), zeros(nlp)
     at = derivatives(nlp)
-    chain.add_hessian(*at, pairs)
+    u, D, adjoints = at
+    products = InnerProducts(InnerCurvature(chain.graph, chain.rows, chain.columns), D)
+    for curvature in chain.curvatures(u, adjoints, pairs):
+        products.add(curvature)
+    products.add_to(pairs)
     total = chain.hessian(*at, expected)
     for (first, second), part in expected.items():
         whole = part if total is None else part + total[:, chain.columns[first], chain.columns[second]]
