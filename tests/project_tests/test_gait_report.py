@@ -45,7 +45,7 @@ def test_the_page_has_a_place_for_every_table_and_a_file_for_every_picture(scrip
     tables = ("runs", "criteria", "identities", "constraints", "finer", "backpack", "strides", "ablations")
     assert all(f"<!-- {name} -->" in text for name in tables)
     pictures = [part.split(")")[0] for part in text.split("](figures/")[1:]]
-    assert len(pictures) == 14 and all((script.PICTURES / name).exists() for name in pictures)
+    assert len(pictures) == 18 and all((script.PICTURES / name).exists() for name in pictures)
 
 
 def test_every_step_constraint_is_told_with_the_equation_it_stems_from(script):
