@@ -17,7 +17,12 @@ import numpy as np
 
 from trajopt.arguments import counted
 from trajopt.arrays import Array
-from trajopt.solvers.capabilities import RowTolerances, TimeLimitedSolver, with_time_limit
+from trajopt.solvers.capabilities import (
+    IterationLimitedSolver,
+    RowTolerances,
+    TimeLimitedSolver,
+    with_time_limit,
+)
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SquareNewton"]
 
-MOST_STEPS = 20
+MOST_STEPS = 20  # or as many iterations as the solver may take, where those are fewer
 TO_BOUNDS = 0.9  # of the way to a bound: the most that a step may go
 
 
@@ -49,6 +54,12 @@ class SquareNewton:
         """That of the solver, for Newton's steps and the solver together."""
         return self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
 
+    @property
+    def _most_steps(self) -> int:
+        solver = self.solver
+        allowed = solver.max_iterations if isinstance(solver, IterationLimitedSolver) else MOST_STEPS
+        return min(MOST_STEPS, allowed)
+
     def with_time_limit(self, seconds: float) -> SquareNewton:
         """The same around the solver with this limit."""
         return replace(self, solver=with_time_limit(self.solver, seconds))
@@ -63,7 +74,7 @@ class SquareNewton:
             nlp, start, feasibility=self.tolerances.acceptable, time_limit=limit, callback=callback
         )
         with monitor.interruptible(), np.errstate(all="ignore"):
-            found = _Steps(monitor, equations, self.tolerances).result()
+            found = _Steps(monitor, equations, self.tolerances).result(self._most_steps)
         if found is not None:
             return found
         left = None if limit is None else max(limit - monitor.elapsed, 1e-3)
@@ -76,6 +87,7 @@ class _Steps:
 
     def __init__(self, monitor: Monitor, equations: Array, tolerances: RowTolerances) -> None:
         self.monitor, self.nlp, nlp = monitor, monitor.nlp, monitor.nlp
+        self.number = 0  # of the steps that were taken
         self.equations, self.tolerances = equations, tolerances
         self.targets = np.asarray(nlp.row_upper)[equations]
         # Where the entries of the program's Jacobian belong in that of the equations, column by column.
@@ -86,20 +98,21 @@ class _Steps:
         self._rows = (keys % n).astype(np.intc)
         self._starts = np.searchsorted(keys, n * np.arange(n + 1)).astype(np.intc)
 
-    def result(self) -> Result | None:
+    def result(self, most: int) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
         None where the steps do not lead to an optimum.
         """
         try:
-            return self._found()
+            return self._found(most)
         except Refusal:
             stopped = self.monitor.reason is not Status.EVALUATION_ERROR
-            return self.monitor.result(Status.SOLVER_ERROR, None, 0, "") if stopped else None
+            return self.monitor.result(Status.SOLVER_ERROR, None, self.number, "") if stopped else None
 
-    def _found(self) -> Result | None:
+    def _found(self, most: int) -> Result | None:
         monitor, y, length = self.monitor, np.array(self.monitor.start.y, dtype=float), np.inf
-        for number in range(MOST_STEPS + 1):
+        for number in range(most + 1):
+            self.number = number
             rows = monitor.rows(y)
             if not monitor.iterate(number, WarmStart(y), rows, monitor.objective(y), np.nan, length):
                 return monitor.result(Status.SOLVER_ERROR, None, number, "")

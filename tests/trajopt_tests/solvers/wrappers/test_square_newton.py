@@ -107,7 +107,14 @@ def test_ctrl_c_and_the_time_limit_end_the_steps_with_the_best_point():
     found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), lambda each: signal.raise_signal(signal.SIGINT))
     assert found.status is Status.INTERRUPTED and signal.getsignal(signal.SIGINT) is before
     found = solved(square(seconds=0.05), time_limit=0.12)
+    assert len(found.history) - 1 <= found.iterations <= len(found.history)
     assert found.status is Status.TIME_LIMIT and 0.12 <= found.seconds < 0.5
+
+
+def test_no_more_steps_are_taken_than_the_solver_may_take():
+    found = solved(square(), max_iterations=2)
+    assert NEWTON not in found.detail and found.status is Status.ITERATION_LIMIT
+    assert solved(square(), max_iterations=6).converged
 
 
 def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
