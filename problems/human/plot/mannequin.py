@@ -57,6 +57,7 @@ FRAMES = (
 HEAD_RADIUS = 0.062  # of the height
 HEAD_CENTRE = 0.053  # of the height, above the joint of the head
 HAND_LENGTH = 0.09  # of the height
+LEAST_ROOM, LIMB_ROOM = 0.5, 0.05  # m beside a body on the page: about its root, and about its farthest limb
 
 
 def snapshots(solution: Solution, *, count: int = 9, apart: float = 0.42) -> Figure:
@@ -93,13 +94,16 @@ def project(points: np.ndarray) -> np.ndarray:
 
 
 def extent(body: WholeBody, chosen: np.ndarray, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Corners of the page, m: all postures with room for arms, head and arrows."""
-    seen = project(
-        np.array([[q[0] + shift, 0.0, 0.0] for q, shift in zip(body.q[chosen], shifts, strict=True)])
+    """Corners of the page, m: all postures with their arms, room for the head and for arrows."""
+    along = np.array([1.0, 0.0, 0.0])
+    ground = project(np.outer(body.q[chosen, 0] + shifts, along))[:, :2]
+    ends = np.concatenate(
+        [list(places(body, int(m), s * along).values()) for m, s in zip(chosen, shifts, strict=True)]
     )
+    across = np.concatenate([project(ends)[:, 0], ground[:, 0] - LEAST_ROOM, ground[:, 0] + LEAST_ROOM])
     tall = project(np.array([0.0, body.cycle.height, 0.0]))[1]
-    room = np.array([0.55, 0.16]), np.array([0.55, tall + 0.06])
-    return seen[:, :2].min(axis=0) - room[0], seen[:, :2].max(axis=0) + room[1]
+    low = np.array([across.min() - LIMB_ROOM, ground[:, 1].min() - 0.16])
+    return low, np.array([across.max() + LIMB_ROOM, ground[:, 1].max() + tall + 0.06])
 
 
 def stage(

@@ -43,6 +43,17 @@ def test_titles_tell_speed_step_length_and_failure(name, solution):
     assert getattr(plot, name)(failed).get_suptitle().endswith(", not converged")
 
 
+def test_snapshots_leave_no_limb_beside_the_page(solution):
+    raised = np.array(solution.curve.control_points[0])
+    raised[:, solution.joint_names.index("hip_r_flex")] = 1.5
+    raised[:, solution.joint_names.index("hip_l_flex")] = 1.5
+    sitting = replace(solution, curve=replace(solution.curve, control_points=(raised,)))
+    (axis,) = plot.snapshots(sitting).axes
+    left, right = axis.get_xlim()
+    drawn = np.concatenate([line.get_xdata() for line in axis.lines if line.get_zorder() > 0])
+    assert left < drawn.min() and drawn.max() < right
+
+
 def test_snapshots_say_which_side_has_which_colour(solution):
     (legend,) = plot.snapshots(solution).legends
     assert [text.get_text() for text in legend.get_texts()] == ["right", "left", "ground reaction"]
