@@ -1,14 +1,14 @@
 """Solves gaits, draws, exports and evaluates their cycles, and writes the tables and figures of docs/gait.md.
 
-python scripts/gait_report.py            # both step lengths and the variants, docs included
-python scripts/gait_report.py figures    # the figures of the page alone
-python scripts/gait_report.py 0.65       # one step length in metres, into results/ alone
+python scripts/gait_report.py              # both step lengths and the variants, docs included
+python scripts/gait_report.py --figures    # the figures of the page alone
+python scripts/gait_report.py 0.65         # one step length in metres, into results/ alone
 """
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +56,17 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    if sys.argv[1:] == ["figures"]:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("lengths", nargs="*", type=float, help="step lengths, m")
+    arguments.add_argument("--figures", action="store_true")
+    given = arguments.parse_args()
+    if given.figures:
         lengths = {length: solved(step_length=length) for length in LENGTHS}
         pack = solved(step_length=0.7, backpack=PACKS[-1])
         pictures(lengths, pack, solved(gait_stride, step_length=0.7, **STRIDES[LIMP]))
         return
-    if sys.argv[1:]:
-        for length in map(float, sys.argv[1:]):
+    if given.lengths:
+        for length in given.lengths:
             report(solved(step_length=length), folder_of(length))
         return
     solutions = {length: solved(step_length=length) for length in LENGTHS}
