@@ -50,7 +50,9 @@ def values_between(fixed: Array, widths: Sequence[int], A: Array, b: Array) -> A
     widths : of the phases, 2 sum(widths) = z.size
     returned : z, NaN in components that neither the fixed values nor the equations decide
     """
-    given = ~np.isnan(fixed)
+    given, largest = ~np.isnan(fixed), np.abs(A).max(axis=1, initial=0.0)
+    scale = np.where(largest > 0.0, largest, 1.0)  # units of an equation decide nothing
+    A, b = A / scale[:, None], b / scale
     equations = np.concatenate([np.eye(fixed.size)[given], A])
     right = np.concatenate([fixed[given], b])
     changes = np.zeros((sum(widths), fixed.size))

@@ -41,6 +41,13 @@ def test_values_change_alike_between_those_that_are_fixed(fixed, equal, expected
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_units_of_an_equation_do_not_matter(unit):
+    A, b = pairs(4, (1, 2, 10))
+    found = values_between(np.array([100.0, NAN, NAN, 10.0]), [1, 1], unit * A, unit * b)
+    np.testing.assert_allclose(found, [100.0, 60.0, 50.0, 10.0], atol=1e-9)
+
+
 def test_coordinates_of_phases_of_other_widths_stand_apart():
     """(x, m) in the first phase, x in the second; x goes on, m is known where it starts alone."""
     A, b = np.array([[0.0, 0.0, 1.0, 0.0, -1.0, 0.0]]), np.zeros(1)

@@ -34,6 +34,7 @@ __all__ = ["SquareNewton"]
 
 MOST_STEPS = 20  # or as many iterations as the solver may take, where those are fewer
 TO_BOUNDS = 0.9  # of the way to a bound: the most that a step may go
+UNDECIDED = 1e-3  # of the objective, scaled: the most that the tolerance of the rows may leave open
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,10 @@ class _Steps:
         """The result with the multipliers of the equations, if it meets all conditions of an optimum."""
         multipliers = np.zeros(self.nlp.row_count)
         multipliers[self.equations] = factors.solve(-self.monitor.gradient(y), trans="T")
+        # Rows that are off by r change the objective by multipliers . r: without bound, where the equations
+        # depend on each other up to rounding, which no exact zero among the pivots tells.
+        if not np.abs(multipliers).sum() * self.tolerances.rows <= UNDECIDED:
+            return None
         at = WarmStart(y, multipliers, np.zeros(y.size), np.zeros(y.size))
         if not kkt_residuals(self.nlp, at).error <= self.tolerances.acceptable:
             return None

@@ -73,6 +73,14 @@ def test_what_newtons_steps_do_not_solve_is_the_solvers_from_the_start(nlp):
     np.testing.assert_array_equal(found.y, own.y)
 
 
+@pytest.mark.parametrize("apart", [1e-15, 1e-12])
+def test_equations_that_depend_on_each_other_up_to_rounding_are_the_solvers(apart):
+    """x + y = 1 twice: every point of the line meets both, and (0.3, 0.7), where it starts, is no optimum."""
+    A = np.array([[1.0, 1.0], [1.0 + apart, 1.0]])
+    line = quadratic_with_rows(np.eye(2), [0.0, 0.0], A, [1.0, 1.0], [1.0, 1.0])
+    assert NEWTON not in solved(replace(line, start=np.array([0.3, 0.7]))).detail
+
+
 def test_rounding_that_ends_the_steps_first_is_acceptable():
     """Rows of a size of 25 are known to 4e-15, less exactly than 1e-30."""
     exact = RowTolerances(rows=1e-30, acceptable=1e-9, acceptable_iterations=3)
