@@ -116,7 +116,8 @@ def test_ctrl_c_and_the_time_limit_end_the_steps_with_the_best_point():
     assert found.status is Status.INTERRUPTED and signal.getsignal(signal.SIGINT) is before
     found = solved(square(seconds=0.05), time_limit=0.12)
     assert len(found.history) - 1 <= found.iterations <= len(found.history)
-    assert found.status is Status.TIME_LIMIT and 0.12 <= found.seconds < 0.5
+    # The start is evaluated twice before the steps, which takes 0.1 s: no second step begins.
+    assert found.status is Status.TIME_LIMIT and found.seconds >= 0.12 and found.iterations <= 1
 
 
 def test_no_more_steps_are_taken_than_the_solver_may_take():
@@ -133,11 +134,11 @@ def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
             given.append(self.time_limit)
             return super().solve(nlp, callback, start)
 
-    solver = SquareNewton(Recorded(time_limit=0.5), TOLERANCES)
+    solver = SquareNewton(Recorded(time_limit=500.0), TOLERANCES)
     assert isinstance(solver, TimeLimitedSolver)
-    assert with_time_limit(solver, 0.3) == SquareNewton(Recorded(time_limit=0.3), TOLERANCES)
-    with_time_limit(solver, 0.3).solve(square(difference=(0.0, INF), seconds=0.01))
-    assert 0.0 < given[0] < 0.3
+    assert with_time_limit(solver, 300.0) == SquareNewton(Recorded(time_limit=300.0), TOLERANCES)
+    with_time_limit(solver, 300.0).solve(square(difference=(0.0, INF), seconds=0.01))
+    assert 0.0 < given[0] <= 300.0 - 3 * 0.01  # at least three evaluations of the objective came before
 
 
 def test_an_unknown_may_be_right_from_the_start():
