@@ -95,5 +95,6 @@ def starts() -> dict[str, Any]:
 
 
 def told(result: dict[str, Any]) -> dict[str, Any]:
+    """The same result, printed as soon as it is there."""
     print(result, flush=True)
     return result

@@ -9,6 +9,7 @@ import numpy as np
 
 import trajopt
 from benchmarks.gait import score
+from benchmarks.gait.studies import told
 from problems import gait
 from problems.human.assessment.criteria import credibility
 
@@ -30,12 +31,12 @@ TIME_LIMIT = 120.0  # s
 
 def speeds() -> list[dict[str, Any]]:
     """Walks at people's step lengths with eight control points, refined as the problem recommends."""
-    return [printed(walk(speed=v, step_length=people_step(v), intervals=5)) for v in SPEEDS]
+    return [told(walk(speed=v, step_length=people_step(v), intervals=5)) for v in SPEEDS]
 
 
 def impossible() -> list[dict[str, Any]]:
     """Steps that nobody can walk: how each solve ends, after how long, and what its message names."""
-    return [printed({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
+    return [told({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
 
 
 def people_step(speed: float) -> float:
@@ -67,8 +68,3 @@ def walk(**parameters: Any) -> dict[str, Any]:
         "knee": next(each.value for each in criteria if each.name == "knee, peak in swing"),
         "not_met": [f"{each.name} {each.value:.3g}" for each in criteria if not each.met],
     }
-
-
-def printed(result: dict[str, Any]) -> dict[str, Any]:
-    print(result, flush=True)
-    return result

@@ -268,7 +268,8 @@ class ReactionSplit:
 def reaction_on_foot(side: str, steps: Sequence[Step]) -> trajopt.ExpressionTerm:
     """The wrench on the foot of a side, (6,): it leads some steps and trails in the others.
 
-    Where one step ends and the next begins, both give a foot the same share if the split is by time.
+    Where one step ends and the next begins, both give a foot the same share if the split is by time, opposing
+    force included, as it is zero there.
     """
 
     def wrench(node: Any) -> Any:
