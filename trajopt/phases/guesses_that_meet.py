@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from trajopt.arrays import Array
 from trajopt.phases.link import Link, TermLink, place
@@ -61,11 +63,25 @@ def values_between(fixed: Array, widths: Sequence[int], A: Array, b: Array) -> A
         own = np.arange(row, row + width)
         changes[own, row + own], changes[own, row + width + own] = -1.0, 1.0
         row += width
+    # Coordinates that no link mixes are solved for apart.
+    mixed = csr_array(np.concatenate([changes, equations]) != 0.0).astype(int)
+    _, coordinate = connected_components(mixed.T @ mixed, directed=False)
+    z = np.empty(fixed.size)
+    for chosen in (coordinate == each for each in range(coordinate.max() + 1)):
+        rows = equations[:, chosen].any(axis=1)
+        mine = changes[:, chosen].any(axis=1)
+        z[chosen] = _least_changes(changes[mine][:, chosen], equations[rows][:, chosen], right[rows])
+    return z
+
+
+def _least_changes(changes: Array, equations: Array, right: Array) -> Array:
+    """z that meets equations @ z = right with the least |changes @ z|, NaN where both leave it open."""
     _, sizes, directions = np.linalg.svd(np.concatenate([changes, equations]))
     undecided = directions[np.count_nonzero(sizes > LEAST * sizes.max()) :]
     zero = np.zeros((len(equations),) * 2)
     conditions = np.block([[changes.T @ changes, equations.T], [equations, zero]])
-    z = np.linalg.lstsq(conditions, np.concatenate([np.zeros(fixed.size), right]))[0][: fixed.size]
+    count = changes.shape[1]
+    z = np.linalg.lstsq(conditions, np.concatenate([np.zeros(count), right]))[0][:count]
     z[np.any(np.abs(undecided) > LEAST, axis=0)] = np.nan
     return z
 

@@ -55,6 +55,13 @@ def test_coordinates_of_phases_of_other_widths_stand_apart():
     np.testing.assert_allclose(found, [0.0, 7.0, 2.0, 7.0, 2.0, 4.0], atol=1e-12)
 
 
+def test_links_may_mix_coordinates():
+    """x + y of the first phase goes on as that of the second: x^2 + y^2 + (3 - x - y)^2 is least."""
+    A, b = np.array([[0.0, 0.0, 1.0, 1.0, -1.0, 0.0]]), np.zeros(1)
+    found = values_between(np.array([0.0, 0.0, NAN, NAN, NAN, 3.0]), [2, 1], A, b)
+    np.testing.assert_allclose(found, [0.0, 0.0, 1.0, 1.0, 2.0, 3.0], atol=1e-12)
+
+
 def carts(shortest=1e-3, longest=1e3, far=100.0):
     """A unit mass that is to go far in two phases of free durations, with a force of at most one."""
     phases = []

@@ -94,7 +94,7 @@ class _Steps:
         # Where the entries of the program's Jacobian belong in that of the equations, column by column.
         rows, columns, n = np.asarray(nlp.jacobian_rows), np.asarray(nlp.jacobian_columns), nlp.variable_count
         self._mine = np.flatnonzero(np.isin(rows, equations))
-        keys = columns[self._mine] * n + np.searchsorted(equations, rows[self._mine])
+        keys = columns[self._mine].astype(np.int64) * n + np.searchsorted(equations, rows[self._mine])
         keys, self._place = np.unique(keys, return_inverse=True)
         self._rows = (keys % n).astype(np.intc)
         self._starts = np.searchsorted(keys, n * np.arange(n + 1)).astype(np.intc)
