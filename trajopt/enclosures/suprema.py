@@ -19,6 +19,7 @@ from trajopt.splines.polynomial_bounds import Pieces, upper_bound
 MOST_PARTS = 8  # of a piece in one round
 MOST_ROUNDS = 12
 FIRST_PIECES = 32  # to begin with, at least: models on fewer take as long, and a second round as long again
+OF_VIOLATION = 0.05  # of the largest violation reached, by how much a larger one may be missed
 MOST_PIECES = 5000  # on which models are evaluated in one search, if the spans are not more
 
 Evaluation = Callable[[LeafPieces], Mapping[str, Model]]  # quantity -> one model per component
@@ -31,7 +32,8 @@ class Supremum:
     lower, upper : infinite where there is none
     reached : a violation that is reached at the `time`; the search raises it
     sharpness : by how much the bound may exceed what is reached
-    allowed : once a larger violation is reached the search ends, without a bound
+    allowed : once a larger violation is reached there will be no bound, and the search goes on only until
+        the largest violation is known to a twentieth
     time : seconds
     value : no violation is larger; NaN where no bound was found
     """
@@ -57,13 +59,16 @@ class Supremum:
         reached = np.maximum(ends - self.upper, self.lower - ends) - radius[:, None]
         self._raise(np.where(open_[:, None] & ~np.isnan(reached), reached, -np.inf), pieces)
         highest = np.maximum(coefficients.max(axis=1) - self.upper, self.lower - coefficients.min(axis=1))
-        sharp = 2.0 * radius <= self.sharpness
-        settled = sharp | (highest + radius <= self.reached + self.sharpness) | last
+        if self.reached <= self.allowed:
+            sharpness, is_sharp = self.sharpness, 2.0 * radius <= self.sharpness
+        else:  # what is reached inside a piece is seen when it is divided
+            sharpness, is_sharp = max(self.sharpness, OF_VIOLATION * self.reached), False
+        settled = is_sharp | (highest + radius <= self.reached + sharpness) | last
         kept = open_ & settled
         self._settled.append((pieces.start[kept], pieces.end[kept], coefficients[kept], radius[kept]))
-        factor = (2.0 * radius / self.sharpness) ** (1.0 / ORDER)
+        factor = (2.0 * radius / sharpness) ** (1.0 / ORDER)
         parts = np.clip(np.ceil(np.where(factor >= 1.0, factor, np.inf)), 2, MOST_PARTS).astype(int)
-        return np.where(open_ & ~settled & (self.reached <= self.allowed), parts, 0)
+        return np.where(open_ & ~settled, parts, 0)
 
     def _raise(self, reached: Array, pieces: LeafPieces) -> None:
         """Take over a larger violation from the ends of the pieces, (P, 2)."""
