@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from trajopt.errors import OptionError
 
@@ -34,6 +35,11 @@ def with_section(page: str, title: str, body: str) -> str:
     if len(pattern.findall(page)) != 1:
         raise OptionError(f"no section, or several, called {title!r}: write the whole page first")
     return pattern.sub(lambda match: f"{match.group(1)}{body}\n\n", page)
+
+
+def put_between_marks(page: Path, name: str, content: str) -> None:
+    """Write `content` between the marks of a name into the file of a page, as `between_marks`."""
+    page.write_text(between_marks(page.read_text(encoding="utf-8"), name, content), encoding="utf-8")
 
 
 def between_marks(text: str, name: str, content: str) -> str:

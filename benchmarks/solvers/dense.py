@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import trajopt
-from benchmarks.page_rows import between_marks
+from benchmarks.page_rows import put_between_marks
 from benchmarks.robustness.cases import arm_cases, problem_cases
 from problems import catalogue
 from trajopt.solvers.solver import NLP, Result, Solver
@@ -114,8 +114,7 @@ def main() -> None:
     print(found)
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     if given.write:
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(between_marks(page, "benchmarks.solvers.dense", found), encoding="utf-8")
+        put_between_marks(PAGE, "benchmarks.solvers.dense", found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A new goal 0.1 rad away: `python -m benchmarks.solvers.replan`, docs/solving_again.md.
+"""A new goal 0.1 rad away: `python -m benchmarks.solvers.replan [--write]`.
 
 Two minimum-time problems on 20 intervals, the two-link arm and a UR5, are solved for goals at a distance of
 0.1 rad from their own, in seeded directions. Ours: `trajopt.solve` of the problem built anew (one start, one
@@ -8,10 +8,13 @@ shooting in CasADi (constant torques on 20 intervals, a Runge-Kutta step of orde
 tolerance), its solver made once with the goal as a parameter, cold from the straight line and warm from its
 solution for the first goal. Milliseconds are processor time of one call, the least of three. Both discretize
 differently, so that each method's optimum is compared with its own cold one.
+
+--write : put the table into docs/solving_again.md
 """
 
 from __future__ import annotations
 
+import argparse
 import platform
 import statistics
 import time
@@ -27,7 +30,7 @@ import numpy as np
 import problems
 import trajopt
 from benchmarks.gait.symbolic_body import SymbolicBody
-from benchmarks.page_rows import between_marks
+from benchmarks.page_rows import put_between_marks
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, GOALS, DISTANCE, REPEATS, SEED = 20, 10, 0.1, 3, 0
@@ -213,10 +216,12 @@ def table() -> str:
 
 
 def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--write", action="store_true")
+    given = arguments.parse_args()
     found = table()
-    if PAGE.exists():
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(between_marks(page, "benchmarks.solvers.replan", found), encoding="utf-8")
+    if given.write:
+        put_between_marks(PAGE, "benchmarks.solvers.replan", found)
     print(f"{platform.machine()}, Python {platform.python_version()}, CasADi {version('casadi')}")
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from benchmarks.page_rows import between_marks
+from benchmarks.page_rows import put_between_marks
 from benchmarks.solvers.replan import CASES, INTERVALS, TOLERANCE, goals
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
@@ -110,8 +110,7 @@ def main() -> None:
     print(found)
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     if given.write:
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(between_marks(page, "benchmarks.solvers.stages", found), encoding="utf-8")
+        put_between_marks(PAGE, "benchmarks.solvers.stages", found)
 
 
 if __name__ == "__main__":

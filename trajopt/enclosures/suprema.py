@@ -19,7 +19,7 @@ from trajopt.splines.polynomial_bounds import Pieces, upper_bound
 MOST_PARTS = 8  # of a piece in one round
 MOST_ROUNDS = 12
 FIRST_PIECES = 32  # to begin with, at least: models on fewer take as long, and a second round as long again
-OF_VIOLATION = 0.05  # of the largest violation reached, by how much a larger one may be missed
+OF_VIOLATION = 0.05  # of the largest violation reached: a larger one by less is not searched for
 MOST_PIECES = 5000  # on which models are evaluated in one search, if the spans are not more
 
 Evaluation = Callable[[LeafPieces], Mapping[str, Model]]  # quantity -> one model per component
@@ -33,7 +33,7 @@ class Supremum:
     reached : a violation that is reached at the `time`; the search raises it
     sharpness : by how much the bound may exceed what is reached
     allowed : once a larger violation is reached there will be no bound, and the search goes on only until
-        the largest violation is known to a twentieth
+        none is larger by a twentieth, or the pieces are used up
     time : seconds
     value : no violation is larger; NaN where no bound was found
     """

@@ -35,8 +35,7 @@ __all__ = ["RowsInRounds"]
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter
 # Where an answer violates more than a share of the rows left out, or one of them by FAR, scaled, all rows
-# enter, and the answer is no start for them: answers of walks miss by 0.03 to 0.5, of minimum time by 100 and
-# more.
+# enter, and the answer is no start for them.
 MOST, FAR = 0.5, 3.0
 NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
