@@ -25,6 +25,7 @@ import numpy as np
 import problems
 import trajopt
 from problems.two_link_rr import EXACT_DURATION
+from trajopt.plot.style import PALETTE
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEATS = 5
@@ -149,8 +150,7 @@ def figure(rows: list[dict[str, Any]], path: Path) -> None:
 
     drawing = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = drawing.add_subplot()
-    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
-    styles = zip(("o-", "D", "s--", "^:", "v-."), colours, strict=True)
+    styles = zip(("o-", "D", "s--", "^:", "v-."), PALETTE[:5], strict=True)
     methods = list(dict.fromkeys(entry["method"] for entry in rows if math.isfinite(entry["seconds"])))
     for method, (marker, colour) in zip(methods, styles, strict=False):
         mine = [entry for entry in rows if entry["method"] == method and math.isfinite(entry["seconds"])]

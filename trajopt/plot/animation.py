@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import check_positive, shown
 from trajopt.errors import OptionError
-from trajopt.plot.bounds import check_solution
+from trajopt.plot.drawable import check_solution
 from trajopt.plot.scenery import draw_scenery, points_of
 from trajopt.plot.snapshots import Scene, draw_base, figure_size, scene_of_motion
 from trajopt.plot.style import PALETTE, settings

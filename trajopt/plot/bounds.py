@@ -1,4 +1,4 @@
-"""Limits and units of the curves of a solution, as far as its problem is known."""
+"""Limits of the curves of a solution, as far as its problem is known."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.arguments import shown
 from trajopt.arrays import Array
-from trajopt.errors import OptionError, SolutionFileError
+from trajopt.plot.drawable import problem_of
 from trajopt.problem.systems.robot_on_path import RobotOnPath
-from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import ComponentTerm, Quantity
 
@@ -18,40 +16,6 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 QUANTITIES = ("q", "v", "a", "jerk")  # by their order
-RATES = ("", "/s", "/s^2", "/s^3")
-
-
-def check_solution(solution: Any) -> None:
-    """OptionError for what is no solution of a problem; phases are drawn one by one."""
-    from trajopt.solution.solution import Solution
-
-    if phases_of(solution):
-        raise OptionError(
-            f"{solution.name} has phases: draw one of them, solution.phases[0] say, or states and controls "
-            "of all by trajopt.plot.states(solution)"
-        )
-    if not isinstance(solution, Solution):
-        raise OptionError(
-            f"{shown(solution)} is no solution: give what trajopt.solve(problem) returned, or "
-            "trajopt.Solution.load('solution.npz')"
-        )
-
-
-def phases_of(solution: Any) -> tuple[Solution, ...]:
-    """The solutions of all phases of a `PhasesSolution`; none of anything else, their certificate say."""
-    from trajopt.solution.solution import Solution
-
-    parts = getattr(solution, "phases", ())
-    each = parts if isinstance(parts, tuple) else ()
-    return each if all(isinstance(part, Solution) for part in each) else ()
-
-
-def problem_of(solution: Solution) -> Any:
-    """The problem, or None for a loaded solution that cannot build it."""
-    try:
-        return solution.problem
-    except SolutionFileError:
-        return None
 
 
 def path_bounds(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
@@ -110,16 +74,3 @@ def held_at_zero(solution: Solution) -> Array:
         elif isinstance(each.term, Quantity) and each.term.quantity == "tau":
             held[np.ix_(each.over.nodes(problem.trajectory), zero)] = True
     return np.all(held[(nodes.s > 0.0) & (nodes.s < 1.0)], axis=0)
-
-
-def joint_units(solution: Solution, order: int = 0) -> list[str]:
-    """Units of positions, velocities, accelerations or jerks of all joints: "rad/s" or "m/s"."""
-    problem, names = problem_of(solution), solution.joint_names
-    if problem is None:
-        return ["rad or m" if order == 0 else f"(rad or m){RATES[order]}"] * len(names)
-    return units_of_quantity(problem, QUANTITIES[order], len(names))
-
-
-def torque_units(solution: Solution) -> list[str]:
-    """Units of torques and forces of the joints that have them."""
-    return units_of_quantity(solution.problem, "tau", len(solution.driven_joints))

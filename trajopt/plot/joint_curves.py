@@ -12,18 +12,9 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import few, shown
 from trajopt.errors import OptionError, UnknownNameError, near_matches
-from trajopt.plot.bounds import (
-    QUANTITIES,
-    check_solution,
-    held_at_zero,
-    joint_bounds,
-    joint_units,
-    path_bounds,
-    problem_of,
-    torque_bounds,
-    torque_units,
-)
+from trajopt.plot.bounds import QUANTITIES, held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import GivenAxes, panels, title
+from trajopt.plot.drawable import check_solution, problem_of
 from trajopt.plot.style import line_of, settings, times
 from trajopt.plot.time_axis import (
     arc_names,
@@ -37,6 +28,7 @@ from trajopt.plot.time_axis import (
     switching_times,
     via_points,
 )
+from trajopt.plot.units import joint_units, torque_units
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

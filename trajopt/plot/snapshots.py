@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.graph.block import GravityField, SkeletonDynamics
-from trajopt.plot.bounds import check_solution
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, title
+from trajopt.plot.drawable import check_solution
 from trajopt.plot.scenery import draw_scenery, points_of, scenery
 from trajopt.plot.space import draw_in_space
 from trajopt.plot.style import LIMIT_COLOUR, PALETTE, SHADES, WIDTH, settings

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from trajopt.arrays import Array
 from trajopt.errors import UnknownNameError, near_matches
-from trajopt.plot.bounds import check_solution, path_bounds, phases_of
+from trajopt.plot.bounds import path_bounds
 from trajopt.plot.canvas import GivenAxes, panels, title
+from trajopt.plot.drawable import check_solution, phases_of
 from trajopt.plot.joint_curves import columns_for
 from trajopt.plot.style import line_of, settings, times
 from trajopt.plot.time_axis import (

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.report.svg_chart import COLOURS, line_chart, range_with
+from trajopt.plot.style import PALETTE
+from trajopt.report.svg_chart import line_chart, range_with
 
 DIGITS = 7  # of the numbers that a reader can point at
 HEIGHT = 300  # pixels of a plot
@@ -49,7 +50,7 @@ class Chart:
         traces = []
         x = _numbers(self.x)
         for number, (name, values) in enumerate(self.curves.items()):
-            colour = COLOURS[number % len(COLOURS)]
+            colour = PALETTE[number % len(PALETTE)]
             traces.append(
                 {
                     "x": x,

@@ -17,10 +17,10 @@ from trajopt.graph.block import SkeletonDynamics
 from trajopt.plot.bounds import held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import motion, scene_of_motion
+from trajopt.plot.style import PALETTE
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
 from trajopt.report.chart import HEIGHT, Chart
-from trajopt.report.svg_chart import COLOURS
 from trajopt.report.turning_plot import turning_plot
 from trajopt.terms import term as terms
 
@@ -35,7 +35,7 @@ NOTHING = 1e-9  # of the largest curve of a kind: a smaller one is not drawn
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ComponentCurve:
     """One component of a quantity over the motion: values (SAMPLES,), bounds, unit."""
 
     kind: str
@@ -62,7 +62,7 @@ def picture(solution: Solution, script: bool) -> Iterator[str]:
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 
-def curves_of(solution: Solution) -> list[Curve]:
+def curves_of(solution: Solution) -> list[ComponentCurve]:
     """Positions, their rates, torques or states, and additional curves, with bounds and units.
 
     Torques that the problem holds at zero, of joints without motors, are left out.
@@ -80,7 +80,7 @@ def curves_of(solution: Solution) -> list[Curve]:
     return [curve for kind, quantity in shown.items() for curve in _components(solution, kind, quantity, t)]
 
 
-def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Iterator[Curve]:
+def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Iterator[ComponentCurve]:
     problem = solution.problem
     values = solution.value(terms.Quantity(quantity), t).T
     lower, upper = _bounds(solution, quantity, len(values))
@@ -88,7 +88,7 @@ def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Ite
     names = problem.labels(quantity, len(values))
     left_out = held_at_zero(solution) if quantity == "tau" else np.zeros(len(values), dtype=bool)
     for i in np.flatnonzero(~left_out):
-        yield Curve(kind, names[i], values[i], units[i], float(lower[i]), float(upper[i]))
+        yield ComponentCurve(kind, names[i], values[i], units[i], float(lower[i]), float(upper[i]))
 
 
 def _bounds(solution: Solution, quantity: str, width: int) -> tuple[Any, Any]:
@@ -102,7 +102,7 @@ def _bounds(solution: Solution, quantity: str, width: int) -> tuple[Any, Any]:
     return joint_bounds(solution, ("q", "v", "a", "jerk").index(quantity))
 
 
-def motion_charts(curves: Sequence[Curve], duration: float) -> Iterator[Chart]:
+def motion_charts(curves: Sequence[ComponentCurve], duration: float) -> Iterator[Chart]:
     """Charts of curves of one kind and unit, as many in each as colours tell apart; zeros left out."""
     t = np.linspace(0.0, duration, SAMPLES)
     for kind in dict.fromkeys(curve.kind for curve in curves):
@@ -113,10 +113,10 @@ def motion_charts(curves: Sequence[Curve], duration: float) -> Iterator[Chart]:
             yield from _grouped(t, [curve for curve in moving if curve.unit == unit], kind, unit)
 
 
-def _grouped(t: NDArray, curves: Sequence[Curve], kind: str, unit: str) -> Iterator[Chart]:
-    label, count = f"{kind} [{unit}]" if unit else kind, -(-len(curves) // len(COLOURS))
+def _grouped(t: NDArray, curves: Sequence[ComponentCurve], kind: str, unit: str) -> Iterator[Chart]:
+    label, count = f"{kind} [{unit}]" if unit else kind, -(-len(curves) // len(PALETTE))
     for number in range(count):
-        some = curves[number * len(COLOURS) : (number + 1) * len(COLOURS)]
+        some = curves[number * len(PALETTE) : (number + 1) * len(PALETTE)]
         yield Chart(
             t,
             {curve.name: curve.values for curve in some},
@@ -127,7 +127,7 @@ def _grouped(t: NDArray, curves: Sequence[Curve], kind: str, unit: str) -> Itera
         )
 
 
-def limit_rows(curves: Iterable[Curve]) -> Iterator[tuple[str, ...]]:
+def limit_rows(curves: Iterable[ComponentCurve]) -> Iterator[tuple[str, ...]]:
     """Every curve that has a limit: its bounds, the least and the largest value, its unit."""
     for curve in curves:
         if np.isfinite(curve.lower) or np.isfinite(curve.upper):

@@ -13,7 +13,8 @@ import numpy as np
 
 from trajopt.arguments import counted
 from trajopt.phases.phases_solution import PhasesSolution
-from trajopt.plot.bounds import check_solution
+from trajopt.plot.drawable import check_solution
+from trajopt.plot.style import PALETTE
 from trajopt.report.active_constraints import (
     ActiveConstraint,
     active_constraints,
@@ -26,7 +27,6 @@ from trajopt.report.interactive import is_wanted, scripts
 from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, picture
 from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
-from trajopt.report.svg_chart import COLOURS
 from trajopt.report.tables import rows_section, section, table
 from trajopt.solution.solve_table import HEADER
 
@@ -231,8 +231,8 @@ def _multiplier_charts(solution: Solution) -> Iterator[Chart]:
             named = [
                 (label, column) for label, column in zip(labels, multipliers.T, strict=True) if column.any()
             ]
-            for start in range(0, len(named), len(COLOURS)):
-                some = dict(named[start : start + len(COLOURS)])
+            for start in range(0, len(named), len(PALETTE)):
+                some = dict(named[start : start + len(PALETTE)])
                 yield Chart(times, some, "t [s]", f"multipliers of {name} [objective per unit]")
 
 

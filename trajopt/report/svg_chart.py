@@ -11,13 +11,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.plot.style import PALETTE
+
 WIDTH, HEIGHT = 560, 220
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
 # Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
 TEXT, LINE = 'font-size="11" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
 NEAR = 0.5  # of the range of all curves: a limit farther away would flatten them
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito
 
 Limits: TypeAlias = Mapping[str, tuple[float, float]]
 NO_LIMITS: Limits = MappingProxyType({})
@@ -62,7 +63,7 @@ def line_chart(
             f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>'
         )
     for number, (name, values) in enumerate(drawn.items()):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = PALETTE[number % len(PALETTE)]
         for limit in limits.get(name, ()):
             if low <= limit <= high:
                 _, (y,) = place(np.zeros(1), np.array([limit]))
@@ -80,7 +81,7 @@ def line_chart(
     parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{escape(x_label)}</text></svg>')
     legend = "".join(
         f'<span style="margin-left: .9em; white-space: nowrap"><i style="{SWATCH}; '
-        f'background: {COLOURS[i % len(COLOURS)]}"></i>{escape(name)}</span>'
+        f'background: {PALETTE[i % len(PALETTE)]}"></i>{escape(name)}</span>'
         for i, name in enumerate(curves)
         if name
     )

@@ -27,10 +27,11 @@ class Target:
 
 
 def scene_of(term: Any) -> Iterator[Capsule | Target]:
-    """What a term, or one that it is made of by arithmetic, knows of the world."""
+    """What a term, or one that it is made of by arithmetic or as a maximum, knows of the world."""
     own = getattr(term, "scene", None)
     if own is not None:
         yield own
-    for part in (getattr(term, "base", None), *(each for _, each in getattr(term, "parts", ()))):
+    of = [getattr(term, name, None) for name in ("base", "exact")]
+    for part in (*of, *(each for _, each in getattr(term, "parts", ())), *getattr(term, "pieces", ())):
         if part is not None and not isinstance(part, str):
             yield from scene_of(part)

@@ -121,13 +121,15 @@ def test_obstacles_and_targets_of_the_library_are_drawn():
     assert left < -3.5 and right > 2.3 and bottom < 0.0 and top > 3.3
 
 
-def test_scenes_are_found_within_arithmetic():
+def test_scenes_are_found_within_arithmetic_and_maxima():
     error = trajopt.library.position_error("tip", (1, 2, 3))
     ball = trajopt.library.sphere_clearance("tip", (0, 0, 1), 0.1, 0.05)
     assert list(scene_of(2.0 * error**2 - ball)) == [
         Target("tip", (1.0, 2.0, 3.0)),
         Capsule((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0.1),
     ]
+    depth = trajopt.maximum(-ball, 0.0)
+    assert list(scene_of(2.0 * depth)) == [Capsule((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0.1)]
     assert list(scene_of(trajopt.q[1])) == []
 
 

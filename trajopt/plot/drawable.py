@@ -1,0 +1,44 @@
+"""What can be drawn: solutions of one motion, whose problem may be unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from trajopt.arguments import shown
+from trajopt.errors import OptionError, SolutionFileError
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+def check_solution(solution: Any) -> None:
+    """OptionError for what is no solution of a problem; phases are drawn one by one."""
+    from trajopt.solution.solution import Solution
+
+    if phases_of(solution):
+        raise OptionError(
+            f"{solution.name} has phases: draw one of them, solution.phases[0] say, or states and controls "
+            "of all by trajopt.plot.states(solution)"
+        )
+    if not isinstance(solution, Solution):
+        raise OptionError(
+            f"{shown(solution)} is no solution: give what trajopt.solve(problem) returned, or "
+            "trajopt.Solution.load('solution.npz')"
+        )
+
+
+def phases_of(solution: Any) -> tuple[Solution, ...]:
+    """The solutions of all phases of a `PhasesSolution`; none of anything else, their certificate say."""
+    from trajopt.solution.solution import Solution
+
+    parts = getattr(solution, "phases", ())
+    each = parts if isinstance(parts, tuple) else ()
+    return each if all(isinstance(part, Solution) for part in each) else ()
+
+
+def problem_of(solution: Solution) -> Any:
+    """The problem, or None for a loaded solution that cannot build it."""
+    try:
+        return solution.problem
+    except SolutionFileError:
+        return None
