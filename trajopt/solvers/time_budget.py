@@ -9,7 +9,9 @@ from trajopt.solvers import capabilities
 from trajopt.solvers.capabilities import RowTolerances, StartPreset
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 
-__all__ = ["SolvesStopped", "TimeBudget"]
+__all__ = ["OUT_OF_TIME", "SolvesStopped", "TimeBudget"]
+
+OUT_OF_TIME = "the time limit of the refinement was reached"
 
 
 class SolvesStopped(Exception):
@@ -47,7 +49,7 @@ class TimeBudget:
         """Solve in what is left of the time."""
         left = self.deadline - time.monotonic()
         if left <= 0.0:
-            raise SolvesStopped("the time limit of the refinement was reached")
+            raise SolvesStopped(OUT_OF_TIME)
         limited = capabilities.with_time_limit(self.solver, left)
         result = limited.solve(nlp, callback or self.callback, start)
         if result.status is Status.INTERRUPTED:

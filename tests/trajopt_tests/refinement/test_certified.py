@@ -1,11 +1,14 @@
 """Limits that hold for all t, and optima to the last digits that are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt import errors
+from trajopt.refinement.limits.added_nodes import NodeRefinement
 from trajopt.refinement.limits.time_scaling import time_scaled
 from trajopt.refinement.switching.arc_problem import arc_problem
 from trajopt.refinement.switching.structure_detection import detect
@@ -336,6 +339,17 @@ def test_an_interrupt_ends_the_refinement_and_keeps_the_motion():
     kept = trajopt.Certified(tol=1e-9).refine(uniform, trajopt.Ipopt(), press)
     assert np.isclose(kept.duration, uniform.duration * (1.0 + kept.certificate.slowed), rtol=1e-12)
     assert "was interrupted" in str(kept.certificate)
+
+
+def test_added_nodes_that_run_out_of_time_say_so():
+    class Late(trajopt.Ipopt):
+        def solve(self, nlp, callback=None, start=None):
+            return replace(super().solve(nlp, callback, start), status=trajopt.Status.TIME_LIMIT)
+
+    uniform = trajopt.solve(two_link_minimum_time(10))
+    nodes = NodeRefinement(tol=1e-9, rounds=2, settings=trajopt.SearchSettings())
+    certificate = nodes.run(uniform, TimeBudget.of(Late(), 60.0), "").certificate
+    assert certificate.reason == "the time limit of the refinement was reached"
 
 
 @pytest.mark.parametrize(("options", "message"), [({"time_limit": -1.0}, "time_limit = -1.0")])

@@ -28,7 +28,8 @@ from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.violation import largest_violations, local_maxima, path_limits
 from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.solvers.solver import Status
+from trajopt.solvers.time_budget import OUT_OF_TIME, SolvesStopped, TimeBudget
 
 Margins = list[Array]  # of every path limit, (width,) each
 
@@ -68,13 +69,13 @@ class NodeRefinement:
             try:
                 refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
                 refined = converged_to_rounding(refined, self.settings)
+                margins = None
+                if not refined.converged:
+                    margins = self._margins(solution, certificate)
+                    refined = self._within_tighter_limits(solution, margins, solver)
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 note = _joined(reason, str(stop) or INTERRUPTED)
                 return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
-            margins = None
-            if not refined.converged:
-                margins = self._margins(solution, certificate)
-                refined = self._within_tighter_limits(solution, margins, solver)
             if refined is None:
                 note = _joined(reason, "adding nodes and tightening limits did not converge")
                 return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
@@ -126,7 +127,10 @@ class NodeRefinement:
     def _within_tighter_limits(
         self, solution: Solution, margins: Margins, solver: TimeBudget
     ) -> Solution | None:
-        """Solve again with every limit tightened by a margin; None where that does not converge."""
+        """Solve again with every limit tightened by a margin; None where that does not converge.
+
+        Raises SolvesStopped where the time is over.
+        """
         original = solution.problem
         problem = on_trajectory(solution, original.trajectory)
         for limit, margin in zip(path_limits(solution), margins, strict=True):
@@ -136,8 +140,10 @@ class NodeRefinement:
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
             refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
-        except (SolvesStopped, KeyboardInterrupt, InfeasibleBoundsError):  # no motion is within such limits
+        except InfeasibleBoundsError:  # no motion is within such limits
             return None
+        if refined.status is Status.TIME_LIMIT:
+            raise SolvesStopped(OUT_OF_TIME)
         return replace(refined, known_problem=original, point=None) if refined.converged else None
 
 
