@@ -31,7 +31,7 @@ from trajopt.solution.solution import Solution
 from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers.active_set_newton import active_sides
-from trajopt.splines.curve import Curve, CurvesApart
+from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.transcription.derivatives.jacobian import LeafMap
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
@@ -253,5 +253,5 @@ def _weighted(structure: ProgramStructure, nlp: NLP, weights: Array) -> ProgramF
 
 def _curve(layout: Layout, dx: Array) -> Curve:
     """Derivatives of control points as a curve over a unit of time for every arc."""
-    joints, *apart = (CurvesApart(group.bases, group.control_points(dx)) for group in layout.groups)
+    joints, *apart = (CurveGroup(group.bases, group.control_points(dx)) for group in layout.groups)
     return Curve(joints.bases, joints.control_points, np.ones(len(joints.bases)), tuple(apart))

@@ -16,8 +16,8 @@ from trajopt.arrays import Array
 from trajopt.enclosures.leaf_pieces import LeafPieces, Model
 from trajopt.enclosures.suprema import MOST_PARTS, MOST_ROUNDS, Evaluation
 from trajopt.enclosures.taylor_model import EPS, ORDER, UPWARDS, TaylorModel
+from trajopt.splines.adaptive_quadrature import SHARE, largest_errors
 
-SHARE = 0.5  # of the error that is left: pieces whose errors sum up to less are not divided
 MOST_PIECES = 30_000  # on which models are evaluated, if the spans are not more
 SMALLEST = 1e-290  # above what underflow leaves of an integral that is zero
 PARTS = 32  # of a piece; `least_size` falls short where the polynomial changes its sign within one of them
@@ -53,7 +53,8 @@ def enclosed_integrals(
             left -= pieces.start.size
             parts, parts_error, parts_size = _over_pieces(pieces, evaluate(pieces)[quantity])
             allowed = sharpness * np.maximum(np.maximum(least, SMALLEST), size + parts_size.sum(axis=1))
-            rough = _rough(parts_error, allowed - error)
+            reachable = allowed > error
+            rough = largest_errors(parts_error[reachable], (allowed - error)[reachable])
             most = left // max(int(rough.sum()), 1)
             if number == MOST_ROUNDS - 1 or most < 2:
                 rough[:] = False
@@ -71,20 +72,6 @@ def enclosed_integrals(
         error += MOST_ROUNDS * EPS * np.abs(value)  # of the sums from round to round
         error = np.where(np.isfinite(error), error * UPWARDS, np.inf)
     return EnclosedIntegral(value, error, size * (1.0 - MOST_ROUNDS * EPS))
-
-
-def _rough(errors: Array, allowed: Array) -> Array:
-    """Which pieces are to be divided, (P,).
-
-    Those that are not, for every component, among the smallest errors (width, P) that add up to a share of
-    what is `allowed`, (width,); none where all errors together are allowed, or no error is any more.
-    """
-    rough = np.zeros(errors.shape[1], dtype=bool)
-    for of_component, most in zip(errors, allowed, strict=True):
-        if most > 0.0 and not of_component.sum() <= most:
-            order = np.argsort(of_component)
-            rough[order[~(np.cumsum(of_component[order]) <= SHARE * most)]] = True
-    return rough
 
 
 def _over_pieces(pieces: LeafPieces, models: Model) -> tuple[Array, Array, Array]:

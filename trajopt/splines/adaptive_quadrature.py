@@ -22,7 +22,7 @@ AT_ONCE = 8192  # times for which values are asked
 ROUNDS_BESIDE = 3  # the first: panels beside rough ones are halved, too, as narrow peaks reach into them
 SAFETY = 4.0  # the estimated error in differences of the two rules, of which a corner may leave little
 INHERITED = 0.01  # of a panel's error: the least that either half has, as two rules may agree by chance
-SHARE = 0.5  # of the error that is left: panels whose errors sum up to less are not halved
+SHARE = 0.5  # of the error that is left: parts whose errors sum up to less are not divided
 
 Values = Callable[[Array], Array]  # of times (K,): (K, width)
 
@@ -71,7 +71,7 @@ def adaptive_integral(
         both = halves[:, ::2] + halves[:, 1::2]
         away = np.maximum(SAFETY * np.abs(both - whole), inherited)
         scale = np.maximum(least, found[width:] + both[width:].sum(axis=1))
-        rough = _rough(away, np.outer(sharpness, scale).ravel() - error)
+        rough = largest_errors(away, np.outer(sharpness, scale).ravel() - error)
         if number < ROUNDS_BESIDE:
             rough = _with_neighbours(rough, start, end)
         rough &= (middle > start) & (middle < end)
@@ -114,8 +114,12 @@ def _integrals(values: Values, start: Array, end: Array) -> tuple[Array, Array, 
     return (weights @ found).T * seconds, np.where(np.isfinite(first_bad), first_bad, np.nan), gap
 
 
-def _rough(errors: Array, allowed: Array) -> Array:
-    """Panels (P,) that are to be halved: all but the smallest errors (., P) that add up to a share."""
+def largest_errors(errors: Array, allowed: Array) -> Array:
+    """Which parts of an interval (P,) are to be divided, from their errors (width, P).
+
+    None where all errors of every component are `allowed` (width,) together; else those that are not, for
+    every component, among the smallest errors that add up to SHARE of what is allowed.
+    """
     rough = np.zeros(errors.shape[1], dtype=bool)
     for of_component, most in zip(errors, allowed, strict=True):
         if not of_component.sum() <= most:

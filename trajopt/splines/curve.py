@@ -21,7 +21,7 @@ OUTSIDE_TOLERANCE = 1e-9  # of the duration: times this far outside are evaluate
 
 
 @dataclass(frozen=True, eq=False)
-class CurvesApart:
+class CurveGroup:
     """Curves with a basis of their own, on the breakpoints of the others: controls, for instance.
 
     control_points : (count, m) per arc
@@ -46,7 +46,7 @@ class Curve:
     bases: tuple[SplineBasis, ...]
     control_points: tuple[NDArray[np.float64], ...]
     durations: NDArray[np.float64]
-    apart: tuple[CurvesApart, ...] = ()
+    apart: tuple[CurveGroup, ...] = ()
 
     @property
     def n(self) -> int:
@@ -54,11 +54,11 @@ class Curve:
         return sum(group.n for group in self.groups)
 
     @property
-    def groups(self) -> tuple[CurvesApart, ...]:
+    def groups(self) -> tuple[CurveGroup, ...]:
         """All curves as groups with common bases, in the order of their columns."""
-        return (CurvesApart(self.bases, self.control_points), *self.apart)
+        return (CurveGroup(self.bases, self.control_points), *self.apart)
 
-    def group_of(self, column: int) -> tuple[CurvesApart, int]:
+    def group_of(self, column: int) -> tuple[CurveGroup, int]:
         """The group of a column, and the place of the curve in it."""
         for group in self.groups:
             if column < group.n:

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve, CurvesApart
+from trajopt.splines.curve import Curve, CurveGroup
 
 GAP = 1e-13  # of the largest coefficient: how near the bound comes to a value that is attained
 ROUNDING = 4.0 * np.finfo(float).eps  # of the largest coefficient, for each coefficient of a piece
@@ -110,7 +110,7 @@ def coefficient_errors(curve: Curve, column: int, order: int) -> Array:
     return np.array(found)
 
 
-def _all_columns(curve: Curve, group: CurvesApart, order: int) -> tuple[Array, Array, Array]:
+def _all_columns(curve: Curve, group: CurveGroup, order: int) -> tuple[Array, Array, Array]:
     """Start and end of every piece, (pieces,), and coefficients (pieces, degree + 1, coordinates)."""
     parts = [
         _of_basis(basis, points, order, float(start), float(duration))

@@ -19,7 +19,7 @@ from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem
 from trajopt.problem.systems.system import System
-from trajopt.splines.curve import Curve, CurvesApart
+from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
@@ -43,7 +43,7 @@ def first_guess(
     durations = _guessed_durations(problem, duration)
     guessed = problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
     groups = [
-        CurvesApart(
+        CurveGroup(
             group.bases,
             tuple(_control_points(problem, guessed, group, arc) for arc in range(len(group.bases))),
         )

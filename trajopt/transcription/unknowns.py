@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.problem.problem import Problem
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve, CurvesApart
+from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.linear_equations.elimination import Elimination
 
@@ -90,7 +90,7 @@ class Layout:
 
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
-        joints, *apart = (CurvesApart(group.bases, group.control_points(x)) for group in self.groups)
+        joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)
         return Curve(joints.bases, joints.control_points, x[self.durations], tuple(apart))
 
     def parameter_values(self, x: Array) -> dict[str, Array]:

@@ -20,7 +20,7 @@ from trajopt.solution.records.solve_history import histories_of
 from trajopt.solvers.kkt import KKT
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
-from trajopt.splines.curve import Curve, CurvesApart
+from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import MOST_NODES_PER_SPAN
 from trajopt.transcription.scaling import Scaling
 
@@ -81,7 +81,7 @@ def _curve(file: ArrayFile, header: SolutionHeader) -> Curve:
     return Curve(bases, points, durations, apart)
 
 
-def _apart(file: ArrayFile, group: int, degrees: Sequence[int], arcs: int) -> CurvesApart:
+def _apart(file: ArrayFile, group: int, degrees: Sequence[int], arcs: int) -> CurveGroup:
     """Curves with a basis of their own, on the breakpoints of the arcs."""
     if len(degrees) != arcs:
         file.refuse(f"{len(degrees)} degrees of a control for {arcs} arcs")
@@ -89,7 +89,7 @@ def _apart(file: ArrayFile, group: int, degrees: Sequence[int], arcs: int) -> Cu
     if len({points.shape[1] for _, points in parts}) > 1:
         file.refuse(f"the curves of group {group} differ in number from arc to arc")
     bases, points = zip(*parts, strict=True)
-    return CurvesApart(bases, points)
+    return CurveGroup(bases, points)
 
 
 def _arc(

@@ -152,7 +152,7 @@ class RowsInRounds:
             solver = with_time_limit(solver, max(left, 1e-3))
         subset, told = _Subset(nlp, kept), _continued(callback, before)
         if patience is not None:
-            told = _Watch(subset, max(patience // 2, 1) if before else patience, told)
+            told = _PatienceCallback(subset, max(patience // 2, 1) if before else patience, told)
         return solver.solve(subset, told, _restricted(at, kept))
 
     def _seconds_left(self, before: list[Result]) -> float:
@@ -213,7 +213,7 @@ class _RowsNotMet(Exception):
         self.subset, self.iterations = subset, iterations
 
 
-class _Watch:
+class _PatienceCallback:
     """The callback of a round: raises _RowsNotMet after `patience` iterations, none of them near its rows.
 
     callback : the caller's, told every iteration
