@@ -61,14 +61,17 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
     return Interval(float(first if first <= 0.0 else first + side), float(last if last >= T else last - side))
 
 
-def sample_times(solution: Solution, interval: Interval) -> Array:
-    """Times in an interval: nodes, eight between each two, an even grid, and both sides of every knot."""
+def sample_times(solution: Solution, interval: Interval, thinned: int = 1) -> Array:
+    """Times in an interval: nodes, eight between each two, an even grid, and both sides of every knot.
+
+    thinned : one of so many of the grid and of the times between nodes, up to eight
+    """
     curve, nodes = solution.curve, np.unique(solution.node_times)
     T, side = curve.duration, SIDE * curve.duration
     first, last = interval.first, interval.last
-    fractions = np.arange(PER_NODE_INTERVAL) / PER_NODE_INTERVAL
+    fractions = np.arange(0, PER_NODE_INTERVAL, thinned) / PER_NODE_INTERVAL
     between = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
-    count = max(LEAST_SAMPLES, int(np.ceil(SAMPLES * (last - first) / T)))
+    count = max(LEAST_SAMPLES, int(np.ceil(SAMPLES * (last - first) / (thinned * T))))
     knots = curve.knot_times[1:-1]
     every = np.concatenate([np.linspace(first, last, count + 1), between, knots - side, knots + side])
     return np.unique(every[(every >= first) & (every <= last)])
