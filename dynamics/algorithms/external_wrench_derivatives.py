@@ -23,11 +23,11 @@ from dynamics.kernels.spatial_algebra import (
     cross,
     cross_motion,
     gather6,
-    increase,
     load3,
     load6,
     load_frame,
     negative,
+    put,
     store6,
     sub6,
     workspace,
@@ -52,28 +52,36 @@ def place_all(work, tree, numbers, q, node):
 
 
 @inlined
-def subtract_row(out, row, column, block, twist):
-    """Subtract a twist from six columns of one row of (rows, columns, blocks, width)."""
-    columns, blocks = out.shape[1], out.shape[2]
-    at = (row * columns + column) * blocks + block
-    angular, linear = negative(twist[0]), negative(twist[1])
+def put_three(out, row, column, block, a, adds):
+    """Three columns of one row of (rows, columns, blocks, width)."""
+    blocks = out.shape[2]
+    at = (row * out.shape[1] + column) * blocks + block
     for axis in range(3):
-        increase(out, at + axis * blocks, angular[axis])
-        increase(out, at + (axis + 3) * blocks, linear[axis])
+        put(out, at + axis * blocks, a[axis], adds)
+
+
+@inlined
+def subtract_row(out, row, column, block, twist, adds):
+    """Put minus a twist into six columns of one row, or subtract it where bodies share a coordinate."""
+    put_three(out, row, column, block, negative(twist[0]), adds)
+    put_three(out, row, column + 3, block, negative(twist[1]), adds)
 
 
 @inlined
 def subtract_wrench_rows(work, numbers, body, out, row, column, block):
-    """The wrench at `body` loses W: along the axes of its link, about its origin."""
+    """The wrench at `body` loses W: along the axes of its link, about its origin.
+
+    Zeros are left out.
+    """
     frame, origin = load_frame(work, body * SLOTS + FRAME), load3(work, body * SLOTS + ORIGIN)
     frame = rotated_frame(frame, constant_frame(numbers, body, BASIS))
     for axis in range(3):
-        subtract_row(out, row + axis, column, block, (frame[axis], cross(origin, frame[axis])))
-        subtract_row(out, row + axis + 3, column, block, (zero3(work), frame[axis]))
+        subtract_row(out, row + axis, column, block, (frame[axis], cross(origin, frame[axis])), False)
+        put_three(out, row + axis + 3, column + 3, block, negative(frame[axis]), False)
 
 
 @kernel
-def _external_wrench_partials(tree, numbers, q, loaded, torque_row, rows, out):
+def _external_wrench_partials(tree, numbers, q, loaded, torque_row, rows, adds, out):
     work = workspace(q, tree.shape[0] * SLOTS)
     for block in range(out.shape[2]):
         place_all(work, tree, numbers, q, block * width(q))
@@ -84,7 +92,7 @@ def _external_wrench_partials(tree, numbers, q, loaded, torque_row, rows, out):
                     subtract_wrench_rows(work, numbers, j, out, rows[j], 6 * index, block)
                 if j > 0 and torque_row >= 0:
                     S = load6(work, j * SLOTS + AXIS)
-                    subtract_row(out, torque_row + tree[j, COORDINATE], 6 * index, block, S)
+                    subtract_row(out, torque_row + tree[j, COORDINATE], 6 * index, block, S, adds)
                 j = tree[j, PARENT]
 
 
@@ -115,7 +123,7 @@ def _external_wrench_curvature(tree, numbers, q, loaded, multiplier, adjoints, c
             while j > 0:
                 below = load6(work, tree[j, PARENT] * SLOTS + TWIST)
                 column = cross_motion(load6(work, j * SLOTS + AXIS), sub6(L, below))
-                subtract_row(out, tree[j, COORDINATE], 6 * index, block, column)
+                subtract_row(out, tree[j, COORDINATE], 6 * index, block, column, True)
                 j = tree[j, PARENT]
 
 
@@ -125,7 +133,8 @@ def external_wrench_partials(
     """d (stacked forces) / d (wrenches on `links`), (count, 6 links, nodes), rows as the force kernel's."""
     out = nodes.slots(count, 6 * len(links))
     loaded = packed.body_of_link[np.array(links, dtype=np.int64)]
-    _external_wrench_partials(packed.tree, packed.numbers, nodes.arrays[0], loaded, torque_row, rows, out)
+    adds, q = packed.shares_coordinates, nodes.arrays[0]
+    _external_wrench_partials(packed.tree, packed.numbers, q, loaded, torque_row, rows, adds, out)
     return nodes.nodes_last(out)
 
 

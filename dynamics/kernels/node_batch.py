@@ -59,12 +59,11 @@ class Batch(NamedTuple):
         width = self.width
         shape = (*widths, -(-self.nodes // width), width)
         size, item = prod(shape), self.dtype.itemsize
-        raw = np.empty(size + CACHE_LINE // item, self.dtype)
+        # The system clears the pages of a large np.zeros itself: to fill them would be a second pass.
+        made = np.zeros if cleared else np.empty
+        raw = made(size + CACHE_LINE // item, self.dtype)
         skip = -raw.__array_interface__["data"][0] % CACHE_LINE // item
-        found = raw[skip : skip + size].reshape(shape)
-        if cleared:
-            found.fill(0.0)
-        return found
+        return raw[skip : skip + size].reshape(shape)
 
     def spread(self, nodes_last: np.ndarray) -> np.ndarray:
         """(*widths, nodes) -> (..., *widths), a strided view where there is one leading axis."""

@@ -59,13 +59,20 @@ def clear_ground(work, numbers, slots):
 
 
 @inlined
-def place(work, tree, numbers, body, at, parent, q):
-    """Pose and axis of a body; the pose is returned."""
+def pose(work, numbers, body, at, parent, q):
+    """Pose of a body."""
     frame, origin = load_frame(work, parent + FRAME), load3(work, parent + ORIGIN)
     axes, position = local_pose(work, numbers, body, q)
     frame, origin = rotated_frame(frame, axes), add(origin, rotate(frame, position))
     store_frame(work, at + FRAME, frame)
     store3(work, at + ORIGIN, origin)
+    return frame, origin
+
+
+@inlined
+def place(work, tree, numbers, body, at, parent, q):
+    """Pose and axis of a body; the pose is returned."""
+    frame, origin = pose(work, numbers, body, at, parent, q)
     store6(work, at + AXIS, joint_axis(numbers, body, frame, origin))
     return frame, origin
 

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dynamics.kernels.coordinate_tree import CoordinateTree, coordinate_tree
 from dynamics.model.joint import Joint
 from dynamics.model.model import RigidBodyModel, checked_model
 
@@ -75,6 +76,19 @@ class PackedModel:
     def entries_to_clear(self) -> np.ndarray:
         """Entries i n + j of an (n, n) matrix that kernels set to zero first: all, or those never written."""
         return np.arange(self.n**2) if self.shares_coordinates else np.flatnonzero(~self.same_branch)
+
+    @cached_property
+    def coordinate_tree(self) -> CoordinateTree:
+        """The tree of the coordinates of a model whose `siblings_only` is True."""
+        first = self.tree[1:][self.tree[1:, FIRST] == 1]
+        carriers = self.tree[first[:, PARENT], COORDINATE]
+        pairs = list(zip(first[:, COORDINATE].tolist(), carriers.tolist(), strict=True))
+        return coordinate_tree(pairs)
+
+    @cached_property
+    def link_frames(self) -> np.ndarray:
+        """(links, 12) axes and origin of every link's frame, in the axes of its body."""
+        return np.pad(self.numbers[self.body_of_link, BASIS:COLUMNS], ((0, 0), (0, 3)))
 
     def path(self, link: int) -> np.ndarray:
         """(n,) bool, the coordinates that move a link."""

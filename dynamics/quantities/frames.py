@@ -231,18 +231,21 @@ class FrameRequests:
 
 def frame_requests(model: RigidBodyModel, wanted: list[tuple[Frame, str]]) -> FrameRequests:
     """Requests for (frame, "position" | "orientation" | "velocity"), stacked in this order."""
-    packed = model.packed
     requests, local = np.full((len(wanted), 4), -1, dtype=np.int64), np.zeros((len(wanted), 12))
     row = 0
     for index, (frame, quantity) in enumerate(wanted):
-        body = 0 if frame.body is None else int(packed.body_of_link[model.link_index(frame.body)])
-        basis = packed.numbers[body, BASIS:].reshape(3, 3)  # from body axes to link axes
-        local[index, :9] = (basis.T @ frame.rotation).T.ravel()
-        local[index, 9:] = basis.T @ frame.position
-        requests[index, BODY] = body
+        requests[index, BODY], local[index] = frame_place(model, frame)
         requests[index, COLUMN_OF[quantity]] = row
         row += WIDTH_OF[quantity]
     return FrameRequests(requests, local, row)
+
+
+def frame_place(model: RigidBodyModel, frame: Frame) -> tuple[int, np.ndarray]:
+    """The body that carries a frame, and the frame's axes and origin (12,) in the axes of the body."""
+    packed = model.packed
+    body = 0 if frame.body is None else int(packed.body_of_link[model.link_index(frame.body)])
+    basis = packed.numbers[body, BASIS:].reshape(3, 3)  # from body axes to link axes
+    return body, np.concatenate([(basis.T @ frame.rotation).T.ravel(), basis.T @ frame.position])
 
 
 def frame_values(

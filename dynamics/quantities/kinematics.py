@@ -12,6 +12,7 @@ from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.packed_model import packed_of
 from dynamics.quantities.frames import frame_requests, frame_values
 from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
+from dynamics.quantities.poses import pose_values
 
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel
@@ -32,13 +33,12 @@ def forward_kinematics(model: RigidBodyModel, q: Any, frames: Any = None) -> Pos
     """Poses of frames in the world: x_world = rotation x_frame + position.
 
     q : (..., n) rad or m; frames : None = the link frames in order, or names of links and frames
+    The arrays are strided views, node axis last in memory.
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    nodes = at_rest(model, q)
-    names = model.link_names if frames is None else names_of(frames, "frames")
-    wanted = [(model.frame(name), quantity) for name in names for quantity in ("orientation", "position")]
-    values, _ = frame_values(model, nodes, frame_requests(model, wanted))
-    both = nodes.unfold(values, len(names), 12)
+    nodes = batch(packed_of(model), q=q)
+    wanted = None if frames is None else [model.frame(name) for name in names_of(frames, "frames")]
+    both = nodes.spread(pose_values(model, nodes, wanted))
     return Poses(both[..., :9].reshape(*both.shape[:-1], 3, 3), both[..., 9:])
 
 

@@ -108,6 +108,14 @@ def check_second_derivatives(model, outputs):
 
 
 def test_derivatives_of_forward_dynamics_are_exact(model):
+    check_forward_dynamics(model)
+
+
+def test_derivatives_of_forward_dynamics_are_exact_when_joints_mimic_each_other(coupled):
+    check_forward_dynamics(coupled)
+
+
+def check_forward_dynamics(model):
     state, W = random_state(model), random_wrenches(model)
     found = dynamics.aba_derivatives(model, *state, W)
     for which, part in enumerate((found.da_dq, found.da_dv, found.da_dtau)):
