@@ -17,6 +17,8 @@ RATIOS = {
     "coriolis_matrix": (0.50, 0.25),
     "rnea_derivatives": (0.50, 0.25),
     "aba": (0.70, 0.40),
+    "aba_derivatives": (0.50, 0.30),
+    "forward_kinematics": (1.00, 0.50),
 }
 # robot: must and aim, microseconds per node
 SYMBOLS = {CHAIN: (12.0, 6.0), TREE: (5.0, 3.0)}
