@@ -81,13 +81,12 @@ def row_of(name: str) -> dict[str, Any]:
         if last.n_variables <= MOST_FOR_SLSQP:
             slsqp = solved(name, trajopt.Slsqp(time_limit=LIMIT))
     reference = reference_of(name)
-    known = last.recipe.parameters if last.recipe is not None else {}
     values = (
         name,
         "" if reference is None else f"{reference:.9g}{source_of(name)}",
         f"{last.objective:.9g}",
         "" if reference is None else f"{last.objective / reference - 1.0:.1e}",
-        known.get("intervals", ""),
+        intervals_of(last),
         last.n_variables,
         last.n_constraints,
         iterations(last),
@@ -97,6 +96,13 @@ def row_of(name: str) -> dict[str, Any]:
         f"{1e3 * assembly(last) / max(last.iterations, 1):.2f}",
     )
     return dict(zip(HEAD, values, strict=True))
+
+
+def intervals_of(solution: Any) -> Any:
+    """The intervals that a problem was asked for or chose itself, empty for one without such a parameter."""
+    known = solution.recipe.parameters if solution.recipe is not None else {}
+    asked = known.get("intervals", "")
+    return solution.problem.trajectory.arcs[0].basis.span_count if asked is None else asked
 
 
 def source_of(name: str) -> str:

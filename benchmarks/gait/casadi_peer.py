@@ -1,4 +1,4 @@
-"""The same gait through CasADi's automatic differentiation: `python -m benchmarks.gait casadi`.
+"""A gait by the thesis's cost through CasADi's automatic differentiation: `python -m benchmarks.gait casadi`.
 
 The terms of the problem are the same Python functions; the recursion is written anew in symbols, and CasADi
 differentiates everything itself: one function per node, mapped over the nodes, and `nlpsol` on top with the
@@ -201,13 +201,13 @@ def solve(program: Program, options: dict[str, Any], limit: float) -> dict[str, 
 def compare(limit: float = 400.0) -> dict[str, Any]:
     """Agreement, seconds per evaluation, and one whole solve each."""
     began = time.perf_counter()
-    program = Program(gait.build())
+    program = Program(gait.build(cost="thesis"))
     built = time.perf_counter() - began
     apart = disagreement(program)
     if max(apart.values()) > AGREEMENT:
         raise RuntimeError(f"the two programs differ: {apart}")
     per_call = evaluations(program)
-    problem = gait.build()
+    problem = gait.build(cost="thesis")
     plain = replace(runs.recommended(problem).solver, tol=TOLERANCE, time_limit=limit)  # all rows at once
     ours = trajopt.solve(problem, plain, refine=None, progress="silent")
     options = plain._settings(second_order=True, warm=False)  # every option that ours gives to IPOPT

@@ -6,58 +6,79 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gait.costs import COSTS, KEYS, WHAT, figure_file, name_of
 from benchmarks.gait.figures import draw
 from benchmarks.papers.page import seconds, section, small, table
 
 THESIS = {"variables": 330, "rows": 1726, "active": 244, "iterations": "", "cpu_seconds": 34.10, "effort": ""}
 HEADING = """# Human walking, timed and varied
 
-Written by `python -m benchmarks.gait`, one part alone by `python -m benchmarks.gait run`, say; one BLAS
-thread. The gait itself, with its criteria and pictures, is on [its own page](gait.md). All numbers:
-[gait_benchmark.json](gait_benchmark.json).
+Written by `python -m benchmarks.gait`, one part alone by `python -m benchmarks.gait run`, say, of the cost of
+Barman's thesis with `--cost thesis`; one BLAS thread. The gait itself, with its criteria and pictures, is on
+[its own page](gait.md). All numbers: [gait_benchmark.json](gait_benchmark.json). Solves are without limit
+nodes, but for those between the nodes."""
+DEFAULT = "The cost with sources, the default of `gait`."
+OF_THE_THESIS = """## The thesis's cost
 
-All but the part between the nodes was measured before the gaits got seven more nodes for their limits and
-limit nodes where they need them: 29 nodes and 1802 rows here are 36 and 2191 today, and efforts differ by
-1.6 % at L = 0.6 m ([its own page](gait.md) has the present runs)."""
+`cost="thesis"`, six control points. All but the part between the nodes was measured before the gaits got
+seven more nodes for their limits: 29 nodes and 1802 rows here are 36 and 2191 today, and efforts differ by
+1.6 % at L = 0.6 m ([its own page](gait.md#the-thesiss-cost) has the present runs)."""
+UNKNOWNS = {
+    "sourced": "Symmetry leaves 228 of 304 control points; the spline of the reaction has 24 more, and the "
+    "opposing force 3",
+    "thesis": "Barman's thesis beside it: SNOPT on a Xeon E-2186G at 3.8 GHz. Its 330 variables contain the "
+    "frozen joints; ours are what symmetry leaves of 228",
+}
 
 
 def write(numbers: Mapping[str, Any], path: Path) -> None:
-    """The page and its figures."""
-    parts = {"run": run, "casadi": casadi, "starts": starts, "sweep": sweep, "between": between,
-             "points": points}  # fmt: skip
-    text = [HEADING]
-    for name, part in parts.items():
-        if name in numbers:
-            text.append(part(numbers[name]["found"]))
-            text.append(f"*{numbers[name]['machine']}; load {numbers[name]['load']:.1f} at the end.*")
+    """The page and its figures: the default cost, then the thesis's."""
+    parts = {"run": run, "starts": starts, "sweep": sweep, "between": between, "points": points}
+    text = [HEADING, DEFAULT]
+    for cost in COSTS:
+        for part, written in parts.items():
+            if (name := name_of(part, cost)) in numbers:
+                text += [written(numbers[name]["found"], cost), machine_of(numbers[name])]
+        if cost == COSTS[0]:
+            text.append(OF_THE_THESIS)
+    if "casadi" in numbers:
+        text += [casadi(numbers["casadi"]["found"]), machine_of(numbers["casadi"])]
     draw(numbers, path.parent / "figures")
     path.write_text("\n\n".join(text) + "\n", encoding="utf-8")
 
 
-def run(found: Mapping[str, Any]) -> str:
-    """The default run beside the thesis, and where its seconds went."""
+def machine_of(part: Mapping[str, Any]) -> str:
+    return f"*{part['machine']}; load {part['load']:.1f} at the end.*"
+
+
+def titled(title: str, cost: str) -> str:
+    """Headings of the second cost say whose they are, so that every heading is there once."""
+    return title if cost == COSTS[0] else f"{title}, thesis"
+
+
+def run(found: Mapping[str, Any], cost: str) -> str:
+    """The default step by one cost, beside the thesis where it is its own, and where the seconds went."""
     names = {
         "variables": "variables", "rows": "constraints", "active": "active constraints",
         "iterations": "iterations", "cpu_seconds": "CPU seconds", "effort": "effort",
     }  # fmt: skip
-    rows = [(label, printed(found[key]), printed(THESIS[key])) for key, label in names.items()]
+    rows = [[label, printed(found[key]), printed(THESIS[key])] for key, label in names.items()]
     rows += [
-        ("largest violation at nodes", small(found["violation_nodes"]), "tolerance 1e-3"),
-        ("on a 10 times finer grid", small(found["violation_dense"]), ""),
-        ("slip of standing feet", f"{1e3 * found['slip']:.1f} mm", ""),
-        ("KKT error", small(found["kkt_error"]), ""),
+        ["largest violation at nodes", small(found["violation_nodes"]), "tolerance 1e-3"],
+        ["on a 10 times finer grid", small(found["violation_dense"]), ""],
+        ["slip of standing feet", f"{1e3 * found['slip']:.1f} mm", ""],
+        ["KKT error", small(found["kkt_error"]), ""],
     ]
+    columns = 3 if cost == "thesis" else 2
     split, iterations = found["split"], max(found["iterations"], 1)
     total = sum(split.values())
     parts = [
         (name, seconds(s), f"{s / total:.0%}", f"{1e3 * s / iterations:.2f}") for name, s in split.items()
     ]
     return section(
-        "The default run",
-        f"Barman's thesis beside the default run ({found['status']}): SNOPT on a Xeon E-2186G at 3.8 GHz; "
-        "ours is the least of three runs. The thesis' 330 variables contain the frozen joints; ours are what "
-        f"symmetry leaves of 228. {found['kept']}.",
-        table(["", "ours", "thesis"], rows),
+        titled("The default run", cost),
+        f"1.2 m/s and 0.6 m ({found['status']}), the least of three runs. {UNKNOWNS[cost]}. {found['kept']}.",
+        table(["", "ours", "thesis"][:columns], [row[:columns] for row in rows]),
         "Wall seconds of that run, all rounds together. Marshalling is what IPOPT waits for beyond our own "
         "functions: copies through the interpreter, and its checks; the rest is IPOPT's own and that between "
         "rounds.",
@@ -87,7 +108,7 @@ def casadi(found: Mapping[str, Any]) -> str:
     )
 
 
-def starts(found: Mapping[str, Any]) -> str:
+def starts(found: Mapping[str, Any], cost: str) -> str:
     """What became of perturbed starts."""
     rows = [
         (row["seed"], row["error"] or row["status"].rstrip("."), row["iterations"], f"{row['objective']:.6f}",
@@ -102,29 +123,29 @@ def starts(found: Mapping[str, Any]) -> str:
     good = [row["objective"] for row in found["perturbed"] if row["converged"]]
     spread = f" to objectives from {min(good):.5f} to {max(good):.5f}" if good else ""
     return section(
-        "Perturbed starts",
+        titled("Perturbed starts", cost),
         f"{len(good)} of {len(found['perturbed'])} converged{spread}. Start 0 is the measured guess; every "
         "other one adds smooth noise of a tenth of each joint's travel. The last starts from standing.",
         table(["start", "outcome", "iterations", "objective", "seconds"], rows),
     )
 
 
-def sweep(found: list[Mapping[str, Any]]) -> str:
-    """Effort per metre over speed and step length."""
+def sweep(found: list[Mapping[str, Any]], cost: str) -> str:
+    """Cost or effort per metre over speed and step length."""
     speeds = sorted({row["speed"] for row in found})
     lengths = sorted({row["step_length"] for row in found})
     at = {(row["speed"], row["step_length"]): row for row in found}
     rows = [[f"{speed:g} m/s", *(cell(at[speed, length]) for length in lengths)] for speed in speeds]
     good = sum(row["converged"] for row in found)
     return section(
-        "Speed and step length",
-        f"Effort per metre; {good} of {len(found)} gaits converged, the others stand in parentheses.",
+        titled("Speed and step length", cost),
+        f"{WHAT[cost]} per metre; {good} of {len(found)} gaits converged, the others stand in parentheses.",
         table(["", *(f"{length:g} m" for length in lengths)], rows),
-        "![Effort per metre over speed and step length](figures/gait_sweep.png)",
+        f"![{WHAT[cost]} per metre over speed and step length](figures/{figure_file('sweep', cost)})",
     )
 
 
-def between(found: list[Mapping[str, Any]]) -> str:
+def between(found: list[Mapping[str, Any]], cost: str) -> str:
     """What limit nodes do for every gait, and what they cost."""
     rows = []
     for row in found:
@@ -137,7 +158,7 @@ def between(found: list[Mapping[str, Any]]) -> str:
         )  # fmt: skip
     passed = [sum(row[which]["verdict"] == "PASS" for row in found) for which in ("plain", "refined")]
     return section(
-        "Between the nodes",
+        titled("Between the nodes", cost),
         "The verdict of `verify` at its default accuracy, 1 % of a limit's range, and the largest violation "
         f"between nodes: {passed[0]} of {len(found)} gaits pass on the nodes that all gaits have, "
         f"{passed[1]} with the limit nodes that `trajopt.LimitNodes` adds where limits are violated, the "
@@ -146,20 +167,23 @@ def between(found: list[Mapping[str, Any]]) -> str:
     )
 
 
-def points(found: list[Mapping[str, Any]]) -> str:
-    """Effort and seconds over control points and nodes."""
+def points(found: list[Mapping[str, Any]], cost: str) -> str:
+    """Cost or effort and seconds over control points and nodes."""
+    what = KEYS[cost]
     rows = [
-        (varied(row), row["variables"], row["rows"], row["status"], row["iterations"], f"{row['effort']:.6f}",
-         seconds(row["cpu_seconds"]), small(row["violation"]), f"{1e3 * row['slip']:.1f} mm")
+        (varied(row), row["variables"], row["rows"], row["status"], row["iterations"], f"{row[what]:.6f}",
+         seconds(row["cpu_seconds"]), small(row["violation"]), f"{1e3 * row['slip']:.1f} mm",
+         f"{row['correlation']:.3f}" if "correlation" in row else "")
         for row in found
     ]  # fmt: skip
-    columns = ["variables", "rows", "outcome", "iterations", "effort", "CPU seconds"]
+    columns = ["variables", "rows", "outcome", "iterations", WHAT[cost].lower(), "CPU seconds"]
     return section(
-        "Control points and nodes",
+        titled("Control points and nodes", cost),
         "Violation is the largest one of all constraints between nodes, in their own units; slip how far a "
-        "standing foot point leaves its place.",
-        table(["", *columns, "violation", "slip"], rows),
-        "![Effort and seconds over control points and nodes](figures/gait_points.png)",
+        "standing foot point leaves its place; the mean correlation is that of ten curves with the measured "
+        "trial, whose speed and step length are others.",
+        table(["", *columns, "violation", "slip", "mean correlation"], rows),
+        f"![{WHAT[cost]} and seconds over control points and nodes](figures/{figure_file('points', cost)})",
     )
 
 

@@ -1,4 +1,7 @@
-"""What the gait depends on: speed and step length, control points and nodes, the start of the search."""
+"""What a gait depends on: speed and step length, control points and nodes, the start of the search.
+
+Each study is of one cost, "sourced" or "thesis", and without limit nodes but for `between_nodes`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 import trajopt
 from benchmarks.gait.runs import recommended, solved
 from problems import gait
+from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import slip
 
 SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6)  # m/s
@@ -18,12 +22,13 @@ STARTS, SPREAD = 10, 0.1
 
 
 def row(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
+    """What a solve found; per metre stands the whole cost of sources, of the thesis's the effort."""
     assert solution.recipe is not None
-    effort = float(solution.cost_terms["dynamic effort"])
+    known, effort = solution.recipe.parameters, float(solution.cost_terms["dynamic effort"])
     return {
         "objective": solution.objective,
         "effort": effort,
-        "per_metre": effort / solution.recipe.parameters["step_length"],
+        "per_metre": (effort if known["cost"] == "thesis" else solution.objective) / known["step_length"],
         "iterations": solution.iterations,
         "status": solution.status.name.lower(),
         "converged": solution.converged,
@@ -32,6 +37,7 @@ def row(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
         "cpu_seconds": cpu,
         "violation": solution.verify().max_violation_dense,
         "slip": max(slip(solution).values()),
+        "correlation": mean_correlation(scores(solution)),
     }
 
 
@@ -42,17 +48,18 @@ def measured(**parameters: Any) -> dict[str, Any]:
     return parameters | row(solution, time.process_time() - began)
 
 
-def sweep() -> list[dict[str, Any]]:
-    """Effort over speed and step length, every gait from the measured start."""
-    return [told(measured(speed=speed, step_length=length)) for speed in SPEEDS for length in LENGTHS]
+def sweep(cost: str) -> list[dict[str, Any]]:
+    """Cost over speed and step length, every gait from the measured start."""
+    asked = [{"speed": speed, "step_length": length} for speed in SPEEDS for length in LENGTHS]
+    return [told(measured(cost=cost, **each)) for each in asked]
 
 
-def between_nodes() -> list[dict[str, Any]]:
+def between_nodes(cost: str) -> list[dict[str, Any]]:
     """Every gait of the sweep without limit nodes and with them: verdicts, violations, nodes, CPU seconds."""
     found = []
     for speed in SPEEDS:
         for length in LENGTHS:
-            problem = gait.build(speed=speed, step_length=length)
+            problem = gait.build(cost=cost, speed=speed, step_length=length)
             began = time.process_time()
             plain = trajopt.solve(problem, refine=None, progress="silent")
             solved_at = time.process_time()
@@ -78,20 +85,24 @@ def verified(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
     }
 
 
-def control_points() -> list[dict[str, Any]]:
-    """Effort and seconds for more control points, and for fewer or more nodes per span of the default."""
-    found = [told(measured(intervals=count - 3)) for count in CONTROL_POINTS]
-    return found + [told(measured(nodes_per_span=count)) for count in NODES_PER_SPAN]
+def control_points(cost: str) -> list[dict[str, Any]]:
+    """Cost and seconds for more control points, and for fewer or more nodes per span of the default."""
+    found = [told(measured(cost=cost, intervals=count - 3)) for count in CONTROL_POINTS]
+    return found + [told(measured(cost=cost, nodes_per_span=count)) for count in NODES_PER_SPAN]
 
 
-def starts() -> dict[str, Any]:
+def starts(cost: str) -> dict[str, Any]:
     """Ten perturbed starts, and the one from standing upright."""
-    problem = gait.build()
+    problem = gait.build(cost=cost)
     table = trajopt.multistart(problem, STARTS, recommended(problem), processes=1, spread=SPREAD)
     print(table, flush=True)
     names = ("seed", "status", "converged", "objective", "iterations", "seconds", "error")
     rows = [{name: getattr(start, name) for name in names} for start in table.starts]
-    return {"perturbed": rows, "optima": list(table.optima), "standing": told(measured(start="standing"))}
+    return {
+        "perturbed": rows,
+        "optima": list(table.optima),
+        "standing": told(measured(cost=cost, start="standing")),
+    }
 
 
 def told(result: dict[str, Any]) -> dict[str, Any]:

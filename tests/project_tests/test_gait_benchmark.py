@@ -71,12 +71,16 @@ def test_the_page_holds_what_was_measured(tmp_path):
     points = [RESULT | {"intervals": 3}, RESULT | {"nodes_per_span": 9}]
     numbers = {
         name: {"machine": "a machine", "load": 1.0, "found": found}
-        for name, found in (("sweep", sweep), ("points", points))
+        for name, found in (("sweep", sweep), ("points", points), ("sweep, thesis", sweep))
     }
     page.write(numbers, tmp_path / "page.md")
-    text = (tmp_path / "page.md").read_text()
-    assert "| 1.6 m/s | (0.2000) |" in text and "6 control points" in text and "9 nodes per span" in text
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"gait_sweep.png", "gait_points.png"}
+    default, thesis = (tmp_path / "page.md").read_text().split("# The thesis's cost")
+    assert "| 1.6 m/s | (0.2000) |" in default and "Cost per metre; 1 of 2" in default
+    assert "6 control points" in default and "9 nodes per span" in default and "| 0.110000 |" in default
+    assert "| 1.6 m/s | (0.2000) |" in thesis and "Effort per metre; 1 of 2" in thesis
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        "gait_sweep.png", "gait_points.png", "gait_sweep_thesis.png",
+    }  # fmt: skip
 
 
 def test_walks_that_did_not_converge_are_marked():
@@ -86,21 +90,23 @@ def test_walks_that_did_not_converge_are_marked():
         RESULT | {"nodes_per_span": 9},
     ]
     faces = {
-        line.get_markerfacecolor() for line in points_figure(rows).axes[0].lines if line.get_marker() == "o"
+        line.get_markerfacecolor()
+        for line in points_figure(rows, "thesis").axes[0].lines
+        if line.get_marker() == "o"
     }
     assert "white" in faces
     sweep = [
         RESULT | {"speed": 1.0, "step_length": length, "converged": length < 0.7}
         for length in (0.5, 0.6, 0.7)
     ]
-    assert len(sweep_figure(sweep).axes[0].lines[0].get_xdata()) == 2
+    assert len(sweep_figure(sweep, "sourced").axes[0].lines[0].get_xdata()) == 2
 
 
 def test_starts_that_failed_keep_their_reason():
     good = {"seed": 0, "status": "converged", "converged": True, "error": ""}
     good |= {"objective": 0.1, "iterations": 9, "seconds": 1.0}
     perturbed = [good, good | {"seed": 1, "converged": False, "iterations": 0, "error": "NaN"}]
-    text = page.starts({"perturbed": perturbed, "optima": [0.1], "standing": RESULT})
+    text = page.starts({"perturbed": perturbed, "optima": [0.1], "standing": RESULT}, "thesis")
     assert "1 of 2 converged" in text and "| 1 | NaN | 0 |" in text and "| standing | converged |" in text
 
 
@@ -123,5 +129,7 @@ def test_tables_have_ours_beside_theirs(name):
         "agreement": {"rows": 1e-12}, "building": 6.0, "ours": solve, "casadi": solve,
         "per_call": {"ours": {"Hessian": 0.01}, "CasADi": {"Hessian": 1.0}},
     }  # fmt: skip
-    text = {"run": page.run, "casadi": page.casadi}[name]({"run": run, "casadi": casadi}[name])
+    text = {"run": page.run(run, "thesis"), "casadi": page.casadi(casadi)}[name]
     assert {"run": "| CPU seconds | 2 | 34.1 |", "casadi": "| Hessian | 10 ms | 1 s | 100 |"}[name] in text
+    if name == "run":
+        assert "| CPU seconds | 2 |\n" in page.run(run, "sourced")
