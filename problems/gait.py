@@ -1,11 +1,20 @@
-"""Human gait in three dimensions, predicted from effort: Barman's thesis, chapter V, or a cost with sources.
+"""Human gait in three dimensions, predicted from costs with sources, or from effort as in Barman's thesis.
 
-    minimize integral_0^T sum_i (muscle torque_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt
+    minimize integral_0^T  sum_i (m_i / s_i)^2 + w_power / P0 sum_i |m_i v_i|
+                         + w_steady (H / g)^2 (a_yaw^2 + a_list^2 + a_tilt^2)
+                         + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2 + smoothness sum_i a_i^2  dt
 
-over one step of length L in T = L / speed, after which left and right have changed places, mirrored. 38 of
-the skeleton's 55 degrees of freedom move (neck, clavicles, wrists and half of the upper spine are held
+over one step of length L in T = L / speed, after which left and right have changed places, mirrored. m_i is
+what the muscles of joint i give, s_i their strength, a are accelerations, A and B the forces of both legs, m
+the mass and H the height: `problems.human.gait.sourced_cost` and `force_rate` define every letter. With
+`cost="thesis"`, Barman's chapter V, (5.1),
+
+    minimize integral_0^T sum_i (m_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt.
+
+38 of the skeleton's 55 degrees of freedom move (neck, clavicles, wrists and half of the upper spine are held
 rigidly). The ground's reaction follows from the motion, is shared by the feet in double support and returns
-to them as loads. Six control points each, as in the thesis: 228 unknowns of which symmetry leaves 152.
+to them as loads. Each joint has eight control points, three more than `intervals`, six with the cost of the
+thesis: 228 unknowns there, of which symmetry leaves 152.
 """
 
 from __future__ import annotations
@@ -26,7 +35,7 @@ from problems.recipe import recipe
 @recipe
 def build(
     *,
-    intervals: int = 3,
+    intervals: int | None = None,
     nodes_per_span: int = 7,
     speed: float = 1.2,
     step_length: float = 0.6,
@@ -47,7 +56,7 @@ def build(
     penetration: float = 5e-3,
     clearance: float | None = None,
     friction: float = 0.7,
-    cost: str = "thesis",
+    cost: str = "sourced",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
     force_rate: float = CostWeights.force_rate,
@@ -75,9 +84,9 @@ def build(
     penetration : m, how deep foot points may sink where they are not held
     clearance : m, how high ball and toe of the swinging foot pass over the ground in the middle of swing
     friction : coefficient of the ground
-    cost : "thesis", effort alone, with demands on posture, or "sourced", whose terms have sources and which
-        demands none (`problems.human.gait.sourced_cost`); toe_off, clearance, smoothness and split left at
-        None are 0.24, 0 m, 1e-6 s^4, "time" with the one, 0.28, 0.015 m, 1e-6 s^4, "opposing" with the other
+    cost : "sourced", whose terms have sources and which demands no posture, or "thesis", effort alone, with
+        demands on posture; intervals, toe_off, clearance, smoothness and split left at None are 5, 0.28,
+        0.015 m, 1e-6 s^4, "opposing" with the one, 3, 0.24, 0 m, 1e-6 s^4, "time" with the other
     power, steadiness, force_rate : weights in the sourced cost, without unit
     springs : whether passive stiffness takes its part of each torque
     smoothness : s^4, weight of squared accelerations of joints
@@ -86,6 +95,7 @@ def build(
     """
     height = chosen_height(height, mass)
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost)
+    intervals = own.chosen_intervals(intervals)
     step = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,

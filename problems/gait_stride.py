@@ -1,10 +1,16 @@
 """Gait of a body whose sides differ: a stride of two steps, with a limp or a load in one hand.
 
-    minimize integral_0^2T sum_i (muscle torque_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt
+    minimize integral_0^2T  sum_i (m_i / s_i)^2 + w_power / P0 sum_i |m_i v_i|
+                          + w_steady (H / g)^2 (a_yaw^2 + a_list^2 + a_tilt^2)
+                          + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2 + smoothness sum_i a_i^2  dt
 
 over two steps of length L in T = L / speed each, the right leg leading the first one and the left leg the
-second, after which posture and velocity are what they were, 2 L further on. All else is as in `gait`, whose
-mirrored step this stride repeats as long as both sides are equal.
+second, after which posture and velocity are what they were, 2 L further on; with `cost="thesis"`
+
+    minimize integral_0^2T sum_i (m_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt.
+
+All else is as in `gait`, letters included, whose mirrored step this stride repeats as long as both sides are
+equal.
 """
 
 from __future__ import annotations
@@ -26,7 +32,7 @@ from trajopt.errors import ProblemError
 @recipe
 def build(
     *,
-    intervals: int = 3,
+    intervals: int | None = None,
     nodes_per_span: int = 7,
     speed: float = 1.2,
     step_length: float = 0.6,
@@ -50,7 +56,7 @@ def build(
     penetration: float = 5e-3,
     clearance: float | None = None,
     friction: float = 0.7,
-    cost: str = "thesis",
+    cost: str = "sourced",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
     force_rate: float = CostWeights.force_rate,
@@ -70,6 +76,7 @@ def build(
     if not 0.0 <= knee_stiffness < float("inf"):
         raise ProblemError(f"the knee's stiffness is {knee_stiffness} N m/rad: give a number from 0")
     height, own = chosen_height(height, mass), formulation(cost)
+    intervals = own.chosen_intervals(intervals)
     steps = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,

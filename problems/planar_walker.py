@@ -68,5 +68,5 @@ def build(
         "planar_walker", Person(height, mass), (step,),
         StepLimits(contact_tolerance, contact_drift, penetration, friction, knee=swing_knee),
         moving=SAGITTAL, intervals=intervals, nodes_per_span=nodes_per_span, names=CONSTRAINTS,
-        springs=springs, without=without, start=start,
+        springs=springs, without=without, start=start, cost="thesis",
     )  # fmt: skip

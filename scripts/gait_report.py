@@ -112,8 +112,8 @@ def save_figure(solution: trajopt.Solution, name: str, file: str) -> None:
 
 
 def solved(problem: Any = gait, **parameters: Any) -> trajopt.Solution:
-    """A gait by the solver that its problem recommends, from the measured start unless another is given."""
-    solution = trajopt.solve(problem.build(**parameters), progress="auto")
+    """A gait of the thesis's cost unless another is given, by the solver that its problem recommends."""
+    solution = trajopt.solve(problem.build(**{"cost": "thesis"} | parameters), progress="auto")
     print(solution)
     return solution
 

@@ -1,4 +1,4 @@
-"""NAME: a person walks; one's own cost is added to the effort of all joints.
+"""NAME: a person walks; one's own cost is added to the costs of walking.
 
 Solve it:       trajopt solve NAME.py --plot --report
 Change it:      trajopt solve NAME.py --set speed=1.4 --set step_length=0.7

@@ -1,6 +1,6 @@
 """Costs of a gait: squared torques relative to strength, less those of passive springs, and accelerations.
 
-`cost="thesis"` of the problem `gait`; the other one, whose terms have sources, is in `sourced_cost`.
+`cost="thesis"` of the problem `gait`; the default, whose terms have sources, is in `sourced_cost`.
 """
 
 from __future__ import annotations

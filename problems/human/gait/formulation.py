@@ -1,4 +1,4 @@
-"""The two formulations of a gait, by the name of their cost: Barman's thesis, and terms with sources."""
+"""The two formulations of a gait, by the name of their cost: terms with sources, and Barman's thesis."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predict
 class Formulation:
     """What belongs to a cost, and what a gait takes unless it is told otherwise.
 
+    intervals : of the spline of each step, three more control points
     constraints : names of the step constraints
     toe_off : part of the step at which double support ends
     clearance : m, how high ball and toe pass over the ground in the middle of swing
@@ -25,6 +26,7 @@ class Formulation:
     split : how the feet share the reaction
     """
 
+    intervals: int
     constraints: tuple[str, ...]
     toe_off: float
     clearance: float
@@ -40,14 +42,25 @@ class Formulation:
             raise OptionError(f"{name} is {shown(given)}: give a number, or None for {getattr(self, name)}")
         return float(given)
 
+    def chosen_intervals(self, given: Any) -> int:
+        """The intervals given, or this formulation's where None is given; OptionError for anything else."""
+        if given is None:
+            return self.intervals
+        number = isinstance(given, int | float) and not isinstance(given, bool)
+        if not number or not given >= 1 or given % 1 != 0:
+            raise OptionError(
+                f"intervals is {shown(given)}: give a whole number from 1, or None for {self.intervals}"
+            )
+        return int(given)
+
 
 FORMULATIONS = MappingProxyType({
-    "thesis": Formulation(tuple(STEP_CONSTRAINTS), 0.24, 0.0, "ball", 1e-6, "time"),
     # Double support is 24 % of Winter's step and 33 % of the trial's: the middle of both.
     "sourced": Formulation(
-        tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS), 0.28, 0.015, "toe", 1e-6,
+        5, tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS), 0.28, 0.015, "toe", 1e-6,
         "opposing",
     ),
+    "thesis": Formulation(3, tuple(STEP_CONSTRAINTS), 0.24, 0.0, "ball", 1e-6, "time"),
 })  # fmt: skip
 
 

@@ -36,12 +36,12 @@ def gait_problem(
     smoothness: float = 0.0,
     without: str = "",
     start: str = "measured",
-    cost: str = "thesis",
+    cost: str = "sourced",
     weights: CostWeights | None = None,
 ) -> trajopt.Problem:
     """The cost minimized over these steps; smoothness in s^4 weighs the squared joint accelerations.
 
-    cost : "thesis", effort alone, or "sourced", which takes `weights` (see `sourced_cost`)
+    cost : "sourced", which takes `weights` (see `sourced_cost`), or "thesis", effort alone
     names : of the step constraints, by default those that belong to the cost
     """
     constraints = formulation(cost).constraints if names is None else names

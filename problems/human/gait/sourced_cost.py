@@ -1,4 +1,4 @@
-"""The cost of walking whose terms come from the literature: `cost="sourced"` of the problem `gait`.
+"""The cost of walking whose terms come from the literature: `cost="sourced"` of `gait`, its default.
 
 With p_i the passive moment of joint i and m_i = tau_i - p_i what its muscles give,
 

@@ -58,7 +58,7 @@ def test_feet_carry_what_the_body_needs_in_both_halves(step):
     cycle = gait_cycle(step, 11)
     needed = dynamics.base_wrench(step.problem.dynamics, cycle.q, cycle.v, cycle.a)
     assert np.allclose(cycle.reaction("r") + cycle.reaction("l"), needed, rtol=0, atol=1e-8)
-    assert cycle.stance_end == pytest.approx(60.0)  # the last of 11 samples before toe-off at 62 %
+    assert cycle.stance_end == pytest.approx(60.0)  # the last of 11 samples before toe-off at 64 %
 
 
 def test_a_mirrored_load_pushes_from_the_mirrored_place():

@@ -17,7 +17,7 @@ STEP = Step(0.6, 1.2, 1.75, 75.0)
 
 @pytest.fixture(scope="module")
 def nlp():
-    return trajopt.transcribe(gait_stride.build())
+    return trajopt.transcribe(gait_stride.build(cost="thesis"))
 
 
 def mirrored_twice(solution):
@@ -45,7 +45,7 @@ def test_the_second_step_is_the_first_one_on_the_other_side_and_further_on():
 
 def test_feet_share_the_reaction_through_both_steps_without_a_jump():
     """The right foot is loaded, carries all, is unloaded, and swings."""
-    problem = gait_stride.build(without="continuous reaction")
+    problem = gait_stride.build(cost="thesis", without="continuous reaction")
     nlp = trajopt.transcribe(problem)
     values = nlp.at(nlp.start + 0.01 * np.random.default_rng(5).standard_normal(nlp.variable_count)).values
     right, left, base = (values[key] for key in ("load:hindfoot_r", "load:hindfoot_l", "base_wrench"))
@@ -106,19 +106,20 @@ def test_a_weaker_joint_has_smaller_limits_and_a_load_hangs_in_the_right_hand():
 
 @pytest.mark.long
 def test_equal_sides_walk_as_the_mirrored_step_does():
-    solution = trajopt.solve(gait.build(), progress="silent")
-    problem = gait_stride.build()
+    """By the thesis's cost, whose strides are solved in a quarter of the time."""
+    solution = trajopt.solve(gait.build(cost="thesis"), progress="silent")
+    problem = gait_stride.build(cost="thesis")
     problem.guess(q=mirrored_twice(solution), duration=2.0 * solution.duration)
     stride = trajopt.solve(problem, progress="silent")
     assert solution.converged and stride.converged
     assert stride.objective == pytest.approx(2.0 * solution.objective, rel=5e-3)
-    alone = trajopt.solve(gait_stride.build(start="standing"), progress="silent")
+    alone = trajopt.solve(gait_stride.build(cost="thesis", start="standing"), progress="silent")
     assert alone.converged and alone.objective == pytest.approx(2.0 * solution.objective, rel=2e-2)
 
 
 @pytest.mark.long
 def test_a_limp_is_a_cycle_with_its_own_halves():
-    stride = trajopt.solve(gait_stride.build(ankle_strength=0.4), progress="silent")
+    stride = trajopt.solve(gait_stride.build(cost="thesis", ankle_strength=0.4), progress="silent")
     assert stride.converged and all(each.met for each in identities(stride))
     cycle = gait_cycle(stride, 101)
     assert cycle.time.size == 101 and cycle.step_length == pytest.approx(0.6)

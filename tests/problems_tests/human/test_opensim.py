@@ -187,7 +187,7 @@ def test_opensim_finds_a_walk_balanced(folder):
 def test_a_walk_in_three_dimensions_balances_for_pinocchio_and_for_opensim(tmp_path):
     pytest.importorskip("pinocchio")
     held = {"intervals": 7, "contact_drift": 1.1e-3}
-    problem = gait.build(cost="sourced", speed=1.253, step_length=0.717, **held)
+    problem = gait.build(speed=1.253, step_length=0.717, **held)
     solution = trajopt.solve(problem, progress="silent")
     export(solution, tmp_path)
     missing, difference, weight = recomputed(tmp_path, spans=7)

@@ -103,7 +103,7 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
         ({"smoothness": -1e-6}, OptionError, "smoothness is -1e-06: give a weight that is not negative"),
         ({"contact_samples": "few"}, OptionError, "held at few times: two is the least"),
         ({"contact_samples": 2.5}, OptionError, r"held at 2\.5 times: two is the least"),
-        ({"contact_samples": 12}, OptionError, "at 12 times by curves of 6 control points: give fewer"),
+        ({"contact_samples": 12}, OptionError, "at 12 times by curves of 8 control points: give fewer"),
         ({"foot_line": -0.1}, ProblemError, r"the line of each foot is -0\.1 m from the middle"),
         ({"friction": -0.5}, ProblemError, r"the ground's friction is -0\.5: give a positive number"),
         ({"penetration": -1e-3}, ProblemError, r"the penetration is -0\.001 m: give a number from 0"),

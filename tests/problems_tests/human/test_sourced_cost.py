@@ -151,7 +151,7 @@ def test_the_cost_of_a_similar_motion_is_the_same_for_every_person():
 
 
 def test_derivatives_of_the_sourced_cost_are_exact():
-    nlp = trajopt.transcribe(gait.build(cost="sourced"))
+    nlp = trajopt.transcribe(gait.build())
     rng = np.random.default_rng(16)
     y = nlp.start + 0.01 * rng.standard_normal(nlp.variable_count)
     multipliers = rng.standard_normal(nlp.row_count) / nlp.row_count
@@ -163,11 +163,11 @@ def test_derivatives_of_the_sourced_cost_are_exact():
 
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
-    names = " ".join(each.name for each in build(cost="sourced").constraints)
+    names = " ".join(each.name for each in build().constraints)
     assert "clears the ground" in names and "toe_l stands at 0.28 T" in names
     for absent in ("arms hang", "swinging knee bent", "swinging foot near its rest"):
         assert absent not in names
-    former = " ".join(each.name for each in build().constraints)
+    former = " ".join(each.name for each in build(cost="thesis").constraints)
     assert "clears the ground" not in former and "toe_l stands" not in former and "arms hang" in former
     assert set(FORMULATIONS["thesis"].constraints) - set(FORMULATIONS["sourced"].constraints) == set(
         POSTURE_DEMANDS
@@ -186,6 +186,10 @@ def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
         ({"clearance": "high"}, OptionError, r"clearance is 'high': give a number, or None for 0\.015"),
         ({"toe_off": "late"}, OptionError, r"toe_off is 'late': give a number, or None for 0\.28"),
         ({"smoothness": -1.0}, OptionError, "smoothness is -1"),
+        ({"intervals": 2.5}, OptionError, r"intervals is 2\.5: give a whole number from 1, or None for 5"),
+        ({"intervals": "many"}, OptionError, "intervals is 'many': give a whole number from 1, or None"),
+        ({"intervals": float("inf")}, OptionError, "intervals is inf: give a whole number from 1, or None"),
+        ({"intervals": 0, "cost": "thesis"}, OptionError, "intervals is 0: .* from 1, or None for 3"),
         ({"mass": 15.0, "height": 1.2}, ProblemError, r"the mass of the person is 15\.0: give 20 to 130 kg"),
         ({"mass": 200.0, "height": 1.9}, ProblemError, r"the mass of the person is 200\.0"),
         ({"height": 0.9}, ProblemError, r"the height of the person is 0\.9: give 1\.1 to 2 m"),
@@ -194,17 +198,27 @@ def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
 )
 def test_costs_and_persons_out_of_range_are_refused(parameters, kind, message):
     with pytest.raises(kind, match=message):
-        gait.build(**({"cost": "sourced"} | parameters))
+        gait.build(**parameters)
     if "clearance" not in parameters:
         return
     with pytest.raises(kind):
-        gait.build(**parameters)
+        gait.build(cost="thesis", **parameters)
+
+
+@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
+def test_the_cost_decides_the_control_points_unless_they_are_given(build):
+    """Eight of each joint with sources, the default, six in the thesis."""
+    for parameters, points in (({}, 8), ({"cost": "thesis"}, 6), ({"intervals": 4}, 7)):
+        problem = build(**parameters)
+        assert {arc.basis.greville.size for arc in problem.trajectory.arcs} == {points}
+        assert problem.recipe.parameters["intervals"] == parameters.get("intervals")
+    assert build().recipe.parameters["cost"] == "sourced"
 
 
 def test_weights_of_zero_leave_their_terms_out():
     assert CostWeights() == CostWeights(3.0, 0.1, 0.006)
     weights = dict.fromkeys(("power", "steadiness", "force_rate", "smoothness"), 0.0)
-    problem = gait.build(cost="sourced", **weights)
+    problem = gait.build(**weights)
     assert {each.name for each in problem.costs} == {"dynamic effort"} and not problem.extras
 
 
@@ -245,7 +259,7 @@ def test_the_rate_of_leg_forces_is_that_of_what_each_leg_carries(second, split):
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 def test_legs_that_push_against_each_other_leave_reaction_and_pressure_as_they_were(build):
     """With 0.4 body weights: the same sum and centres of pressure, and other forces along the step."""
-    problem, values = build(cost="sourced"), []
+    problem, values = build(), []
     for size in (0.0, 0.4):
         for name, parameter in problem.parameters.items():
             guess = np.array([size * name.startswith("opposing force 0")])
@@ -281,7 +295,7 @@ def test_the_cone_of_either_foot_is_that_of_its_own_force(leading):
 
 @pytest.mark.parametrize(("build", "intervals"), [(gait.build, 3), (gait.build, 9), (gait_stride.build, 5)])
 def test_the_times_of_the_reaction_determine_its_spline(build, intervals):
-    trajectory = build(cost="sourced", intervals=intervals).trajectory
+    trajectory = build(intervals=intervals).trajectory
     for arc in range(len(trajectory.arcs)):
         basis, parts = trajectory.arcs[arc].basis, spline_times(trajectory, arc)
         assert len(parts) == len(set(parts)) == basis.greville.size
@@ -292,7 +306,7 @@ def test_the_times_of_the_reaction_determine_its_spline(build, intervals):
 @pytest.mark.long
 def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     """The Rajagopal trial's speed and step length, eight control points: nothing of its curves is given."""
-    solution = trajopt.solve(gait.build(cost="sourced", intervals=5, speed=1.253, step_length=0.717))
+    solution = trajopt.solve(gait.build(speed=1.253, step_length=0.717))
     report = solution.verify()
     assert solution.converged and report.holds, report.reason
     assert all(each.met for each in identities(solution))
@@ -311,7 +325,7 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
 @pytest.mark.long
 def test_a_finer_motion_pushes_no_harder():
     """Twelve control points: without a cost of the rate of force the second peak is 1.49 body weights."""
-    parameters = {"cost": "sourced", "intervals": 9, "speed": 1.253, "step_length": 0.717}
+    parameters = {"intervals": 9, "speed": 1.253, "step_length": 0.717}
     solution = trajopt.solve(gait.build(**parameters), refine=None)
     peaks = {each.name: each.value for each in credibility(solution)}
     assert solution.converged
@@ -326,7 +340,7 @@ def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
     """Positive work up 8 % is at least the gain of potential energy; down it is less than on the level."""
     work = {}
     for slope in (-0.08, 0.0, 0.08):
-        solution = trajopt.solve(gait.build(cost="sourced", slope=slope), refine=None)
+        solution = trajopt.solve(gait.build(slope=slope), refine=None)
         assert solution.converged and all(each.met for each in identities(solution))
         t = np.linspace(0.0, solution.duration, 801)
         power = np.maximum(solution.tau(t) * solution.v(t), 0.0).sum(axis=1)
@@ -337,11 +351,11 @@ def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
 
 @pytest.mark.long
 def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
-    fast = trajopt.solve(gait.build(cost="sourced", speed=4.0, step_length=0.7))
+    fast = trajopt.solve(gait.build(speed=4.0, step_length=0.7))
     assert fast.status is trajopt.Status.INFEASIBLE and fast.iterations <= PATIENCE
     named = r"torque limits, (hip|knee|ankle|shoulder)_[rl]_\w+ in (double|single) support with the right"
     assert fast.detail.startswith("no such step was found: ") and re.search(named, fast.detail)
-    high = trajopt.solve(gait.build(cost="sourced", clearance=0.3))
+    high = trajopt.solve(gait.build(clearance=0.3))
     assert high.status is trajopt.Status.INFEASIBLE and high.iterations <= PATIENCE
     assert "_l clears the ground, y in single support with the right foot on the ground" in high.detail
 
