@@ -24,7 +24,7 @@ IMPOSSIBLE: tuple[dict[str, float], ...] = (
     {"speed": 1.6, "step_length": 1.5},
     {"speed": 2.0, "step_length": 0.6, "slope": 0.3, "backpack": 100.0},
     {"speed": 1.2, "step_length": 0.6, "backpack": 150.0},
-    {"speed": 1.2, "step_length": 0.6, "clearance": 0.3},
+    {"speed": 1.2, "step_length": 0.6, "clearance": 0.5},
 )
 TIME_LIMIT = 120.0  # s
 
