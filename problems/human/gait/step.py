@@ -30,8 +30,8 @@ BALL_RISES = 0.4  # of double support, when the ball of a foot that rolls over i
 TOE_LOADED = 0.1  # of the step, from heel-off until the toe of such a foot is on the ground
 PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised foot
 # Parts of the step at which default gaits of the thesis's cost would leave limits of feet and arms between
-# the other nodes. `trajopt.LimitNodes`, which gaits recommend, finds such times itself, also without these: they
-# stay because the numbers of the pages on gaits are of motions with them.
+# the other nodes. `trajopt.LimitNodes`, which gaits recommend, finds such times itself, also without these:
+# they stay because the numbers of the pages on gaits are of motions with them.
 LIMIT_NODES = (0.317, 0.54, 0.553, 0.617, 0.659, 0.706, 0.895)
 FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes carry load
 
