@@ -127,8 +127,8 @@ class ChainRule:
         """H, with the adjoints that `adjoints` gives, in two parts of which it is the sum.
 
         into : (leaf, leaf) -> (K, width, width), to which second derivatives of blocks by their leaves are
-            added: symmetric matrices for pairs of one leaf, pairs of two leaves in either order or in both.
-            Pairs that are no keys are left out.
+            added: symmetric matrices for pairs of one leaf; pairs of two leaves stand once, in the order of
+            the leaves. Pairs that are no keys are left out.
         returned : the part through other quantities, symmetric (K, width, width) over all leaves, or None
         """
         half: dict[str, Array] = {}  # u -> sum over w of [d^2 (lambda . y) / du dw] D_w, (K, m_u, width)
@@ -166,10 +166,10 @@ class ChainRule:
         half[first] = half[first] + product if first in half else product
 
     def _add_pair(self, into: Pairs, first: str, second: str, part: Array) -> None:
+        if self._position[first] > self._position[second]:
+            first, second, part = second, first, part.transpose(0, 2, 1)
         if (first, second) in into:
             increase(into[first, second], part)
-        if first != second and (second, first) in into:
-            increase(into[second, first], part.transpose(0, 2, 1))
 
     def _product(self, half: dict[str, Array], D: Array) -> Array:
         """sum over u of D_u' half_u; for a leaf, D_u is the identity."""

@@ -175,10 +175,10 @@ class ProgramFunctions:
         adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
         by_leaf = self._leaf_adjoints(point, adjoints)
         by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
-        raw = self.curvature.by_leaves.raw(
-            self.chain, point.values, point.jacobian, by_quantity, point.leaves, by_leaf
-        )
-        return self.curvature.entries(raw)
+        by_leaves = self.curvature.by_leaves
+        second, arrays = by_leaves.zeros()
+        total = by_leaves.fill(self.chain, point.values, point.jacobian, by_quantity, second)
+        return self.curvature.entries(by_leaves.raw(point.leaves, second, arrays, total, by_leaf))
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""

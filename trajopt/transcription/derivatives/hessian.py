@@ -15,8 +15,6 @@ dense product. All parts are given as those of a matrix M with Hessian M + M'.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from trajopt.arrays import Array
@@ -27,21 +25,22 @@ from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, Leaf
 from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
 
+SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
 WIDE = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
 
 
 class SecondDerivatives:
     """The entries of M before elimination: control points by control points, then what has a global leaf.
 
-    Where leaves are wide, second derivatives by pairs of leaves are filled pair by pair, those that are not
-    all zero, see `InnerCurvature`; else H is one symmetric matrix over all leaves.
+    By pairs of leaves, in their order, whose second derivatives are not all zero. Where leaves are wide all
+    pairs are filled, see `InnerCurvature`; else those that blocks give themselves, and `total` has the rest.
     """
 
     def __init__(self, leaf_map: LeafMap, chain: ChainRule) -> None:
         self.leaf_map, pairs = leaf_map, list(chain.graph.hessian_pattern(chain.used))
         wide = any(group.curve_count > WIDE for group in leaf_map.groups)
         self._inner = InnerCurvature(chain.graph, chain.rows, chain.columns) if wide else None
-        self._direct = chain.direct_pairs()
+        self._filled = set(pairs) if wide else chain.direct_pairs()
         columns, spline = leaf_map.columns, leaf_map.spline_width
         spans = SpanGroups(leaf_map.spline_map.nodes.span)
         self._by_curves = []
@@ -50,80 +49,76 @@ class SecondDerivatives:
                 mine = [pair for pair in pairs if pair[0] in group.leaves and pair[1] in other.leaves]
                 if mine:
                     self._by_curves.append(_CurvePair(leaf_map, spans, group, other, mine))
-        self._with_global = [pair for pair in pairs if columns[pair[1]].start >= spline]
+        filled = (pair for pair in pairs if pair in self._filled)
+        self._with_global = [pair for pair in filled if columns[pair[1]].start >= spline]
         # By two global leaves: different ones stand once in M, one and the same counts twice in M + M'.
-        own = np.triu(np.ones((leaf_map.width - spline,) * 2))
+        self._global_share = np.triu(np.ones((leaf_map.width - spline,) * 2))
         for place in columns.values():
             if place.start >= spline:
-                mine = slice(place.start - spline, place.stop - spline)
-                own[mine, mine] = 0.5
-        self._global_share = np.concatenate([np.ones((spline, leaf_map.width - spline)), own])
-        self._order = leaf_map.order[:spline].astype(float)
+                own = slice(place.start - spline, place.stop - spline)
+                self._global_share[own, own] = 0.5
+
+    def zeros(self) -> tuple[Pairs, list[Array]]:
+        """Room for second derivatives by pairs of leaves; `fill` adds them, `raw` reads the arrays behind.
+
+        One array for every pair of groups of curves, (K, pairs, width, width), and one for all leaves by the
+        global ones, (K, width, global width).
+        """
+        leaf_map, columns = self.leaf_map, self.leaf_map.columns
+        nodes, spline, width = leaf_map.nodes, leaf_map.spline_width, leaf_map.width
+        arrays: list[Array] = [np.zeros((nodes, *part.shape)) for part in self._by_curves]
+        second: Pairs = {}
+        for part, array in zip(self._by_curves, arrays, strict=True):
+            second |= {pair: array[:, i] for i, pair in enumerate(part.pairs) if pair in self._filled}
+        arrays.append(np.zeros((nodes, width, width - spline)))
+        for first, other in self._with_global:
+            across = slice(columns[other].start - spline, columns[other].stop - spline)
+            second[first, other] = arrays[-1][:, columns[first], across]
+        return second, arrays
+
+    def fill(self, chain: ChainRule, u: Values, D: Array, adjoints: Array, second: Pairs) -> Array | None:
+        """Add the second derivatives of `ChainRule.hessian`, with its arguments; returned is what it returns.
+
+        chain : that of the constructor, or it with other data
+        """
+        if self._inner is None:
+            return chain.hessian(u, D, adjoints, second)
+        products = InnerProducts(self._inner, D)
+        for curvature in chain.curvatures(u, adjoints, second):
+            products.add(curvature)
+        products.add_to(second)
+        return None
 
     def raw(
-        self, chain: ChainRule, u: Values, D: Array, adjoints: Array, point: LeafPoint, by_leaf: Array
+        self, point: LeafPoint, second: Pairs, arrays: list[Array], total: Array | None, adjoints: Array
     ) -> Array:
         """The raw second derivatives of `entries`.
 
-        chain : that of the constructor, or it with other data
-        u, D, adjoints : as `ChainRule.hessian` takes them
-        by_leaf : b, (K, width)
+        second, arrays, total : as `zeros` gives and `fill` fills and returns them
+        adjoints : b, (K, width)
         """
-        filled = self._whole if self._inner is None else self._by_pairs
-        by_curves, by_global, H_slope = filled(chain, u, D, adjoints, point)
+        leaf_map, order, spline = self.leaf_map, self.leaf_map.order, self.leaf_map.spline_width
+        slope, T = point.slope[:, :spline], leaf_map.duration_column - spline
+        H_slope = self._times_slope(second, point.slope)
+        *by_curves, by_global = arrays
+        if total is not None:
+            H_slope += np.matmul(total[:, :spline], point.slope[:, :, None])[:, :, 0]
+            for part, array in zip(self._by_curves, by_curves, strict=True):
+                part.add(array, total)
+            increase(by_global, total[:, :, spline:])
         found = [
             p.by_control_points(point, array) for p, array in zip(self._by_curves, by_curves, strict=True)
         ]
-        spline, column = self.leaf_map.spline_width, self.leaf_map.duration_column
-        T = column - spline
-        mixed = by_global * self._global_share
-        mixed[:, column] += H_slope[:, spline:]
+        mixed, both = by_global[:, :spline], by_global[:, spline:] * self._global_share
+        if self._with_global or total is not None:
+            both[:, T] += np.matmul(slope[:, None], mixed)[:, 0]
         # sum_i l_i (l_i + 1) b_i z_i / T^2 = -z' . (l + 1) b / T: one product with z' gives both parts of TT.
-        by_T = point.inverse * by_leaf[:, :spline]
-        by_duration = H_slope[:, :spline] - self._order * by_T
-        mixed[:, column, T] += 0.5 * np.einsum("kw,kw->k", point.slope[:, :spline], by_duration - by_T)
-        mixed[:, :spline, T] += by_duration
-        mixed *= point.scale[:, :, None]
-        return np.concatenate([part.ravel() for part in (*found, mixed)])
-
-    def _whole(
-        self, chain: ChainRule, u: Values, D: Array, adjoints: Array, point: LeafPoint
-    ) -> tuple[list[Array], Array, Array]:
-        """H by pairs of curves at the nodes of every span, by leaves and global ones, and H z' (K, width)."""
-        leaf_map, columns = self.leaf_map, self.leaf_map.columns
-        H, into = np.zeros((leaf_map.nodes, leaf_map.width, leaf_map.width)), {}
-        for first, other in self._direct:
-            into[first, other] = H[:, columns[first], columns[other]]
-            into[other, first] = H[:, columns[other], columns[first]]
-        inner = chain.hessian(u, D, adjoints, into)
-        if inner is not None:
-            H += inner
-        H_slope = np.matmul(H, point.slope[:, :, None])[:, :, 0]
-        return [part.taken(H) for part in self._by_curves], H[:, :, leaf_map.spline_width :], H_slope
-
-    def _by_pairs(
-        self, chain: ChainRule, u: Values, D: Array, adjoints: Array, point: LeafPoint
-    ) -> tuple[list[Array], Array, Array]:
-        """The same where leaves are wide, H filled by pairs of leaves in their order."""
-        assert self._inner is not None
-        leaf_map, columns = self.leaf_map, self.leaf_map.columns
-        nodes, spline, width = leaf_map.nodes, leaf_map.spline_width, leaf_map.width
-        arrays = [np.zeros((nodes, *part.shape)) for part in self._by_curves]
-        into: Pairs = {}
-        for part, array in zip(self._by_curves, arrays, strict=True):
-            into |= {pair: array[:, i] for i, pair in enumerate(part.pairs)}
-        by_global = np.zeros((nodes, width, width - spline))
-        for first, other in self._with_global:
-            across = slice(columns[other].start - spline, columns[other].stop - spline)
-            into[first, other] = by_global[:, columns[first], across]
-        products = InnerProducts(self._inner, D)
-        for curvature in chain.curvatures(u, adjoints, into):
-            products.add(curvature)
-        products.add_to(into)
-        of_global = np.matmul(point.slope[:, None, :spline], by_global[:, :spline])[:, 0]
-        H_slope = np.concatenate([self._times_slope(into, point.slope), of_global], axis=1)
-        gathered = [part.gathered(array) for part, array in zip(self._by_curves, arrays, strict=True)]
-        return gathered, by_global, H_slope
+        by_T = point.inverse * adjoints[:, :spline]
+        H_slope -= order[:spline] * by_T
+        both[:, T, T] += 0.5 * np.einsum("kw,kw->k", slope, H_slope - by_T)
+        mixed[:, :, T] += H_slope
+        mixed *= point.scale[:, :spline, None]
+        return np.concatenate([part.ravel() for part in (*found, mixed, both)])
 
     def _times_slope(self, second: Pairs, slope: Array) -> Array:
         """H z' by the leaves of splines, (K, spline_width)."""
@@ -151,12 +146,15 @@ class SecondDerivatives:
             parts.append(_moved(found, offset))
             offset += size
         spline, span = leaf_map.spline_width, leaf_map.spline_map.nodes.span
-        mask = self._global_pattern(pattern, has_adjoint)[span]
-        index = np.flatnonzero(mask)
-        k, row, column = np.unravel_index(index, mask.shape)
-        left, right = k * leaf_map.width + row, k * leaf_map.width + spline + column
-        parts.append(product_entries(offset + index, leaf_map.B, left, leaf_map.B, right))
-        return joined(parts), offset + mask.size
+        by_global = self._global_pattern(pattern, has_adjoint)[span]
+        for rows in (slice(0, spline), slice(spline, leaf_map.width)):
+            mask = by_global[:, rows]
+            index = np.flatnonzero(mask)
+            k, row, column = np.unravel_index(index, mask.shape)
+            left, right = k * leaf_map.width + rows.start + row, k * leaf_map.width + spline + column
+            parts.append(product_entries(offset + index, leaf_map.B, left, leaf_map.B, right))
+            offset += mask.size
+        return joined(parts), offset
 
     def _global_pattern(self, pattern: Array, has_adjoint: Array) -> Array:
         """Where second derivatives by a leaf and a global leaf may differ from zero, (spans, width, global).
@@ -169,7 +167,7 @@ class SecondDerivatives:
         by_duration = pattern[:, :, divided].any(axis=2) | (has_adjoint & divided)
         found = pattern[:, :, spline:].copy()
         found[:, :spline, leaf_map.duration_column - spline] |= by_duration[:, :spline]
-        found &= self._global_share > 0.0
+        found[:, spline:] &= self._global_share > 0.0
         found[:, leaf_map.duration_column] |= found[:, divided].any(axis=1)
         return found
 
@@ -194,6 +192,10 @@ class _CurvePair:
     ) -> None:
         self.leaf_map, self.spans, self.group, self.other, self.pairs = leaf_map, spans, group, other, pairs
         self.shape = (len(pairs), group.curve_count, other.curve_count)
+        columns = leaf_map.columns
+        flat = np.arange(leaf_map.width**2).reshape(leaf_map.width, -1)
+        #: where the pairs' entries stand in (width, width) matrices over all leaves, flat
+        self.places = np.stack([flat[columns[first], columns[second]] for first, second in pairs]).ravel()
         products, powers = [], []
         for first, second in pairs:
             one, two = group.leaves.index(first), other.leaves.index(second)
@@ -208,29 +210,23 @@ class _CurvePair:
         self._powers = np.tile(np.array(powers), slots)
         self._arc = leaf_map.spline_map.nodes.arc[spans.first_node]
 
-    @cached_property
-    def _places(self) -> Array:
-        """Where the entries of `taken` stand in matrices over all leaves, (K, width, width)."""
-        columns, width = self.leaf_map.columns, self.leaf_map.width
-        flat = np.arange(width**2).reshape(width, width)
-        places = np.stack([flat[columns[first], columns[second]].ravel() for first, second in self.pairs])
-        at_nodes = self.spans.index[:, :, None, None] * flat.size + places
-        return at_nodes.reshape(self.spans.count, -1, places.shape[1])
+    def add(self, array: Array, total: Array) -> None:
+        """Add second derivatives by all leaves (K, width, width), small ones in one step."""
+        if self.shape[1] * self.shape[2] <= SMALL:
+            flat = array.reshape(len(array), -1)
+            flat += total.reshape(len(total), -1).take(self.places, axis=1)
+            return
+        columns = self.leaf_map.columns
+        for i, (first, second) in enumerate(self.pairs):
+            increase(array[:, i], total[:, columns[first], columns[second]])
 
-    def taken(self, H: Array) -> Array:
-        """H by the pairs of leaves at the nodes of every span, (spans, slots pairs, j j'), from all of it."""
-        return H.ravel().take(self._places)
-
-    def gathered(self, array: Array) -> Array:
-        """The same from H by the pairs of leaves, (K, pairs, j, j')."""
-        spans, _, size = self._products.shape
-        return array.reshape(len(array), -1).take(self.spans.index, axis=0).reshape(spans, size, -1)
-
-    def by_control_points(self, point: LeafPoint, gathered: Array) -> Array:
-        """M as (spans, i i', j j') from H by the pairs of leaves at the nodes of every span."""
+    def by_control_points(self, point: LeafPoint, array: Array) -> Array:
+        """M as (spans, i i', j j') from H by the pairs of leaves, (K, pairs, j, j')."""
         powers = point.powers[:, self._powers]
         powers = (powers if len(powers) == 1 else powers[self._arc])[:, None]
-        return np.matmul(self._products * powers, gathered)
+        spans, _, size = self._products.shape
+        gathered = array.reshape(len(array), -1).take(self.spans.index, axis=0)
+        return np.matmul(self._products * powers, gathered.reshape(spans, size, -1))
 
     def entries(self, pattern: Array) -> tuple[Entries, int]:
         """Where every entry of `by_control_points` belongs in M by y; and how many there are."""
