@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
@@ -86,17 +86,19 @@ class _Way:
         self.side = side.copy()
         self.active = np.flatnonzero(side).tolist()
         self.mu = np.where(side != 0, multipliers, 0.0)
+        self.d = np.zeros(self.n)
         self.is_equation = program.lower == program.upper
-        self.d, self.Ad = np.zeros(self.n), np.zeros(side.size)
         self.gradient_rate = program.g + program.A.T @ self.mu
         # At tau = 0 no limit is violated, and those in the active set are met.
-        self.lower = np.where(side < 0, 0.0, np.minimum(program.lower, 0.0))
-        self.upper = np.where(side > 0, 0.0, np.maximum(program.upper, 0.0))
+        lower = np.where(side < 0, 0.0, np.minimum(program.lower, 0.0))
+        upper = np.where(side > 0, 0.0, np.maximum(program.upper, 0.0))
         both = self.is_equation & (side != 0)
-        self.lower[both] = self.upper[both] = 0.0
+        lower[both] = upper[both] = 0.0
+        #: limits minus A d, upper and lower, positive where they hold; how fast the limits themselves close
+        self.gaps = np.array([upper, -lower])
         with np.errstate(invalid="ignore"):
-            self.lower_rate = np.where(np.isfinite(program.lower), program.lower - self.lower, 0.0)
-            self.upper_rate = np.where(np.isfinite(program.upper), program.upper - self.upper, 0.0)
+            rates = np.array([upper - program.upper, program.lower - lower])
+        self.rates = np.where(np.isfinite(rates), rates, 0.0)
         self.starts = len(self.active) <= self.n and self._factorize()
 
     def followed(self, most_changes: int) -> QuadraticSolution | None:
@@ -137,43 +139,56 @@ class _Way:
         G = transposed.T
         HG = H @ G
         B = G - P @ HG
-        self.inverse = np.empty((n + k, n + k))
-        self.inverse[:n, :n], self.inverse[:n, n:], self.inverse[n:, :n] = P, B, B.T
-        self.inverse[n:, n:] = -HG.T @ B
-        return bool(np.abs(self.inverse).max(initial=0.0) < LARGEST)
+        self._room = np.zeros((2 * n + 1, 2 * n + 1))
+        inverse = self.inverse
+        inverse[:n, :n], inverse[:n, n:], inverse[n:, :n] = P, B, B.T
+        inverse[n:, n:] = -HG.T @ B
+        return bool(np.abs(inverse).max(initial=0.0) < LARGEST)
+
+    @property
+    def inverse(self) -> np.ndarray:
+        """K^-1, constraints in the order of `active`: the corner of a room for more of them, else zeros."""
+        size = self.n + len(self.active)
+        return self._room[:size, :size]
+
+    def _subtract(self, column: np.ndarray, divisor: float) -> None:
+        """Subtract column column' / divisor, in place, from K^-1 and the zeros after it."""
+        whole = np.zeros(len(self._room))
+        whole[: column.size] = column
+        blas.dger(-1.0 / divisor, whole, whole, a=self._room.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
 
     def advance(self) -> tuple[int, int] | None:
         """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
-        active, side = np.array(self.active, dtype=int), self.side
-        rates = np.where(side[active] < 0, self.lower_rate[active], self.upper_rate[active])
-        step = self.inverse @ np.concatenate([-self.gradient_rate, rates])
-        d_rate, mu_rate = step[: self.n], step[self.n :]
-        Ad_rate = self.program.A @ d_rate
+        active = np.array(self.active, dtype=int)
+        side = self.side[active]
+        limit_rates = np.where(side < 0, self.rates[1, active], -self.rates[0, active])
+        step = self.inverse @ np.concatenate([-self.gradient_rate, limit_rates])
+        mu_rate, Ad_rate = step[self.n :], self.program.A @ step[: self.n]
+        closing = self.rates.copy()
+        closing[0] += Ad_rate
+        closing[1] -= Ad_rate
+        towards = closing > SLOW
+        towards[:, active] = False
         length, event = 1.0 - self.tau, None
-        for sign, limit, rate in ((1, self.upper, self.upper_rate), (-1, self.lower, self.lower_rate)):
-            closing = sign * (Ad_rate - rate)
-            closing[active] = 0.0
-            gap = sign * (limit - self.Ad)
-            towards = np.flatnonzero(closing > SLOW)
-            if towards.size:
-                lengths = np.maximum(gap[towards], 0.0) / closing[towards]
-                first = int(np.argmin(lengths))
-                if lengths[first] < length:
-                    length, event = float(lengths[first]), (int(towards[first]), sign)
-        falling = -side[active] * mu_rate
+        if towards.any():
+            lengths = np.full(closing.shape, np.inf)
+            np.divide(np.maximum(self.gaps, 0.0), closing, out=lengths, where=towards)
+            first = int(np.argmin(lengths))
+            if lengths.flat[first] < length:
+                at_lower, constraint = divmod(first, self.side.size)
+                length, event = float(lengths.flat[first]), (constraint, -1 if at_lower else 1)
+        falling = -side * mu_rate
         towards = np.flatnonzero((falling > SLOW) & ~self.is_equation[active])
         if towards.size:
             own = active[towards]
-            lengths = np.maximum(side[own] * self.mu[own], 0.0) / falling[towards]
+            lengths = np.maximum(side[towards] * self.mu[own], 0.0) / falling[towards]
             first = int(np.argmin(lengths))
             if lengths[first] < length:
                 length, event = float(lengths[first]), (int(own[first]), 0)
         self.tau += length
-        self.d += length * d_rate
-        self.Ad += length * Ad_rate
+        self.d += length * step[: self.n]
+        self.gaps -= length * closing
         self.mu[active] += length * mu_rate
-        self.lower += length * self.lower_rate
-        self.upper += length * self.upper_rate
         return event
 
     def change(self, constraint: int, side: int) -> bool:
@@ -188,12 +203,7 @@ class _Way:
             solved, square, independent = self._beside_active(row)
             if not independent:
                 return False
-        size = self.inverse.shape[0]
-        grown = np.empty((size + 1, size + 1))
-        grown[:size, :size] = self.inverse - np.outer(solved, solved / square)
-        grown[:size, size] = grown[size, :size] = solved / square
-        grown[size, size] = -1.0 / square
-        self.inverse = grown
+        self._subtract(np.append(solved, -1.0), square)  # its last row and column are new
         self.active.append(constraint)
         self.side[constraint] = side
         return True
@@ -222,14 +232,17 @@ class _Way:
         return self._drop(int(active[towards[first]]))
 
     def _drop(self, constraint: int) -> bool:
-        place = self.n + self.active.index(constraint)
-        column = np.delete(self.inverse[:, place], place)
-        pivot = self.inverse[place, place]
+        place, last = self.n + self.active.index(constraint), self.n + len(self.active) - 1
+        column, pivot = self.inverse[place].copy(), float(self.inverse[place, place])
         if pivot >= -FLAT:  # H would not be positive definite along those that are left
             return False
-        left = np.delete(np.delete(self.inverse, place, axis=0), place, axis=1)
-        self.inverse = left - np.outer(column, column / pivot)
-        self.active.remove(constraint)
+        self._subtract(column, pivot)
+        inverse = self.inverse
+        inverse[place], inverse[:, place] = inverse[last], inverse[:, last]
+        inverse[place, place] = inverse[last, last]
+        inverse[last] = inverse[:, last] = 0.0
+        self.active[place - self.n] = self.active[-1]
+        self.active.pop()
         self.side[constraint], self.mu[constraint] = 0, 0.0
         return True
 

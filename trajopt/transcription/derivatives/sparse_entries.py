@@ -7,6 +7,7 @@ Q of the leaves and the arc's duration T (see `jacobian.py`), of all nodes in on
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -81,9 +82,10 @@ def matrix_by_rows(row: Array, column: Array, value: Array, shape: tuple[int, in
 
 
 def row_scaled(matrix: sparse.csr_array, factors: Array) -> sparse.csr_array:
-    """diag(factors) @ matrix, entries in their order."""
-    values = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
-    return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    """diag(factors) @ matrix, entries in their order; it shares their places, which are not checked again."""
+    scaled = copy.copy(matrix)
+    scaled.data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
+    return scaled
 
 
 def entries_of_rows(matrix: sparse.csr_array, rows: Array) -> tuple[Array, Array, Array]:
