@@ -90,6 +90,7 @@ def row(seed: int = 0, source: str = TRIAL, **parameters: Any) -> dict[str, Any]
         "step_length": parameters["step_length"],
         "status": solution.status.name.lower(),
         "objective": solution.objective,
+        "terms": dict(solution.cost_terms),
         "iterations": solution.iterations,
         "cpu_seconds": seconds,
         "mean": mean_correlation(found),

@@ -69,6 +69,22 @@ def walks(found: Mapping[str, Any]) -> str:
 
 
 def lengths(found: list[Mapping[str, Any]]) -> str:
+    """Cost per metre over step lengths, the length at which a parabola through them is least, and terms."""
+    return f"{preferred(found)}\n\n{terms_per_metre(found)}"
+
+
+def terms_per_metre(found: list[Mapping[str, Any]]) -> str:
+    """Every term of the cost per metre, at each speed and step length."""
+    names = list(found[0]["terms"])
+    rows = []
+    for each in found:
+        length = each["step_length"]
+        terms = [f"{each['terms'][name] / length:.3f}" for name in names]
+        rows.append([f"{each['speed']} m/s, {length:.2f} m", *terms])
+    return table(["cost per metre", *names], rows)
+
+
+def preferred(found: list[Mapping[str, Any]]) -> str:
     """Cost per metre over step lengths, and the length at which a parabola through them is least."""
     rows = []
     for speed in dict.fromkeys(each["speed"] for each in found):

@@ -39,10 +39,12 @@ def test_the_least_cost_per_metre_is_found_between_step_lengths_or_at_their_end(
     assert scoreboard.least([0.5, 0.6, 0.7], [1.0, 2.0, 3.1]) == "below 0.50"
     assert scoreboard.least([0.5, 0.6, 0.7], [3.0, 2.0, 1.5]) in ("above 0.70", "0.70")
     rows = [
-        WALK | {"step_length": x, "objective": x * (1.0 + y)}
+        WALK | {"step_length": x, "objective": x * (1.0 + y), "terms": {"effort": x, "power": x * y}}
         for x, y in zip((0.5, 0.6, 0.7), parabola, strict=True)
     ]
-    assert "| 0.62 | 0.59 |" in scoreboard.lengths(rows)
+    text = scoreboard.lengths(rows)
+    assert "| 0.62 | 0.59 |" in text
+    assert "| cost per metre | effort | power |" in text and "m/s, 0.50 m | 1.000 | 0.014 |" in text
 
 
 def test_tables_are_filled_where_the_page_has_a_place_for_them(tmp_path):

@@ -8,15 +8,16 @@ With p_i the passive moment of joint i and m_i = tau_i - p_i what its muscles gi
 
 over powered joints i, and the rate of leg forces (`force_rate`). s_i is the strength in the direction in
 which muscles pull: 200 N m extend an adult's hip and 150 flex it, 130 plantarflex the ankle and 43 dorsiflex
-it. P0 = m g sqrt(g H) for mass m and height H, e = 0.0016 P0, and a are angular accelerations of the pelvis.
-All weights are without unit, the same for every person, speed and step length. The cost also decides with
-which force the legs push against each other in double support (`ground_reaction.OpposingForce`).
+it, each at the angle of the joint that suits it best (`angle_strength`). P0 = m g sqrt(g H) for mass m and
+height H, e = 0.0016 P0, and a are angular accelerations of the pelvis. All weights are without unit, the same
+for every person, speed and step length. The cost also decides with which force the legs push against each
+other in double support (`ground_reaction.OpposingForce`).
 
 Sources: passive moments of the leg, Riener and Edrich 1999 (`passive_moments`); squared effort relative to
-strength, Ackermann and van den Bogert 2010; strength by direction and in proportion to mass times height,
-Anderson et al. 2007; mechanical power of joints, Srinivasan and Ruina 2006; steadiness, as the stable head of
-Veerkamp et al. 2021, here of the pelvis. The values of all weights are our own, chosen once on the trial of
-Rajagopal et al., and so is the stiffness of the joints that Riener and Edrich did not measure
+strength, Ackermann and van den Bogert 2010; strength by direction, by angle, and in proportion to mass times
+height, Anderson et al. 2007; mechanical power of joints, Srinivasan and Ruina 2006; steadiness, as the stable
+head of Veerkamp et al. 2021, here of the pelvis. The values of all weights are our own, chosen once on the
+trial of Rajagopal et al., and so is the stiffness of the joints that Riener and Edrich did not measure
 (`effort.SPRINGS`).
 """
 
@@ -31,6 +32,7 @@ import numpy as np
 
 import dynamics
 import trajopt
+from problems.human.body.angle_strength import strength_at
 from problems.human.body.model import GRAVITY
 from problems.human.body.person import Person
 from problems.human.gait.effort import powered, spring
@@ -111,16 +113,20 @@ def muscle_torques(
 def muscle_effort(model: dynamics.RigidBodyModel, muscles: Torques, turn: float) -> trajopt.ExpressionTerm:
     """Sum over joints of (m / s)^2, s the strength in the direction of m, smooth within `turn` N m of zero.
 
-    m^2 ((1 + c) / s_+^2 + (1 - c) / s_-^2) / 2 with c = m / sqrt(m^2 + turn^2).
+    m^2 ((1 + c) / s_+^2 + (1 - c) / s_-^2) / 2 with c = m / sqrt(m^2 + turn^2). Strengths are the limits of
+    the model; those of hip, knee and ankle in the sagittal plane depend on the angle (`angle_strength`).
     """
     upward = 0.5 / model.limits.torque_upper**2
     downward = 0.5 / model.limits.torque_lower**2
+    names = model.joint_names
 
     def effort(node: Any) -> Any:
         total = 0.0
         for i, torque in muscles(node).items():
             way = torque / np.sqrt(torque**2 + turn**2)
-            total += torque**2 * (float(upward[i]) * (1.0 + way) + float(downward[i]) * (1.0 - way))
+            forward, backward = strength_at(names[i], node.q[i])
+            pulls = float(upward[i]) * (1.0 + way) / forward**2
+            total += torque**2 * (pulls + float(downward[i]) * (1.0 - way) / backward**2)
         return total
 
     return trajopt.ExpressionTerm(effort, "dynamic effort")

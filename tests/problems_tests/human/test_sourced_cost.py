@@ -14,6 +14,7 @@ from problems import gait, gait_stride
 from problems.human.assessment.criteria import credibility, table
 from problems.human.assessment.identities import identities
 from problems.human.assessment.score import mean_correlation, scores
+from problems.human.body.angle_strength import BY_JOINT, LEAST, strength_at
 from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, skeleton
 from problems.human.body.person import Person
 from problems.human.gait.cycle import gait_cycle
@@ -102,13 +103,42 @@ def test_without_springs_muscles_give_all_and_further_stiffness_helps_them():
     assert stiff[at("knee_r_flex")] == pytest.approx(7.0 + 10.0 * (0.5 - np.deg2rad(5.0)))
 
 
-@pytest.mark.parametrize("joint", ["hip_r_flex", "ankle_l_dorsi", "knee_r_flex"])
+# The angle in degrees at which muscles are strongest, forward and backward, in table 3 of Anderson et al.
+BEST = {"hip_r_flex": (-12.3, 53.4), "knee_r_flex": (29.9, 64.9), "ankle_l_dorsi": (-10.7, 23.4)}
+
+
+@pytest.mark.parametrize("joint", BEST)
 @pytest.mark.parametrize("torque", [-60.0, 60.0])
 def test_effort_is_relative_to_the_strength_in_the_direction_of_the_muscle(joint, torque):
     effort = muscle_effort(MODEL, muscle_torques(MODEL, Person(), springs=False), 2.0)
     strength = (LIMITS.torque_upper if torque > 0.0 else LIMITS.torque_lower)[at(joint)]
-    found = float(effort.function(node(tau={joint: torque})))
+    best = np.deg2rad(BEST[joint][torque < 0.0])
+    found = float(effort.function(node(tau={joint: torque}, q={joint: best})))
     assert found == pytest.approx((torque / strength) ** 2, rel=2e-2)
+    for beside in (-0.5, 0.5):
+        assert float(effort.function(node(tau={joint: torque}, q={joint: best + beside}))) > 1.05 * found
+
+
+# Cosines of the printed formula, worked out by hand: hip at -10, knee at 20, ankle at 10 degrees, and
+# coefficients that Anderson et al. found for extensors of hip and knee and for plantarflexors.
+@pytest.mark.parametrize(
+    ("joint", "degrees", "forward", "backward"),
+    [
+        ("hip_l_flex", -10.0, np.cos(0.738 * 0.0395), np.cos(0.958 * 1.1065)),
+        ("knee_r_flex", 20.0, np.cos(0.869 * 0.1729), np.cos(1.258 * 0.7839)),
+        ("ankle_r_dorsi", 10.0, np.cos(1.510 * 0.3615), np.cos(1.391 * 0.2335)),
+        ("hip_r_add", 10.0, 1.0, 1.0),
+    ],
+)
+def test_strength_by_angle_is_that_of_the_printed_formula(joint, degrees, forward, backward):
+    assert np.allclose(strength_at(joint, np.deg2rad(degrees)), (forward, backward), atol=0.01)
+
+
+@pytest.mark.parametrize("joint", [name for name in MODEL.joint_names if name in BY_JOINT])
+def test_some_strength_is_left_at_every_angle_that_a_joint_can_take(joint):
+    q = np.linspace(LIMITS.q_lower[at(joint)], LIMITS.q_upper[at(joint)], 201)
+    for part in strength_at(joint, q):
+        assert part.min() > LEAST and 0.99 < part.max() < 1.01
 
 
 def test_power_is_the_work_of_muscles_either_way_and_rounded_off_at_zero():
