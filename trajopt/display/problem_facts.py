@@ -54,13 +54,13 @@ def costs(problem: Any) -> list[str]:
     return [cost.name if cost.weight == 1.0 else f"{cost.weight:g} {cost.name}" for cost in problem.costs]
 
 
-def own_parameters(problem: Any) -> list[str]:
-    """Names of the parameters that the user added, with their widths."""
-    return [
-        f"{name} ({parameter.lower.size})" if parameter.lower.size > 1 else name
+def own_parameters(problem: Any) -> dict[str, Any]:
+    """The parameters that the user added, by their names with their widths."""
+    return {
+        f"{name} ({parameter.lower.size})" if parameter.lower.size > 1 else name: parameter
         for name, parameter in problem.parameters.items()
         if not parameter.is_slack
-    ]
+    }
 
 
 def durations(trajectory: Any) -> str:

@@ -167,8 +167,7 @@ def _unknowns(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
         if shortest < longest:
             of = f" of arc {number}" if len(problem.trajectory.arcs) > 1 else ""
             yield StatedLine(f"duration{of}", _bounds(np.array([shortest]), np.array([longest]), ["s"]))
-    for name in own_parameters(problem):
-        parameter = problem.parameters[name.partition(" ")[0]]
+    for name, parameter in own_parameters(problem).items():
         units = [parameter.unit] * parameter.lower.size
         yield StatedLine(name, _bounds(parameter.lower, parameter.upper, units), "parameter")
 

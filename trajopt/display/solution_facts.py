@@ -12,9 +12,10 @@ from trajopt.arguments import counted, few
 from trajopt.display.facts import Facts
 from trajopt.errors import TrajoptError
 from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.plot.style import PALETTE
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.report.svg_chart import COLOURS, line_chart
+from trajopt.report.svg_chart import line_chart
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import Status
 from trajopt.terms import term as terms
@@ -94,7 +95,7 @@ def small_plots(solution: Solution) -> Iterator[str]:
 
 def _plot(t: NDArray, curves: Mapping[str, NDArray], label: str, unit: str) -> str:
     """A plot of the curves that vary most, as many as there are colours to tell them apart."""
-    most = sorted(curves, key=lambda name: -float(np.ptp(curves[name])))[: len(COLOURS)]
+    most = sorted(curves, key=lambda name: -float(np.ptp(curves[name])))[: len(PALETTE)]
     chosen = {name: curves[name] for name in curves if name in most}
     some = f", {len(chosen)} of {len(curves)}" if len(chosen) < len(curves) else ""
     return line_chart(t, chosen, "t [s]", f"{label} [{unit}]{some}" if unit else f"{label}{some}")

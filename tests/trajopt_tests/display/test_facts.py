@@ -149,6 +149,17 @@ def test_a_summary_lists_costs_constraints_and_unknowns():
     assert "1 to 5 kg" in text and text.splitlines()[-2].startswith(f"{problem.summary().variables} unknowns")
 
 
+def test_parameters_whose_names_have_spaces_are_listed():
+    problem = least_effort(4)
+    problem.minimize(problem.parameter("drawn load", 1.0, 5.0, guess=2.0, unit="kg"))
+    problem.parameter("two masses", [1.0, 2.0], [3.0, 4.0], guess=[2.0, 2.0])
+    every = (" ".join(line.split()) for line in str(problem.summary()).splitlines())
+    assert [line for line in every if line.endswith(" parameter")] == [
+        "drawn load 1 to 5 kg parameter",
+        "two masses (2) [1 to 3, 2 to 4] parameter",
+    ]
+
+
 def test_a_summary_of_a_contradiction_is_the_error_of_the_solve():
     problem = least_effort(4)
     problem.subject_to(effort, lower=2.0)
