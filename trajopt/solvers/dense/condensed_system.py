@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from trajopt.solvers.dense.row_windows import RowWindows
+
 __all__ = ["CondensedSystem", "Shifts"]
 
 FIRST, LEAST, LARGEST = 1e-4, 1e-20, 1e20  # shifts of H: the first one, and bounds of all
@@ -50,6 +52,7 @@ class CondensedSystem:
     bounded : unknowns with limits
     C : Jacobian of the equations, (equations, n)
     S : of the slacks, rows first
+    windows : of J, where it has any
     """
 
     def __init__(
@@ -61,12 +64,20 @@ class CondensedSystem:
         S: np.ndarray,
         barrier: float,
         shifts: Shifts,
+        windows: RowWindows | None = None,
     ) -> None:
         self.n, self.equations = len(H), len(C)
         rows = len(J)
         # The lower triangle in rows is the upper one in columns, as BLAS wants it.
-        weighted = J * np.sqrt(S[:rows])[:, None]
-        K = blas.dsyrk(1.0, weighted.T, beta=1.0, c=H.T, lower=0, overwrite_c=1) if rows else H.T.copy("F")
+        if windows is None:
+            weighted = J * np.sqrt(S[:rows])[:, None]
+            K = (
+                blas.dsyrk(1.0, weighted.T, beta=1.0, c=H.T, lower=0, overwrite_c=1)
+                if rows
+                else H.T.copy("F")
+            )
+        else:
+            K = (H + windows.gram(J, S[:rows])).T
         K[bounded, bounded] += S[rows:]
         if self.equations:
             whole = np.zeros((self.n + self.equations,) * 2, order="F")

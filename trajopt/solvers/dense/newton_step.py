@@ -67,7 +67,9 @@ class NewtonStep:
         self.program, self.at = program, at
         H = program.hessian(at.point.x, at.multipliers)
         self.S = program.by_slack(at.multipliers.z / at.point.t)
-        self.system = CondensedSystem(H, at.slopes.J, program.bounded, at.slopes.C, self.S, barrier, shifts)
+        self.system = CondensedSystem(
+            H, at.slopes.J, program.bounded, at.slopes.C, self.S, barrier, shifts, program.windows
+        )
 
     def direction(
         self, target: np.ndarray | float, apart: np.ndarray | None = None, c: np.ndarray | None = None

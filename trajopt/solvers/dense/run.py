@@ -92,7 +92,9 @@ class InteriorPointRun:
         if not count:
             return Multipliers(-b, np.zeros(0), z)
         ones, bounded = np.ones(program.slack_count), program.bounded
-        system = CondensedSystem(np.eye(program.n), slopes.J, bounded, slopes.C, ones, 1.0, Shifts())
+        system = CondensedSystem(
+            np.eye(program.n), slopes.J, bounded, slopes.C, ones, 1.0, Shifts(), program.windows
+        )
         w, of_equations = system.solve(-slopes.g + program.backward(slopes, b), np.zeros(count))
         y = program.forward(slopes, w) - b
         if max(np.abs(y).max(initial=0.0), np.abs(of_equations).max()) > LARGEST_ESTIMATE:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trajopt.solvers.dense.row_windows import row_windows
 from trajopt.solvers.kkt import lagrangian_gradient
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.solver import WarmStart
@@ -66,6 +67,7 @@ class Iterate(NamedTuple):
 class SlackProgram:
     """The functions above of the program that a monitor evaluates.
 
+    windows : of the Jacobian of the rows with limits, where it has any
     side : which slack every gap belongs to;  sign : 1 at a lower limit, -1 at an upper one
     """
 
@@ -109,6 +111,8 @@ class SlackProgram:
         i, j = row[nlp.jacobian_rows], column[nlp.jacobian_columns]
         self._jacobian_kept = _unless_all((i >= 0) & (j >= 0))
         self._jacobian_places = (i * n + j)[self._jacobian_kept]
+        of_limits = (i >= 0) & (i < self.rows.size) & (j >= 0)
+        self.windows = row_windows(i[of_limits], j[of_limits], (self.rows.size, n))
         i, j = column[nlp.hessian_rows], column[nlp.hessian_columns]
         self._hessian_kept = _unless_all((i >= 0) & (j >= 0))
         self._hessian_places = (i * n + j)[self._hessian_kept]
