@@ -12,7 +12,7 @@ from trajopt.arguments import shown
 from trajopt.compiled.input_table import InputTable, input_table, with_values_in_the_matrix
 from trajopt.compiled.inputs import LimitInput
 from trajopt.compiled.warm_start import warm_program
-from trajopt.errors import OptionError, ShapeError
+from trajopt.errors import OptionError
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import Problem
@@ -107,7 +107,7 @@ class CompiledProgram:
         if start is None:
             return cold_program(self.structure, values, problem), None
         if not isinstance(start, Solution):
-            raise ShapeError(
+            raise OptionError(
                 f"start is {shown(start)}: give a Solution of this problem, or None for the guess"
             )
         return warm_program(self.structure, values, problem, start)

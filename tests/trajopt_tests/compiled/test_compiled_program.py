@@ -176,6 +176,8 @@ def test_only_declared_inputs_change():
         trajopt.compile(build(), inputs=["q_finish"])
     with pytest.raises(OptionError, match="inputs is 'q_end'"):
         trajopt.compile(build(), inputs="q_end")
+    with pytest.raises(OptionError, match="start is 3: give a Solution"):
+        compiled.solve(start=3)
 
 
 def test_conditions_that_repeat_each_other_are_checked_for_every_value():

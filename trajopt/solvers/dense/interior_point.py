@@ -16,7 +16,8 @@ from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.dense.run import InteriorPointRun
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
+from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
+from trajopt.solvers.wrappers.continuation import continued
 
 __all__ = ["DenseInteriorPoint"]
 
@@ -84,22 +85,9 @@ class DenseInteriorPoint(RunSettings):
             return replace(before, status=Status.ITERATION_LIMIT, detail="")
         left = None if self.time_limit is None else max(self.time_limit - before.seconds, 1e-3)
 
-        def seen(iteration: Iteration) -> object:
-            number, seconds = count + iteration.iteration, before.seconds + iteration.seconds
-            assert callback is not None
-            return callback(replace(iteration, iteration=number, seconds=seconds))
-
-        solver = self._ipopt(self.max_iterations - count, left)
-        found = solver.solve(nlp, None if callback is None else seen, start)
+        found = continued(before, self._ipopt(self.max_iterations - count, left), nlp, callback, start)
         told = f"by IPOPT after {before.iterations} dense steps"
-        return replace(
-            found,
-            iterations=count + found.iterations,
-            seconds=before.seconds + found.seconds,
-            timings={kind: before.timings[kind] + spent for kind, spent in found.timings.items()},
-            history=np.concatenate([before.history, found.history + np.array([count, 0.0, 0.0])]),
-            detail=f"{found.detail}; {told}" if found.detail else told,
-        )
+        return replace(found, detail=f"{found.detail}; {told}" if found.detail else told)
 
     def _ipopt(self, iterations: int, seconds: float | None) -> Ipopt:
         return Ipopt(self.tol, iterations, seconds, feasibility=self.feasibility)

@@ -23,6 +23,7 @@ from trajopt.solvers.kkt import kkt_residuals_of
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.parametric_qp import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
+from trajopt.solvers.wrappers.continuation import continued
 
 __all__ = ["ActiveSetNewton", "active_sides"]
 
@@ -85,10 +86,10 @@ class ActiveSetNewton:
             found = _Newton(nlp, monitor, tol).result()
         if found is not None:
             return found
-        solver: Solver = self.solver
-        if limit is not None:
-            solver = with_time_limit(solver, max(limit - monitor.elapsed, 1e-3))
-        return solver.solve(nlp, callback, start)
+        before = monitor.result(Status.STEP_TOO_SMALL, None, 0, "")
+        left = None if limit is None else max(limit - before.seconds, 1e-3)
+        solver = self.solver if left is None else with_time_limit(self.solver, left)
+        return continued(before, solver, nlp, callback, start)
 
 
 def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:

@@ -26,6 +26,7 @@ from trajopt.solvers.capabilities import (
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
+from trajopt.solvers.wrappers.continuation import continued
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
@@ -42,7 +43,7 @@ class SquareNewton:
     """Newton's method where there are as many equations as unknowns, else `solver`.
 
     The solver also solves, from the start, what Newton's method does not: where steps do not become shorter,
-    the equations depend on each other, or a bound or another row is not met at the end.
+    the equations depend on each other, or a bound or another row is not met at the end. Steps of both count.
 
     tolerances : how exactly rows must hold; `acceptable` where rounding ends the steps before
     """
@@ -78,9 +79,10 @@ class SquareNewton:
             found = _Steps(monitor, equations, self.tolerances).result(self._most_steps)
         if found is not None:
             return found
-        left = None if limit is None else max(limit - monitor.elapsed, 1e-3)
+        before = monitor.result(Status.STEP_TOO_SMALL, None, 0, "")
+        left = None if limit is None else max(limit - before.seconds, 1e-3)
         solver = self.solver if left is None else with_time_limit(self.solver, left)
-        return solver.solve(nlp, callback, start)
+        return continued(before, solver, nlp, callback, start)
 
 
 class _Steps:

@@ -110,6 +110,18 @@ def test_the_callback_sees_every_step_and_what_it_raises_leaves_solve():
         SquareNewton(Ipopt(), TOLERANCES).solve(square(), callback)
 
 
+def test_what_the_solver_does_after_the_steps_is_counted_and_seen_after_them():
+    nlp, seen, alone = square(difference=(0.0, INF)), [], []  # (3, 4), Newton's point, violates another row
+    found = SquareNewton(Ipopt(), TOLERANCES).solve(nlp, seen.append)
+    own = Ipopt().solve(nlp, alone.append)
+    steps = found.iterations - own.iterations
+    assert steps >= 3
+    assert [each.iteration for each in seen] == [*range(steps), *(steps + each.iteration for each in alone)]
+    np.testing.assert_array_equal(found.history[steps:], own.history + np.array([steps, 0.0, 0.0]))
+    seconds = [each.seconds for each in seen]
+    assert seconds == sorted(seconds) and found.seconds >= seconds[-1]
+
+
 def test_ctrl_c_and_the_time_limit_end_the_steps_with_the_best_point():
     before = signal.getsignal(signal.SIGINT)
     found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), lambda each: signal.raise_signal(signal.SIGINT))
