@@ -8,7 +8,7 @@ another solver and leave theirs as it is.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -102,6 +102,13 @@ class CheckpointingSolver(Solver, Protocol):
 
 
 @runtime_checkable
+class RowSelectingNLP(Protocol):
+    """Differentiates some of its rows without computing what only the others need."""
+
+    def jacobian_of_rows(self, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]: ...
+
+
+@runtime_checkable
 class ScaledNLP(Protocol):
     """An NLP whose objective is that of a problem times a constant factor."""
 
@@ -158,6 +165,17 @@ def without_checkpoints(solver: Solver) -> Solver:
 def nonfinite_cause(nlp: NLP, y: np.ndarray) -> str:
     """Which part of an NLP is not finite at y; "" where all is, or where the NLP cannot say."""
     return nlp.culprit(y) if isinstance(nlp, NonfiniteExplainer) else ""
+
+
+def jacobian_of_rows(nlp: NLP, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The function that gives, of `nlp.jacobian(y)`, the entries of the rows that are kept, in their order.
+
+    kept : (row_count,) boolean
+    """
+    if offers(nlp, RowSelectingNLP):
+        return nlp.jacobian_of_rows(kept)
+    entries = np.flatnonzero(kept[nlp.jacobian_rows])
+    return lambda y: nlp.jacobian(y)[entries]
 
 
 def unscaled_objective(nlp: NLP, value: float) -> float:

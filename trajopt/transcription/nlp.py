@@ -121,6 +121,10 @@ class NLP:
         """Nonzeros of the scaled Jacobian in the order of `jacobian_rows`, `jacobian_columns`."""
         return self.functions.jacobian(y)
 
+    def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
+        """The function of y that gives the entries of `jacobian` in the rows that are kept, (m,) boolean."""
+        return self.functions.jacobian_of_rows(kept)
+
     def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
         """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
         return self.functions.hessian(y, row_multipliers, objective_factor)

@@ -9,7 +9,7 @@ where w, W, A and b are constant. What follows from u is evaluated once per poin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -165,6 +165,23 @@ class ProgramFunctions:
         bounded = point.jacobian[:, : self.chain.bounded_count]
         values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, bounded))
         return np.concatenate([self.A.data, values]) if self.A.data.size else values
+
+    def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
+        """The function of y that gives the nonzeros of `jacobian` in the rows that are kept, in their order.
+
+        kept : (row_count,) boolean. Derivatives by the leaves are mapped to y only where these rows need them.
+        """
+        count, rows = self.chain.bounded_count, self.jacobian_places[0]
+        linear = self.A.data[kept[rows[: self.A.nnz]]]
+        chosen, lines = self.jacobian_map.chosen(kept[self.jacobian_map.rows], self.chain.width)
+        node, row = np.divmod(lines, max(count, 1))
+
+        def values(y: Array) -> Array:
+            point = self.at(y)
+            raw = self.leaf_map.jacobian_at(point.leaves, point.jacobian[node, row], node)
+            return np.concatenate([linear, chosen @ raw])
+
+        return values
 
     def hessian(self, y: Array, row_multipliers: Array, objective_factor: float) -> Array:
         """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""

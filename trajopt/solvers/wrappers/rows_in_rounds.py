@@ -21,6 +21,7 @@ from trajopt.solvers.capabilities import (
     StartPreset,
     TimeLimitedSolver,
     ToleranceSolver,
+    jacobian_of_rows,
     with_options,
     with_start_preset,
     with_time_limit,
@@ -171,6 +172,7 @@ class _Subset(NLPWrapper):
         self.last = np.asarray(nlp.start, dtype=float)  # where the rows were finite last
         self._entries = np.flatnonzero(kept[nlp.jacobian_rows])
         self._places = (np.cumsum(kept) - 1)[nlp.jacobian_rows[self._entries]]
+        self._jacobian = jacobian_of_rows(nlp, kept)
 
     @property
     def row_count(self) -> int:
@@ -199,7 +201,7 @@ class _Subset(NLPWrapper):
         return found[self._kept]
 
     def jacobian(self, y: np.ndarray, /) -> np.ndarray:
-        return self.nlp.jacobian(y)[self._entries]
+        return self._jacobian(y)
 
     def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float, /) -> np.ndarray:
         return self.nlp.hessian(y, _spread(row_multipliers, self._kept), objective_factor)

@@ -47,17 +47,21 @@ class InnerCurvature:
     """The structure of the products above; `InnerProducts` has their numbers.
 
     rows, columns : quantity -> its rows of D, leaf -> its columns
+    diagonal : pairs whose second derivatives are diagonal matrices in every block, as those of sums of squares
     """
 
     def __init__(self, graph: Graph, rows: Mapping[str, slice], columns: Mapping[str, slice]) -> None:
         self.rows, self.columns = rows, columns
         reach: dict[str, set[str]] = {}
+        diagonal: dict[tuple[str, str], bool] = {}
         for block in graph.second_order_blocks:
-            for pair in block.curvature_pattern() if block.outputs else ():
+            for pair, pattern in block.curvature_pattern().items() if block.outputs else ():
                 if set(pair) <= graph.leaves.keys():
                     continue
                 for one, other in (pair, pair[::-1]):
                     reach.setdefault(one, set()).update(graph.leaf_pattern(other))
+                    diagonal[one, other] = diagonal.get((one, other), True) and is_diagonal(pattern)
+        self.diagonal = {pair for pair, found in diagonal.items() if found}
         leaves = {name: frozenset(graph.leaf_pattern(name)) for name in reach}
         self.by_leaf = {name: frozenset(found) for name, found in reach.items() if name in graph.leaves}
         self.runs: list[Run] = []
@@ -147,7 +151,11 @@ class InnerProducts:
             P[:, :, _within(span, structure.columns[second])] += part
         else:
             by = structure.runs[structure.run_of[second]].span
-            product = np.matmul(part, self._D[:, structure.rows[second], by])
+            D_second = self._D[:, structure.rows[second], by]
+            if (first, second) in structure.diagonal:
+                product = np.einsum("kii->ki", part)[:, :, None] * D_second
+            else:
+                product = np.matmul(part, D_second)
             P[:, :, _within(span, by)] += product
 
 
@@ -163,6 +171,12 @@ def _neighbours(
         previous = name
     for _, group in groupby(numbered, key=lambda pair: pair[0]):
         yield [name for _, name in group]
+
+
+def is_diagonal(pattern: Array) -> bool:
+    """Whether only the diagonal of a square matrix, larger than one number, may differ from zero."""
+    height, width = pattern.shape
+    return height == width > 1 and not pattern[~np.eye(height, dtype=bool)].any()
 
 
 def _within(whole: slice, part: slice) -> slice:

@@ -151,6 +151,12 @@ class LeafMap:
         raw[:, :, self.duration_column] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
         return raw.ravel()
 
+    def jacobian_at(self, point: LeafPoint, D: Array, node: Array) -> Array:
+        """As `jacobian` for single rows at nodes: D (lines, width) at the nodes `node`, (lines,)."""
+        raw = D * (point.scale if len(point.scale) == 1 else point.scale[node])
+        raw[:, self.duration_column] += (D * point.slope[node]).sum(axis=1)
+        return raw.ravel()
+
     def jacobian_entries(self, pattern: Array, stride: int) -> tuple[Entries, int]:
         """Node and row, as k * stride + row, and column of y of every raw derivative; and how many there are.
 
