@@ -18,7 +18,8 @@ from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials, stac
 from dynamics.algorithms.rnea_second_derivatives import contracted_second
 from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, computed_by
 from dynamics.errors import UnknownNameError
-from dynamics.kernels.node_batch import Batch, batch_with, nodes_first
+from dynamics.kernels.node_batch import Batch, batch_with
+from dynamics.kernels.transposition import nodes_first
 
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel

@@ -11,7 +11,8 @@ import numpy as np
 from dynamics.algorithms.kinematics_any_arithmetic import mass_sums, moving_bodies
 from dynamics.blocks.declared_quantities import KINEMATICS, QUANTITIES, computed_by, family
 from dynamics.errors import UnknownNameError
-from dynamics.kernels.node_batch import Batch, batch, batch_with, nodes_first
+from dynamics.kernels.node_batch import Batch, batch, batch_with
+from dynamics.kernels.transposition import nodes_first
 from dynamics.quantities.frames import BODY, FrameRequests, frame_curvature, frame_requests, frame_values
 from dynamics.quantities.momentum import (
     CENTRE_ROW,

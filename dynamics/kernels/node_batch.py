@@ -81,15 +81,6 @@ class Batch(NamedTuple):
         return self.spread(self.nodes_last(slots))
 
 
-def nodes_first(nodes_last: np.ndarray) -> np.ndarray:
-    """(*widths, nodes) -> contiguous (nodes, *widths), which is faster for products of small matrices."""
-    found = np.empty((nodes_last.shape[-1], *nodes_last.shape[:-1]), nodes_last.dtype)
-    # A product runs through memory in the order of its first argument, a copy in that of its result, which
-    # is twice as slow here.
-    np.multiply(nodes_last, 1.0, out=found.transpose(*range(1, found.ndim), 0))
-    return found
-
-
 def batch(packed: PackedModel, **arrays: Any) -> Batch:
     """Arrays of coordinates, each (..., n), as a `Batch`; ShapeError names the array and the joints."""
     given = tuple(arrays.values())

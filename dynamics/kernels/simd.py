@@ -143,6 +143,43 @@ def store(typingctx, array, slot, value):
 
 
 @intrinsic
+def store_from(typingctx, array, index, value):
+    """Put the lanes of `value` into a contiguous float64 array, side by side from entry `index` on."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
+        builder.store(args[2], pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes_type), codegen
+
+
+@intrinsic
+def transposed(typingctx, rows):
+    """LANES vectors as a square matrix -> its columns, as a tuple as well."""
+
+    def codegen(context, builder, sig, args):
+        found = cgutils.unpack_tuple(builder, args[0], LANES)
+        distance = LANES // 2
+        while distance:  # swap the blocks beside the diagonal, of ever smaller matrices
+            first = [lane if not lane & distance else LANES + lane - distance for lane in range(LANES)]
+            other = [lane + distance if not lane & distance else LANES + lane for lane in range(LANES)]
+            for i in (i for i in range(LANES) if not i & distance):
+                pair = found[i], found[i + distance]
+                found[i] = builder.shuffle_vector(*pair, _indices(first))
+                found[i + distance] = builder.shuffle_vector(*pair, _indices(other))
+            distance //= 2
+        return context.make_tuple(builder, sig.return_type, found)
+
+    return types.UniTuple(lanes_type, LANES)(rows), codegen
+
+
+def _indices(lanes: list[int]) -> Any:
+    return ir.Constant(ir.VectorType(_INDEX, LANES), lanes)
+
+
+@intrinsic
 def same(typingctx, array, number):
     """`number` in every lane of an element of `array`."""
 

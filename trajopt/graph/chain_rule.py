@@ -29,6 +29,7 @@ class Edge(NamedTuple):
     rows: slice  # of the outputs in D
     place: slice  # of the source: columns of D for a leaf, rows of D for anything else
     is_leaf: bool
+    is_first: bool = True  # whether nothing stands in its place of D before
 
     def partial(self, direct: Pairs, widths: Mapping[str, int], nodes: int) -> Array:
         """d outputs / d source, (nodes, rows, width); pairs that a block leaves out are zero."""
@@ -73,7 +74,8 @@ class ChainRule:
         self.width = max((place.stop for place in self.columns.values()), default=0)
         self._position = {leaf: place for place, leaf in enumerate(leaves)}
         self._identities = [name for name in self.used if name in graph.leaves]
-        self._edges = [list(self._edges_of(block)) for block in graph.blocks]
+        self._edges = [self._in_order(block) for block in graph.blocks]
+        self._cleared = self._rows_to_clear()
 
     def on(self, graph: Graph) -> ChainRule:
         """The chain rule of a graph with other blocks of the same structure, `Graph.with_blocks`."""
@@ -97,16 +99,23 @@ class ChainRule:
 
     def jacobian(self, partials: Sequence[Pairs], nodes: int, dtype: np.dtype) -> Array:
         """D (nodes, row_count, width) from the direct partials of the blocks."""
-        D = np.zeros((nodes, self.row_count, self.width), dtype)
+        D = np.empty((nodes, self.row_count, self.width), dtype)
+        for rows in self._cleared:
+            D[:, rows] = 0.0
         for leaf in self._identities:
             D[:, self.rows[leaf], self.columns[leaf]] = np.eye(self.graph.width[leaf])
         for direct, edges in zip(partials, self._edges, strict=True):
             for edge in edges:
                 part = edge.partial(direct, self.graph.width, nodes)
-                if edge.is_leaf:
-                    increase(D[:, edge.rows, edge.place], part)
+                into = D[:, edge.rows, edge.place] if edge.is_leaf else D[:, edge.rows]
+                if edge.is_leaf and edge.is_first:
+                    into[...] = part
+                elif edge.is_leaf:
+                    increase(into, part)
+                elif edge.is_first:
+                    np.matmul(part, D[:, edge.place], out=into)
                 else:
-                    increase(D[:, edge.rows], np.matmul(part, D[:, edge.place]))
+                    increase(into, np.matmul(part, D[:, edge.place]))
         return D
 
     def adjoints(self, partials: Sequence[Pairs], used: Array) -> Array:
@@ -180,6 +189,24 @@ class ChainRule:
         for name in half.keys() - set(inner):
             increase(total[:, self.columns[name]], half[name])
         return total
+
+    def _in_order(self, block: Block) -> list[Edge]:
+        """The edges into a block: those over all columns of D, then those in the columns of one leaf."""
+        added, found = np.zeros(self.row_count, dtype=bool), []
+        for edge in sorted(self._edges_of(block), key=lambda edge: edge.is_leaf):
+            found.append(edge._replace(is_first=not added[edge.rows].any()))
+            added[edge.rows] |= not edge.is_leaf
+        return found
+
+    def _rows_to_clear(self) -> list[slice]:
+        """The rows of D that no first edge fills over all columns."""
+        filled = np.zeros(self.row_count + 2, dtype=bool)
+        filled[[0, -1]] = True
+        for edge in (edge for edges in self._edges for edge in edges):
+            if edge.is_first and not edge.is_leaf:
+                filled[1:-1][edge.rows] = True
+        ends = np.flatnonzero(np.diff(filled)).tolist()
+        return [slice(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True)]
 
     def _edges_of(self, block: Block) -> Iterable[Edge]:
         """The edges into a block, neighbouring outputs with the same source in one."""

@@ -169,7 +169,7 @@ class ProgramFunctions:
     def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
         """The function of y that gives the nonzeros of `jacobian` in the rows that are kept, in their order.
 
-        kept : (row_count,) boolean. Derivatives by the leaves are mapped to y only where these rows need them.
+        kept : (row_count,) boolean. Derivatives by leaves are mapped to y only where these rows need them.
         """
         count, rows = self.chain.bounded_count, self.jacobian_places[0]
         linear = self.A.data[kept[rows[: self.A.nnz]]]

@@ -47,7 +47,7 @@ class InnerCurvature:
     """The structure of the products above; `InnerProducts` has their numbers.
 
     rows, columns : quantity -> its rows of D, leaf -> its columns
-    diagonal : pairs whose second derivatives are diagonal matrices in every block, as those of sums of squares
+    diagonal : pairs whose second derivatives are diagonal in every block, as those of sums of squares
     """
 
     def __init__(self, graph: Graph, rows: Mapping[str, slice], columns: Mapping[str, slice]) -> None:

@@ -29,7 +29,7 @@ class EntryMap:
         return self.matrix @ raw
 
     def chosen(self, mask: Array, width: int) -> tuple[sparse.csr_array, Array]:
-        """The map to the entries in `mask`, from those lines of raw that they need; and which lines these are.
+        """The map to the entries in `mask` from the lines of raw that they need, and which lines these are.
 
         A line is `width` raw derivatives, one after the other.
         """
