@@ -5,6 +5,8 @@ import pytest
 from random_trees import random_state, random_tree, random_wrenches
 
 import dynamics
+from dynamics.kernels.node_batch import Batch
+from dynamics.kernels.transposition import nodes_first
 
 MODEL = random_tree(0, n=3)
 
@@ -19,6 +21,20 @@ def test_leading_axes_broadcast_and_come_back():
     slopes = dynamics.joint_wrench_derivatives(MODEL, q, v, a, joints=("joint1",))
     assert slopes.wrench.shape == (4, 1, 1, 6)
     assert slopes.dq.shape == (4, 1, 1, 6, 3)
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("widths", [(3, 2), (8,), (5, 3, 7)])
+@pytest.mark.parametrize("nodes", [0, 1, 7, 8, 9, 33])
+def test_results_with_nodes_last_become_arrays_with_nodes_first(nodes, widths, kind):
+    batch = Batch((np.zeros((nodes, 1)),), (nodes,), np.dtype(kind))
+    slots = batch.slots(*widths)
+    slots[...] = np.random.default_rng(nodes).normal(size=slots.shape)
+    last = batch.nodes_last(slots)
+    for part in (last, last[:2], last[..., ::2]):
+        found = nodes_first(part)
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, np.moveaxis(part, -1, 0))
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 7, 8, 9, 33])

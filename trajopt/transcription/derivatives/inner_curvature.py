@@ -7,7 +7,8 @@ With D_u = du/dz, z the leaves, and u and w inputs of blocks that are no leaves,
 One product over all leaves has entries that stand in H twice, and multiplies by zeros wherever a quantity
 depends on some leaves only, as places depend on positions alone. Here, quantities that depend on the same
 leaves and stand in neighbouring rows of D are one run; a pair of leaves gets the products of the runs that
-depend on both. Worth while where leaves are wide: below ten joints the single product is faster.
+depend on both. Runs with few rows between them are multiplied at once, by way of zeros in P. Worth while
+where leaves are wide: below ten joints the single product is faster.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from trajopt.graph.block import Pairs
 from trajopt.graph.graph import Graph
 
 TOGETHER = 3  # second derivatives of a block within one run from which on they are multiplied as one matrix
+NEAR = 32  # rows of D between two runs up to which one product of both is faster than two that are added
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,19 @@ class Run:
     span: slice
     reach: frozenset[str]
     P_span: slice
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Runs near each other, whose P are parts of one array.
+
+    runs : their places among all
+    rows, span : rows of D and columns of the array, from the first to the last of any run
+    """
+
+    runs: tuple[int, ...]
+    rows: slice
+    span: slice
 
 
 class InnerCurvature:
@@ -73,6 +88,28 @@ class InnerCurvature:
             own = leaves[names[0]]
             self.run_of |= dict.fromkeys(names, len(self.runs))
             self.runs.append(Run(place, own, self.span(own), union, self.span(union)))
+        self.stretches = list(self._stretches())
+
+    def factors(self, first: str, second: str) -> list[tuple[int, slice]]:
+        """Stretches, and the rows in them, whose D by the first leaf and P by the second may not be zero."""
+        found = []
+        for place, stretch in enumerate(self.stretches):
+            runs = [self.runs[index] for index in stretch.runs]
+            rows = [run.rows for run in runs if first in run.leaves and second in run.reach]
+            if rows:
+                found.append((place, slice(rows[0].start, rows[-1].stop)))
+        return found
+
+    def _stretches(self) -> Iterable[Stretch]:
+        together: list[int] = []
+        for index, run in enumerate(self.runs):
+            together.append(index)
+            last = index + 1 == len(self.runs)
+            if last or self.runs[index + 1].rows.start - run.rows.stop > NEAR:
+                union = frozenset().union(*(self.runs[i].reach for i in together))
+                rows = slice(self.runs[together[0]].rows.start, run.rows.stop)
+                yield Stretch(tuple(together), rows, self.span(union))
+                together = []
 
     def span(self, leaves: Iterable[str]) -> slice:
         """The columns from the first to the last of some leaves."""
@@ -88,7 +125,13 @@ class InnerProducts:
 
     def __init__(self, structure: InnerCurvature, D: Array) -> None:
         self._structure, self._D = structure, D
-        self._P = [np.zeros((len(D), _length(run.rows), _length(run.P_span))) for run in structure.runs]
+        self._P_of_stretch: list[Array] = []
+        self._P: list[Array] = []  # of every run
+        for stretch in structure.stretches:
+            whole = np.zeros((len(D), _length(stretch.rows), _length(stretch.span)))
+            self._P_of_stretch.append(whole)
+            for run in (structure.runs[index] for index in stretch.runs):
+                self._P.append(whole[:, _within(stretch.rows, run.rows), _within(stretch.span, run.P_span)])
         self._P_of_leaf: dict[str, Array] = {}
         for leaf, reach in structure.by_leaf.items():
             height, width = _length(structure.columns[leaf]), _length(structure.span(reach))
@@ -115,11 +158,12 @@ class InnerProducts:
         """Add to H by pairs of leaves, (leaf, leaf) -> (K, width, width)."""
         columns, structure = self._structure.columns, self._structure
         for (first, second), H in into.items():
-            for run, P in zip(structure.runs, self._P, strict=True):
-                if first in run.leaves and second in run.reach:
-                    D_first = self._D[:, run.rows, columns[first]]
-                    P_second = P[:, :, _within(run.P_span, columns[second])]
-                    H += np.matmul(D_first.transpose(0, 2, 1), P_second)
+            for place, rows in structure.factors(first, second):
+                stretch = structure.stretches[place]
+                by_second = _within(stretch.span, columns[second])
+                P_second = self._P_of_stretch[place][:, _within(stretch.rows, rows), by_second]
+                D_first = self._D[:, rows, columns[first]]
+                H += np.matmul(D_first.transpose(0, 2, 1), P_second)
             if second in structure.by_leaf.get(first, ()):
                 span = structure.span(structure.by_leaf[first])
                 H += self._P_of_leaf[first][:, :, _within(span, columns[second])]
