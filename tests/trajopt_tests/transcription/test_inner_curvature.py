@@ -69,5 +69,5 @@ def test_runs_near_each_other_are_multiplied_at_once():
 def test_second_derivatives_of_sums_of_squares_are_multiplied_as_diagonals():
     chain = trajopt.transcribe(catalogue.build("gait", {})).functions.chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
-    assert {("tau", "tau"), ("tau", "q"), ("q", "tau")} <= structure.diagonal
+    assert ("tau", "tau") in structure.diagonal
     assert ("base_wrench", "base_wrench") not in structure.diagonal
