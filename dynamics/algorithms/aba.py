@@ -196,6 +196,6 @@ def solve_mass_matrix(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
     from dynamics.algorithms.rnea import rnea
 
     q, v, tau = nodes.arrays[:3]
-    external = nodes.arrays[3].reshape(nodes.nodes, -1, 6) if len(nodes.arrays) > 3 else None
+    external = nodes.arrays[3].reshape(nodes.nodes, model.packed.links, 6) if len(nodes.arrays) > 3 else None
     rest = tau - rnea(model, q, v, np.zeros_like(q), external)
     return np.linalg.solve(crba(model, q), rest[..., None])[..., 0]

@@ -321,7 +321,7 @@ def joint_wrench_derivatives(
     found = inverse_dynamics_partials(model, nodes, torques=False, links=links)
     m, n = len(links), model.packed.n
     wrench = nodes.unfold(found.values, m, 6)
-    shaped = found.partials.reshape(m, 6, 3, n, -1)
+    shaped = found.partials.reshape(m, 6, 3, n, nodes.nodes)
     return WrenchDerivatives(wrench, *(nodes.spread(shaped[:, :, i]) for i in range(3)))
 
 

@@ -107,6 +107,19 @@ def check_second_derivatives(model, outputs):
     assert relative_error(complex_step(gradient(2), state, 2), 0.0) == 0.0
 
 
+def test_no_nodes_give_no_derivatives_of_forward_dynamics_under_wrenches(model, coupled):
+    for each in (model, coupled):
+        found = dynamics.aba_derivatives(each, *np.zeros((3, 0, each.n)), np.zeros((0, each.link_count, 6)))
+        assert found.a.shape == (0, each.n)
+        assert found.da_dq.shape == found.da_dtau.shape == (0, each.n, each.n)
+
+
+def test_no_joints_have_no_wrenches(model):
+    found = dynamics.joint_wrench_derivatives(model, *random_state(model, 3), joints=())
+    assert found.wrench.shape == (3, 0, 6)
+    assert found.dq.shape == found.da.shape == (3, 0, 6, model.n)
+
+
 def test_derivatives_of_forward_dynamics_are_exact(model):
     check_forward_dynamics(model)
 
