@@ -6,7 +6,9 @@ Multipliers mu, positive at upper limits and negative at lower ones, and their a
 optimum of another program: with gradient -A' mu, limits that d = 0 meets where they are in W, and limits that
 d = 0 does not violate elsewhere. Its data are moved to those of the program along a line, tau from 0 to 1.
 d and mu are linear in tau between changes of the active set, where an inactive constraint meets its limit
-and is added, or a multiplier becomes zero and its constraint is dropped. Each change updates the inverse of
+and is added, or a multiplier becomes zero and its constraint is dropped. Limits that d = 0 violates begin
+beyond it: if all of them began at d = 0, they would all be met at tau = 0, and changes of the active set
+there could repeat without end. Each change updates the inverse of
 
     K = [H  A_W'; A_W  0]
 
@@ -27,6 +29,7 @@ DEPENDENT = 1e-8  # what is left of a row of unit length beside active ones: bel
 FLAT = 1e-10  # curvature below is none
 SMALLEST = 1e-12  # length of a row that is not zero
 SLOW = 1e-13  # rates below are none
+BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
 ACCURATE = 1e-11  # residual of a minimum: above, the inverse has lost too much by its updates
 LARGEST = 1e12  # entries of the inverse above: the active constraints depend on each other, or H is flat
@@ -90,8 +93,8 @@ class _Way:
         self.is_equation = program.lower == program.upper
         self.gradient_rate = program.g + program.A.T @ self.mu
         # At tau = 0 no limit is violated, and those in the active set are met.
-        lower = np.where(side < 0, 0.0, np.minimum(program.lower, 0.0))
-        upper = np.where(side > 0, 0.0, np.maximum(program.upper, 0.0))
+        lower = np.where(side < 0, 0.0, np.minimum(program.lower, -BEYOND * program.lower))
+        upper = np.where(side > 0, 0.0, np.maximum(program.upper, -BEYOND * program.upper))
         both = self.is_equation & (side != 0)
         lower[both] = upper[both] = 0.0
         #: limits minus A d, upper and lower, positive where they hold; how fast the limits themselves close
@@ -209,11 +212,15 @@ class _Way:
         return True
 
     def _beside_active(self, row: np.ndarray) -> tuple[np.ndarray, float, bool]:
-        """K^-1 (row, 0), its product with the row, and whether the row is no combination of active ones."""
+        """K^-1 (row, 0), its product with the row, and whether the row is no combination of active ones.
+
+        Beside n active rows it is one, however much of it an inverse that is not exact leaves over.
+        """
         solved = self.inverse[:, : self.n] @ row
         rest = row - solved[self.n :] @ self.program.A[self.active]
         square = float(row @ solved[: self.n])
-        return solved, square, bool(np.sqrt(rest @ rest) > DEPENDENT and square > 0.0)
+        independent = len(self.active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and square > 0.0
+        return solved, square, bool(independent)
 
     def _exchange(self, side: int, weights: np.ndarray, constraint: int) -> bool:
         """Drop an active constraint in favour of one that depends on them: row = sum_j weights_j row_j.

@@ -1,5 +1,7 @@
 """Minima of random quadratic programs, reached from those of others, meet the optimality conditions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,25 @@ def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorizatio
     np.testing.assert_allclose(updated.d, factorized.d, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(updated.multipliers, factorized.multipliers, rtol=1e-9, atol=1e-9)
     assert updated.is_strict and factorized.is_strict
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_many_limits_that_are_violated_at_first_are_met_without_cycling(seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, 12, 45)
+    found = followed(program, np.zeros(45), np.zeros(45, dtype=int), 100)
+    assert found is not None and found.tau == 1.0
+    assert_optimal(program, found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_more_constraints_are_active_than_there_are_unknowns_however_ill_conditioned_the_program(seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, 12, 45)
+    axes = np.linalg.qr(program.A[:12])[0]
+    H = axes * 10.0 ** rng.uniform(-7.0, 5.0, 12) @ axes.T
+    found = followed(replace(program, H=(H + H.T) / 2.0), np.zeros(45), np.zeros(45, dtype=int), 1000)
+    assert found is None or np.count_nonzero(found.side) <= 12
 
 
 def test_contradicting_limits_end_the_way_before_its_end():
