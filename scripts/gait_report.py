@@ -1,18 +1,24 @@
 """Solves gaits, draws, exports and evaluates their cycles, and writes the tables and figures of docs/gait.md.
 
-python scripts/gait_report.py              # both step lengths and the variants, docs included
-python scripts/gait_report.py --figures    # the figures of the page alone
-python scripts/gait_report.py 0.65         # one step length in metres, into results/ alone
+python scripts/gait_report.py                       # every table and figure of the default cost
+python scripts/gait_report.py --cost thesis         # those of the thesis's cost
+python scripts/gait_report.py runs slopes           # these tables alone
+python scripts/gait_report.py figures               # the figures alone
+python scripts/gait_report.py --step-length 0.65    # one walk, into results/ alone
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import time
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 import trajopt
 from problems import gait, gait_stride
@@ -20,21 +26,30 @@ from problems.human import plot
 from problems.human.assessment.criteria import Criterion, credibility
 from problems.human.assessment.identities import identities
 from problems.human.assessment.outputs import FIGURES, draw
+from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import slip
 from problems.human.assessment.whole_body import inclination, whole_body
+from problems.human.body.model import GRAVITY
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
+from problems.recipe import defaults_of
 from trajopt.report.active_constraints import active_count
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "gait.md"
 PICTURES = ROOT / "docs" / "figures"
-LENGTHS = (0.6, 0.7)  # m; the thesis', and that of the measured trial at the same speed
+COSTS = ("sourced", "thesis")  # the default first
+TRIAL = {"speed": 1.253, "step_length": 0.717}  # m/s, m, of the measured trial
+LONG = {"step_length": 0.7}
+WALKS: dict[str, tuple[dict[str, Any], ...]] = {
+    "sourced": ({"step_length": 0.6}, LONG, TRIAL),
+    "thesis": ({"step_length": 0.6}, LONG),
+}
 POINTS = (6, 8, 10)  # control points of each joint's curve, for criteria
 PACKS = (0.0, 15.0)  # kg
-THESIS = ("330", "1726", "244", "34.10 s", "", "", "tolerance 1e-3", "", "", "", "")
-SOURCED = {"cost": "sourced", "intervals": 5, "speed": 1.253, "step_length": 0.717}  # at the measured trial
-SOURCED_FIGURES = ("angles", "torques", "reactions", "snapshots")
+SLOPES = (-0.08, 0.0, 0.08)
+DRIFTS = (5e-3, 1.1e-3)  # m, how far standing points may be from their places, with ten control points
+BARMAN = ("330", "1726", "244", "", "34.10", "", "", "", "tolerance 1e-3", "", "", "", "")
 LIMP = "right ankle 40 % as strong"
 STRIDES: dict[str, dict[str, Any]] = {
     "both sides equal": {},
@@ -57,52 +72,38 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    arguments.add_argument("lengths", nargs="*", type=float, help="step lengths, m")
-    arguments.add_argument("--figures", action="store_true")
+    arguments.add_argument("tables", nargs="*", metavar="table")
+    arguments.add_argument("--cost", choices=COSTS, default=COSTS[0])
+    arguments.add_argument("--step-length", type=float, help="m, one walk, into results/ alone")
     given = arguments.parse_args()
-    if given.figures:
-        lengths = {length: solved(step_length=length) for length in LENGTHS}
-        pack = solved(step_length=0.7, backpack=PACKS[-1])
-        pictures(lengths, pack, solved(gait_stride, step_length=0.7, **STRIDES[LIMP]))
+    if given.step_length:
+        report(solved(cost=given.cost, step_length=given.step_length), folder_of(given.step_length))
         return
-    if given.lengths:
-        for length in given.lengths:
-            report(solved(step_length=length), folder_of(length))
-        return
-    solutions = {length: solved(step_length=length) for length in LENGTHS}
-    for length, solution in solutions.items():
-        report(solution, folder_of(length))
-    fill("runs", runs(solutions))
-    fill("criteria", side_by_side({headed(L): credibility(solution) for L, solution in solutions.items()}))
-    fill("identities", side_by_side({headed(L): identities(solution) for L, solution in solutions.items()}))
-    fill("constraints", constraints())
-    finer = {f"{n} points": solved(step_length=0.7, intervals=n - 3) for n in POINTS[1:]}
-    finer = {f"{POINTS[0]} points": solutions[0.7], **finer}
-    upright = {f"{n} points, standing": solved(step_length=0.7, intervals=n - 3, start="standing")
-               for n in POINTS[:2]}  # fmt: skip
-    every = finer | upright
-    rows = {name: (*sizes(solution), *credibility(solution)) for name, solution in every.items()}
-    fill("finer", side_by_side(rows))
-    chosen = {name: solved(step_length=0.7, **changes) for name, changes in CHOICES.items()}
-    fill("ablations", shortfalls(chosen))
-    packed = {f"{pack:g} kg": solved(step_length=0.7, backpack=pack) for pack in PACKS}
-    fill("backpack", columns({name: carried(solution) for name, solution in packed.items()}))
-    strides = {name: solved(gait_stride, step_length=0.7, **changes) for name, changes in STRIDES.items()}
-    fill("strides", columns({name: both_sides(solution) for name, solution in strides.items()}))
-    pictures(solutions, packed[f"{PACKS[-1]:g} kg"], strides[LIMP])
+    known = [*TABLES[given.cost], "figures"]
+    unknown = [name for name in given.tables if name not in known]
+    if unknown:
+        arguments.error(f"no table is called {', '.join(unknown)}: there are {', '.join(known)}")
+    for name in given.tables or known:
+        if name == "figures":
+            pictures(given.cost)
+        else:
+            fill(name if given.cost == COSTS[0] else f"{given.cost} {name}", TABLES[given.cost][name]())
 
 
-def pictures(lengths: dict[float, trajopt.Solution], pack: trajopt.Solution, limp: trajopt.Solution) -> None:
-    """The figures of the page: both step lengths, the cost with sources, a pack, a limp."""
-    for length, solution in lengths.items():
+def pictures(cost: str) -> None:
+    """The figures of one cost: with sources the default step, the trial's, a pack and a limp."""
+    if cost == "thesis":
         for name in FIGURES:
-            save_figure(solution, name, f"gait_{name}_{centimetres(length)}")
-    plot.animate(lengths[LENGTHS[-1]], PICTURES / f"gait_{centimetres(LENGTHS[-1])}.gif")
-    sourced = solved(**SOURCED)
-    for name in SOURCED_FIGURES:
-        save_figure(sourced, name, f"gait_{name}_sourced")
+            save_figure(solved(cost=cost, **LONG), name, f"gait_{name}_thesis")
+        return
+    for name in FIGURES:
+        save_figure(solved(step_length=0.6), name, f"gait_{name}_60cm")
+        save_figure(solved(**TRIAL), name, f"gait_{name}_trial")
+    plot.animate(solved(**TRIAL), PICTURES / "gait_trial.gif")
+    limp = solved(gait_stride, **LONG, **STRIDES[LIMP])
     for whose, name, solution in (
-        ("pack", "snapshots", pack), ("limp", "snapshots", limp), ("limp", "reactions", limp)
+        ("pack", "snapshots", solved(**LONG, backpack=PACKS[-1])),
+        ("limp", "snapshots", limp), ("limp", "reactions", limp),
     ):  # fmt: skip
         save_figure(solution, name, f"gait_{whose}_{name}")
 
@@ -112,14 +113,28 @@ def save_figure(solution: trajopt.Solution, name: str, file: str) -> None:
 
 
 def solved(problem: Any = gait, **parameters: Any) -> trajopt.Solution:
-    """A gait of the thesis's cost unless another is given, by the solver that its problem recommends."""
-    solution = trajopt.solve(problem.build(**{"cost": "thesis"} | parameters), progress="auto")
+    """A gait as its problem recommends to solve it, from the measured start unless another is given."""
+    return timed(problem, **parameters)[0]
+
+
+def timed(problem: Any = gait, **parameters: Any) -> tuple[trajopt.Solution, float]:
+    """The same with its processor seconds, solved once however often it is asked for."""
+    return _timed(problem, tuple(sorted((defaults_of(problem.build) | parameters).items())))
+
+
+@cache
+def _timed(problem: Any, parameters: tuple[tuple[str, Any], ...]) -> tuple[trajopt.Solution, float]:
+    began = time.process_time()
+    solution = trajopt.solve(problem.build(**dict(parameters)), progress="auto")
+    seconds = time.process_time() - began
     print(solution)
-    return solution
+    return solution, seconds
 
 
 def iterations_of(solution: trajopt.Solution) -> str:
-    return f"{solution.iterations}" if solution.converged else f"{solution.iterations} (not converged)"
+    """Of all solves, those with limit nodes included."""
+    count = sum(len(each.iterations) - 1 for each in solution.solves)
+    return f"{count}" if solution.converged else f"{count} (not converged)"
 
 
 def largest_slip(solution: trajopt.Solution) -> float:
@@ -127,8 +142,13 @@ def largest_slip(solution: trajopt.Solution) -> float:
     return 1e3 * max(slip(solution).values())
 
 
-def headed(length: float) -> str:
-    return f"L = {length:g} m"
+def headed(speed: float = 1.2, step_length: float = 0.6) -> str:
+    return f"{speed:g} m/s, {step_length:g} m"
+
+
+def walks(cost: str) -> dict[str, trajopt.Solution]:
+    """The walks that the tables of a cost are of, by speed and step length."""
+    return {headed(**where): solved(cost=cost, **where) for where in WALKS[cost]}
 
 
 def report(solution: trajopt.Solution, folder: Path) -> None:
@@ -141,34 +161,100 @@ def report(solution: trajopt.Solution, folder: Path) -> None:
 
 
 def folder_of(length: float) -> Path:
-    return Path("results") / "gait" / f"step_{centimetres(length)}"
+    return Path("results") / "gait" / f"step_{100.0 * length:.0f}cm"
 
 
-def centimetres(length: float) -> str:
-    return f"{100.0 * length:.0f}cm"
+def runs(cost: str) -> str:
+    """Sizes, times and violations of the solves, one column per gait, Barman's beside his cost."""
+    found = {headed(**where): run(*timed(cost=cost, **where)) for where in WALKS[cost]}
+    if cost == "thesis":
+        lines = next(iter(found.values()))
+        found["thesis"] = dict(zip(lines, BARMAN, strict=True))
+    return columns(found)
 
 
-def runs(solutions: dict[float, trajopt.Solution]) -> str:
-    """Sizes, times and violations of the solves, one column per gait, beside the thesis' numbers."""
-    found: dict[str, dict[str, str]] = {}
-    for length, solution in solutions.items():
-        checked = solution.verify()
-        worst = max(checked.violations, key=lambda each: each.dense_violation)
-        found[headed(length)] = {
-            "unknowns": f"{solution.n_variables}",
-            "constraint rows": f"{solution.n_constraints}",
-            "active ones": f"{active_count(solution)}",
-            "seconds": f"{solution.seconds:.2f} s",
-            "iterations": iterations_of(solution),
-            "effort": f"{solution.cost_terms['dynamic effort']:.5f}",
-            "largest violation at nodes": f"{checked.max_violation_nodes:.1e}",
-            "on a 10 times finer grid": f"{checked.max_violation_dense:.1e}",
-            "where": f"{worst.name}, {worst.component}",
-            "largest slip of a standing point": f"{largest_slip(solution):.1f} mm",
-            "KKT error": f"{checked.kkt_error:.1e}",
+def run(solution: trajopt.Solution, seconds: float) -> dict[str, str]:
+    """One solve, its limit nodes included."""
+    checked = solution.verify()
+    worst = max(checked.violations, key=lambda each: each.dense_violation)
+    return {
+        "unknowns": f"{solution.n_variables}",
+        "constraint rows": f"{solution.n_constraints}",
+        "active ones": f"{active_count(solution)}",
+        "limit nodes": f"{sum(map(len, solution.limit_points))}",
+        "CPU seconds": f"{seconds:.1f}",
+        "iterations": iterations_of(solution),
+        "objective": f"{solution.objective:.4f}",
+        "effort": f"{solution.cost_terms['dynamic effort']:.4f}",
+        "largest violation at nodes": f"{checked.max_violation_nodes:.1e}",
+        "on a 10 times finer grid": f"{checked.max_violation_dense:.1e}",
+        "where": ", ".join(filter(None, (worst.name, worst.component))),
+        "largest slip of a standing point": f"{largest_slip(solution):.1f} mm",
+        "KKT error": f"{checked.kkt_error:.1e}",
+    }
+
+
+def of_walks(cost: str, criteria: Callable[[trajopt.Solution], tuple[Criterion, ...]]) -> str:
+    """Criteria or identities of the walks of a cost, side by side."""
+    return side_by_side({name: criteria(solution) for name, solution in walks(cost).items()})
+
+
+def finer() -> str:
+    """The thesis's walk with more control points, and from standing."""
+    made = {f"{n} points": {"intervals": n - 3} for n in POINTS}
+    made |= {f"{n} points, standing": {"intervals": n - 3, "start": "standing"} for n in POINTS[:2]}
+    found = {name: solved(cost="thesis", **LONG, **changes) for name, changes in made.items()}
+    return side_by_side({name: (*sizes(each), *credibility(each)) for name, each in found.items()})
+
+
+def ablations() -> str:
+    """The thesis's walk without each of the choices that are our own."""
+    return shortfalls({name: solved(cost="thesis", **LONG, **each) for name, each in CHOICES.items()})
+
+
+def backpacks(cost: str) -> str:
+    """A walk with and without a pack."""
+    packed = {f"{pack:g} kg": solved(cost=cost, **LONG, backpack=pack) for pack in PACKS}
+    return columns({name: carried(solution) for name, solution in packed.items()})
+
+
+def strides(cost: str) -> str:
+    """Strides of a body whose sides are equal, and of some whose sides differ."""
+    found = {name: solved(gait_stride, cost=cost, **LONG, **changes) for name, changes in STRIDES.items()}
+    return columns({name: both_sides(solution) for name, solution in found.items()})
+
+
+def slopes() -> str:
+    """Work of joints in a step of 0.6 m at 1.2 m/s, downhill, level and uphill."""
+    found = {}
+    for slope in SLOPES:
+        solution = solved(slope=slope)
+        t = np.linspace(0.0, solution.duration, 801)
+        power = solution.tau(t) * solution.v(t)
+        gained = 75.0 * GRAVITY * 0.6 * np.sin(np.arctan(slope))
+        found[f"{slope:+.0%}" if slope else "level"] = {
+            "positive work of joints (J)": f"{trapezoid(np.maximum(power, 0.0).sum(axis=1), t):.0f}",
+            "negative work of joints (J)": f"{trapezoid(np.minimum(power, 0.0).sum(axis=1), t):.0f}",
+            "their sum (J)": f"{trapezoid(power.sum(axis=1), t):.1f}",
+            "gain of potential energy (J)": f"{gained:.1f}",
+            "objective": f"{solution.objective:.4f}",
+            "`verify`": solution.verify().verdict,
         }
-    lines = next(iter(found.values()))
-    found["thesis"] = dict(zip(lines, THESIS, strict=True))
+    return columns(found)
+
+
+def drifts() -> str:
+    """The trial's walk with ten control points and standing feet held less and more closely."""
+    found = {}
+    for drift in DRIFTS:
+        solution, seconds = timed(**TRIAL, intervals=7, contact_drift=drift)
+        found[f"within {1e3 * drift:g} mm"] = {
+            "largest slip of a standing point (mm)": f"{largest_slip(solution):.1f}",
+            "objective": f"{solution.objective:.4f}",
+            "mean correlation with the trial": f"{mean_correlation(scores(solution)):.3f}",
+            "iterations": iterations_of(solution),
+            "CPU seconds": f"{seconds:.0f}",
+        }
     return columns(found)
 
 
@@ -207,6 +293,7 @@ def carried(solution: trajopt.Solution) -> dict[str, str]:
     body = whole_body(gait_cycle(solution))
     peak, lean = body.cycle.reaction("r")[:, 4].max(), inclination(body, "pelvis", "neck").mean()
     found = {
+        "objective": f"{solution.objective:.4f}",
         "effort": f"{solution.cost_terms['dynamic effort']:.4f}",
         "mean total reaction (BW)": f"{body.cycle.person.total_mass / body.cycle.mass:.3f}",
         "peak vertical reaction of a foot (BW)": f"{peak / body.cycle.weight:.3f}",
@@ -222,7 +309,10 @@ def carried(solution: trajopt.Solution) -> dict[str, str]:
 def both_sides(solution: trajopt.Solution) -> dict[str, str]:
     """Right and left leg of a stride."""
     body = whole_body(gait_cycle(solution))
-    found = {"effort": f"{solution.cost_terms['dynamic effort']:.4f}"}
+    found = {
+        "objective": f"{solution.objective:.4f}",
+        "effort": f"{solution.cost_terms['dynamic effort']:.4f}",
+    }
     found["iterations"] = iterations_of(solution)
 
     def pair(name: str, of: Any) -> None:
@@ -271,6 +361,20 @@ def fill(name: str, text: str) -> None:
     if not pattern.search(page):
         raise SystemExit(f"{PAGE} has no place for '{name}'")
     PAGE.write_text(pattern.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page), encoding="utf-8")
+
+
+BOTH: dict[str, Callable[[str], str]] = {
+    "runs": runs,
+    "criteria": lambda cost: of_walks(cost, credibility),
+    "identities": lambda cost: of_walks(cost, identities),
+    "backpack": backpacks,
+    "strides": strides,
+}
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    cost: {name: partial(written, cost) for name, written in BOTH.items()} for cost in COSTS
+}
+TABLES["sourced"] |= {"constraints": constraints, "slopes": slopes, "drifts": drifts}
+TABLES["thesis"] |= {"finer": finer, "ablations": ablations}
 
 
 if __name__ == "__main__":

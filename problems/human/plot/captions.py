@@ -8,15 +8,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from problems.human.gait.cycle import Cycle
+from problems.human.gait.formulation import DEFAULT
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 
 def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:
-    """Name, speed in m/s, step length in m, slope where there is one, and whether it did not converge."""
+    """Name, a cost that is not the default, speed in m/s, step length in m, slope, a lack of convergence."""
     speed = 2.0 * cycle.step_length / cycle.duration
     parts = [solution.name, f"{speed:.3g} m/s", f"step {cycle.step_length:.3g} m"]
+    cost = solution.recipe.parameters.get("cost") if solution.recipe else None
+    if cost not in (None, DEFAULT):
+        parts.append(f"cost={cost}")
     if cycle.person.slope:
         parts.append(f"slope {cycle.person.slope:.3g}")
     if not solution.converged:

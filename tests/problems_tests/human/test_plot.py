@@ -43,6 +43,12 @@ def test_titles_tell_speed_step_length_and_failure(name, solution):
     assert getattr(plot, name)(failed).get_suptitle().endswith(", not converged")
 
 
+@pytest.mark.parametrize(("cost", "ending"), [("sourced", "step 0.6 m"), ("thesis", ", cost=thesis")])
+def test_titles_tell_a_cost_that_is_not_the_default(cost, ending, solution):
+    recipe = replace(solution.recipe, parameters={**solution.recipe.parameters, "cost": cost})
+    assert plot.angles(replace(solution, recipe=recipe)).get_suptitle().endswith(ending)
+
+
 def test_snapshots_leave_no_limb_beside_the_page(solution):
     raised = np.array(solution.curve.control_points[0])
     raised[:, solution.joint_names.index("hip_r_flex")] = 1.5

@@ -19,7 +19,7 @@ from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, skeleton
 from problems.human.body.person import Person
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.force_rate import REACTION, force_rate, spline_times
-from problems.human.gait.formulation import FORMULATIONS, POSTURE_DEMANDS
+from problems.human.gait.formulation import DEFAULT, FORMULATIONS, POSTURE_DEMANDS
 from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.ground_reaction import friction_margin, time_weight
 from problems.human.gait.passive_moments import passive_leg_moments, passive_moments
@@ -242,7 +242,7 @@ def test_the_cost_decides_the_control_points_unless_they_are_given(build):
         problem = build(**parameters)
         assert {arc.basis.greville.size for arc in problem.trajectory.arcs} == {points}
         assert problem.recipe.parameters["intervals"] == parameters.get("intervals")
-    assert build().recipe.parameters["cost"] == "sourced"
+    assert build().recipe.parameters["cost"] == DEFAULT == "sourced"
 
 
 def test_weights_of_zero_leave_their_terms_out():
