@@ -10,7 +10,7 @@ from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from trajopt.arguments import shown
 from trajopt.errors import OptionError, near_matches
 
-DEFAULT = "sourced"
+DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predicts
 
 
