@@ -19,7 +19,6 @@ SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8)  # m/s
 PEOPLE = score.SPEEDS | {1.8: 0.755}
 IMPOSSIBLE: tuple[dict[str, float], ...] = (
     {"speed": 4.0, "step_length": 0.7},
-    {"speed": 3.0, "step_length": 1.2},
     {"speed": 1.2, "step_length": 1.2},
     {"speed": 1.6, "step_length": 1.5},
     {"speed": 2.0, "step_length": 0.6, "slope": 0.3, "backpack": 100.0},
