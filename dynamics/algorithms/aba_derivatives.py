@@ -193,6 +193,7 @@ def aba_derivatives(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: A
     minus `external_derivatives(...).dtau`.
 
     q, v, tau : (..., n); external : None or (..., links, 6), as in `rnea`. Raises ShapeError, as `aba`.
+    The matrices are strided views, node axis last in memory.
     """
     packed = packed_of(model)
     extra = {} if external is None else {"external": (external, (packed.links, 6))}
