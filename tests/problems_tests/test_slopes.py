@@ -24,7 +24,8 @@ def arm():
     return problem
 
 
-SHORTER = {"goddard_in_phases": 0.1}  # its drag grows with exp(-500 h): a step of 4e-3 in h is no small one
+# A step of 4e-3 is no small one where drag grows with exp(-500 h), and where the power of muscles turns.
+SHORTER = {"goddard_in_phases": 0.1, "gait_stride": 0.1}
 FRAME, INNER = "wrist_3_link", "forearm_link"
 
 
