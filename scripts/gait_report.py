@@ -49,7 +49,7 @@ POINTS = (6, 8, 10)  # control points of each joint's curve, for criteria
 PACKS = (0.0, 15.0)  # kg
 SLOPES = (-0.08, 0.0, 0.08)
 DRIFTS = (5e-3, 1.1e-3)  # m, how far standing points may be from their places, with ten control points
-BARMAN = ("330", "1726", "244", "", "34.10", "", "", "", "tolerance 1e-3", "", "", "", "")
+BARMAN = ("330", "1726", "244", "", "34.10", "", "", "", "tolerance 1e-3", "", "", "", "", "")
 LIMP = "right ankle 40 % as strong"
 STRIDES: dict[str, dict[str, Any]] = {
     "both sides equal": {},
@@ -191,7 +191,17 @@ def run(solution: trajopt.Solution, seconds: float) -> dict[str, str]:
         "where": ", ".join(filter(None, (worst.name, worst.component))),
         "largest slip of a standing point": f"{largest_slip(solution):.1f} mm",
         "KKT error": f"{checked.kkt_error:.1e}",
+        "joints on a limit for more than 5 % of the motion": on_limits(solution),
     }
+
+
+def on_limits(solution: trajopt.Solution) -> str:
+    """Joints within a thousandth of their range of a limit, and for how much of the motion."""
+    q, limits = solution.q(np.linspace(0.0, solution.duration, 1001)), solution.limits
+    near = 1e-3 * (limits.q_upper - limits.q_lower)
+    parts = np.mean((q <= limits.q_lower + near) | (q >= limits.q_upper - near), axis=0)
+    named = zip(solution.joint_names, parts, strict=True)
+    return ", ".join(f"{name} {100 * part:.0f} %" for name, part in named if part > 0.05) or "none"
 
 
 def of_walks(cost: str, criteria: Callable[[trajopt.Solution], tuple[Criterion, ...]]) -> str:
