@@ -124,6 +124,7 @@ def _aba_derivatives(
     v,
     a,
     external,
+    torque_row,
     rows,
     entries_to_clear,
     adds,
@@ -153,7 +154,7 @@ def _aba_derivatives(
             v[here],
             a[here],
             external[here],
-            0,
+            torque_row,
             rows,
             entries_to_clear,
             adds,
@@ -208,7 +209,7 @@ def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
     """(n, 3, n, nodes): da/dq, da/dv and M^-1 at q, v, a and, when there, external."""
     q, v, a = nodes.arrays[:3]
     external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
-    _, rows, _ = stacked_rows(packed, True, (), False)
+    torque_row, rows, _ = stacked_rows(packed, True, (), False)
     tree, out = packed.coordinate_tree, nodes.slots(packed.n, 3, packed.n, cleared=False)
     _aba_derivatives(
         packed.tree,
@@ -217,6 +218,7 @@ def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
         v,
         a,
         external,
+        torque_row,
         rows,
         packed.entries_to_clear,
         packed.shares_coordinates,

@@ -14,8 +14,8 @@ from trajopt.solvers.violation import bound_violation
 from trajopt.transcription.nlp import NLP as TranscribedNLP
 from trajopt.transcription.row_labels import RowLabel
 
-# Steps that can be walked come near their constraints within 26 iterations of every round, with feet that are
-# held five times as closely within about 100.
+# Steps of six control points that can be walked came near their constraints within 26 iterations of every
+# round, with feet that are held five times as closely within about 100.
 PATIENCE = 110
 NAMED = 3  # constraints in the message
 

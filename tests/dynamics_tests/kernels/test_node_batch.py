@@ -102,7 +102,6 @@ def test_every_robot_runs_through_the_same_compiled_code():
     from dynamics.algorithms.rnea import _rnea
     from dynamics.algorithms.rnea_derivatives import _rnea_derivatives
 
-    compiled = set()
     for seed in (0, 1, 2):
         model = random_tree(seed, rotors=seed == 2)
         q, v, a = random_state(model, 5)
@@ -110,8 +109,8 @@ def test_every_robot_runs_through_the_same_compiled_code():
             dynamics.rnea(model, q, v, a, external)
             dynamics.rnea(model, np.asfortranarray(q), v[0], a + 0j, external)
             dynamics.rnea_derivatives(model, q, v, a, external)
-        compiled.add((len(_rnea.signatures), len(_rnea_derivatives.signatures)))
-    assert len(compiled) == 1  # for the first robot, or before; those of kernels that call these count too
+    assert len(_rnea.signatures) <= 2  # float64 and complex128
+    assert len(_rnea_derivatives.signatures) <= 2
 
 
 def test_sine_and_cosine_are_right_to_the_last_digits_for_a_million_radians():
