@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from problems import two_link_pr as two_link_pr
     from problems import two_link_rr as two_link_rr
     from problems import urdf_arm as urdf_arm
-    from problems.gallery import acrobot as acrobot
-    from problems.gallery import arm_design as arm_design
-    from problems.gallery import arm_energy_budget as arm_energy_budget
-    from problems.gallery import brachistochrone as brachistochrone
-    from problems.gallery import bryson_denham as bryson_denham
-    from problems.gallery import container_crane as container_crane
-    from problems.gallery import double_pendulum_cart as double_pendulum_cart
-    from problems.gallery import energy_budget as energy_budget
-    from problems.gallery import five_link_walker as five_link_walker
-    from problems.gallery import gear_ratio as gear_ratio
-    from problems.gallery import goddard_in_phases as goddard_in_phases
-    from problems.gallery import goddard_rocket as goddard_rocket
-    from problems.gallery import hypersensitive as hypersensitive
-    from problems.gallery import line_in_least_time as line_in_least_time
-    from problems.gallery import minimum_fuel as minimum_fuel
-    from problems.gallery import motor_arm as motor_arm
-    from problems.gallery import orbit_transfer as orbit_transfer
-    from problems.gallery import quadrotor_gates as quadrotor_gates
-    from problems.gallery import space_shuttle as space_shuttle
-    from problems.gallery import van_der_pol as van_der_pol
+    from problems.gallery.classics import brachistochrone as brachistochrone
+    from problems.gallery.classics import bryson_denham as bryson_denham
+    from problems.gallery.classics import energy_budget as energy_budget
+    from problems.gallery.classics import hypersensitive as hypersensitive
+    from problems.gallery.classics import minimum_fuel as minimum_fuel
+    from problems.gallery.classics import van_der_pol as van_der_pol
+    from problems.gallery.flight import goddard_in_phases as goddard_in_phases
+    from problems.gallery.flight import goddard_rocket as goddard_rocket
+    from problems.gallery.flight import orbit_transfer as orbit_transfer
+    from problems.gallery.flight import quadrotor_gates as quadrotor_gates
+    from problems.gallery.flight import space_shuttle as space_shuttle
+    from problems.gallery.mechanisms import acrobot as acrobot
+    from problems.gallery.mechanisms import arm_design as arm_design
+    from problems.gallery.mechanisms import arm_energy_budget as arm_energy_budget
+    from problems.gallery.mechanisms import container_crane as container_crane
+    from problems.gallery.mechanisms import double_pendulum_cart as double_pendulum_cart
+    from problems.gallery.mechanisms import five_link_walker as five_link_walker
+    from problems.gallery.mechanisms import gear_ratio as gear_ratio
+    from problems.gallery.mechanisms import line_in_least_time as line_in_least_time
+    from problems.gallery.mechanisms import motor_arm as motor_arm
 else:  # type checkers would take any name for a problem if they saw these
 
     def __getattr__(name: str) -> Any:

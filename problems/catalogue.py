@@ -1,6 +1,6 @@
 """The problems of this package by name, found by reading their sources: a new file is a new problem.
 
-Those of the folder `gallery` have names without it, like the others.
+Those of the folders of `gallery` have names without them, like the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from typing import Any
 from trajopt.arguments import shown
 from trajopt.errors import UnknownNameError, near_matches
 
-PACKAGES = ("problems", "problems.gallery")
+PACKAGES = (
+    "problems",
+    "problems.gallery.classics",
+    "problems.gallery.flight",
+    "problems.gallery.mechanisms",
+)
 
 
 def names() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 import problems
 import trajopt
-from problems.gallery.brachistochrone import end_angle
+from problems.gallery.classics.brachistochrone import end_angle
 
 solution = trajopt.solve(problems.brachistochrone.build(across=10.0, down=5.0))
 print(f"{solution.duration:.9f} s")

@@ -10,7 +10,7 @@ import numpy as np
 
 import problems
 import trajopt
-from problems.gallery.five_link_walker import JOINTS
+from problems.gallery.mechanisms.five_link_walker import JOINTS
 
 solution = trajopt.solve(problems.five_link_walker.build())
 step = solution.phases[0] if isinstance(solution, trajopt.PhasesSolution) else solution

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 import problems
 import trajopt
-from problems.gallery import five_link_walker as walker
+from problems.gallery.mechanisms import five_link_walker as walker
 
 
 def solved(name, **parameters):

@@ -160,7 +160,7 @@ def test_a_robot_may_be_a_file_of_ones_own_or_its_text(tmp_path):
             dynamics.load_urdf(tmp_path / name)
 
 
-GALLERY = [name for name in catalogue.names() if catalogue.path(name).parent.name == "gallery"]
+GALLERY = [name for name in catalogue.names() if catalogue.path(name).parents[1].name == "gallery"]
 
 
 @pytest.mark.parametrize("name", GALLERY)

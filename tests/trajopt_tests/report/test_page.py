@@ -7,7 +7,7 @@ import pytest
 
 import problems
 import trajopt
-from problems.gallery import energy_budget
+from problems.gallery.classics import energy_budget
 from trajopt.report import page as report
 from trajopt.report.svg_chart import line_chart, ticks
 

@@ -1,0 +1,1 @@
+"""Rockets, a spacecraft, a shuttle and a quadrotor: how high, how far and how fast they fly."""
