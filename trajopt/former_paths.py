@@ -116,9 +116,18 @@ def _forwarded(former: str, homes: Sequence[str], name: str) -> Any:
     for home in homes:
         module = import_module(home)
         if hasattr(module, name):
-            package = home.partition(".")[0]
-            public = name in getattr(sys.modules[package], "__all__", ())
-            path = f"{package}.{name}" if public else f"{home}.{name}"
+            path = _public_path(module, name)
             warnings.warn(f"{former}.{name} has moved: write {path}", DeprecationWarning, stacklevel=3)
             return getattr(module, name)
     raise AttributeError(f"module {former!r} has no attribute {name!r}; it has become {' and '.join(homes)}")
+
+
+def _public_path(module: ModuleType, name: str) -> str:
+    """The shortest public path to a name of a module: `trajopt.trace`, `problems.goddard_rocket.build`."""
+    package, _, inner = module.__name__.partition(".")
+    face, last = sys.modules[package], inner.rpartition(".")[2]
+    if name in getattr(face, "__all__", ()):
+        return f"{package}.{name}"
+    if getattr(face, last, None) is module:
+        return f"{package}.{last}.{name}"
+    return f"{module.__name__}.{name}"

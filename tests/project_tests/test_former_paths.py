@@ -7,11 +7,15 @@ from importlib import import_module
 import pytest
 
 import trajopt
+from problems import catalogue
+from problems.gallery import FORMER as FORMER_OF_GALLERY
 from problems.human import FORMER as FORMER_OF_HUMAN
 from trajopt.former_paths import FORMER, ROOMS
 
+TABLES = (FORMER, FORMER_OF_GALLERY, FORMER_OF_HUMAN, ROOMS)
 
-@pytest.mark.parametrize(("former", "homes"), [*FORMER.items(), *FORMER_OF_HUMAN.items(), *ROOMS.items()])
+
+@pytest.mark.parametrize(("former", "homes"), [entry for table in TABLES for entry in table.items()])
 def test_every_former_module_forwards_to_modules_that_exist(former, homes):
     for home in homes:
         module = import_module(home)
@@ -41,6 +45,15 @@ def test_every_former_module_forwards_to_modules_that_exist(former, homes):
 def test_the_warning_names_the_public_name(former, name):
     with pytest.warns(DeprecationWarning, match=f"{former}.{name} has moved: write trajopt.{name}$"):
         assert getattr(import_module(former), name) is getattr(trajopt, name)
+
+
+def test_every_problem_of_the_gallery_is_found_where_it_was_and_told_by_its_public_name():
+    gallery = {name for name in catalogue.names() if catalogue.path(name).parents[1].name == "gallery"}
+    assert {former.rpartition(".")[2] for former in FORMER_OF_GALLERY} == gallery
+    for name in gallery:
+        told = rf"problems\.gallery\.{name}\.build has moved: write problems\.{name}\.build$"
+        with pytest.warns(DeprecationWarning, match=told):
+            assert import_module(f"problems.gallery.{name}").build is catalogue.module(name).build
 
 
 def test_what_a_former_module_never_had_is_an_attribute_error():

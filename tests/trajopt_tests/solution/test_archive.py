@@ -13,6 +13,8 @@ from trajopt.solution import archive
 
 # problems.two_link_rr.build(intervals=4), solved and saved by the version before modules moved into rooms
 FORMER = Path(__file__).parents[2] / "support" / "solution_of_former_layout.npz"
+# problems.bryson_denham.build(), solved and saved while it was problems/gallery/bryson_denham.py
+FORMER_GALLERY = FORMER.with_name("solution_of_former_gallery.npz")
 
 
 @pytest.fixture
@@ -39,6 +41,14 @@ def test_a_solution_of_the_former_version_is_read_built_again_and_verified():
     assert report.holds and report.kkt_recomputed
     again = trajopt.solve(solution.problem)
     assert again.objective == pytest.approx(solution.objective, rel=1e-6)
+
+
+@pytest.mark.usefixtures("rebuilt_by_this_checkout")
+def test_a_solution_saved_before_the_gallery_had_folders_is_built_again_from_its_recipe():
+    solution = trajopt.Solution.load(FORMER_GALLERY)
+    assert solution.problem.recipe == problems.bryson_denham.build().recipe
+    assert solution.verify().holds
+    assert solution.objective == pytest.approx(problems.bryson_denham.REFERENCE, rel=1e-6)
 
 
 def test_every_constraint_that_the_problem_has_lost_is_named_and_so_is_what_it_has_besides():
