@@ -120,7 +120,7 @@ def test_shooting_along_the_singular_arc_climbs_as_high():
         def stop(t, y):
             return event(y)
 
-        stop.terminal = True
+        stop.terminal = True  # pyright: ignore
         return solve_ivp(rates, (0.0, 0.5), x, events=stop, rtol=1e-11, atol=1e-13).y_events[0][0]
 
     full = burning(lambda state: thrust)

@@ -106,7 +106,7 @@ def test_the_carts_free_joint_stays_free_and_its_equations_are_lagranges():
     assert np.allclose(tau, np.stack([force, torque], axis=1), rtol=1e-12, atol=1e-12)
     solution = trajopt.solve(problem)
     assert np.abs(solution.tau(solution.node_times)[:, 1]).max() < 1e-8
-    assert solution.verify().simulation_error_end_to_end < 1e-6
+    assert solution.verify().simulation_error_end_to_end < 1e-6  # pyright: ignore
 
 
 def test_a_cart_that_first_swings_back_needs_less_than_the_published_optimum():

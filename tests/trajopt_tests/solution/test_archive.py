@@ -29,14 +29,14 @@ def with_header(path, **changes):
     with np.load(FORMER) as file:
         arrays = dict(file)
     header = json.loads(str(arrays["header"])) | changes
-    np.savez(path, **(arrays | {"header": np.array(json.dumps(header))}))
+    np.savez(path, **(arrays | {"header": np.array(json.dumps(header))}))  # pyright: ignore
     return path
 
 
 @pytest.mark.usefixtures("rebuilt_by_this_checkout")
 def test_a_solution_of_the_former_version_is_read_built_again_and_verified():
     solution = trajopt.Solution.load(FORMER)
-    assert solution.converged and solution.recipe.parameters["intervals"] == 4
+    assert solution.converged and solution.recipe.parameters["intervals"] == 4  # pyright: ignore
     report = solution.verify(accuracy=0.02)  # four intervals exceed a torque limit by 1.3 % of its range
     assert report.holds and report.kkt_recomputed
     again = trajopt.solve(solution.problem)
