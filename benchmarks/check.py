@@ -28,7 +28,7 @@ from benchmarks.dynamics.calls import inputs, our_call
 from benchmarks.dynamics.measurement import in_turns
 from benchmarks.dynamics.pinocchio_peer import PEERS, peer_call, peer_of
 from benchmarks.dynamics.robots import robots
-from benchmarks.papers.timing import machine
+from benchmarks.timing import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = Path(__file__).with_name("baseline.json")

@@ -20,7 +20,7 @@ from benchmarks.gait import score, scoreboard, studies, walkable
 from benchmarks.gait.costs import COSTS, name_of
 from benchmarks.gait.page import write
 from benchmarks.gait.runs import default_run
-from benchmarks.papers.timing import machine
+from benchmarks.timing import machine
 
 NUMBERS = Path(__file__).resolve().parents[2] / "docs" / "gait_benchmark.json"
 

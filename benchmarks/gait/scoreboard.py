@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.markdown import table
 from benchmarks.page_rows import between_marks
-from benchmarks.papers.page import table
 from problems.human.assessment.score import TEN
 
 # Of other tools on the same ten curves, as told in their papers' data: PredSim 2022 (Falisse et al., 92

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.markdown import section, small, table
 from benchmarks.papers.models import serial
-from benchmarks.papers.page import section, small, table
 from benchmarks.papers.safeea_tables import random_robot
 from dynamics.papers.christoffel_algorithm import christoffel_algorithm
 from dynamics.papers.coordinate_change import changed_matrices

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.models import binary, biped, quadruped, serial
-from benchmarks.papers.page import seconds, section, small, table
 from benchmarks.papers.production import kernel_time
-from benchmarks.papers.timing import once, time_of
+from benchmarks.timing import once, time_of
 from dynamics.papers.autotree import autotree
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.christoffel_algorithm import christoffel_algorithm

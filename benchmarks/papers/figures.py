@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.markdown import section
 from benchmarks.papers.coriolis_tables import random_states
 from benchmarks.papers.models import binary, biped, quadruped, serial
-from benchmarks.papers.page import section
 from benchmarks.papers.production import kernel_time
-from benchmarks.papers.timing import time_of
+from benchmarks.timing import time_of
 from dynamics.papers.christoffel_algorithm import christoffel_algorithm
 from dynamics.papers.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.linkage import linkage_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dynamics
-from benchmarks.papers.timing import time_of
+from benchmarks.timing import time_of
 
 NODES = 64
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import dynamics
-from benchmarks.papers.page import seconds, section, small, table
+from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.production import kernel_time
-from benchmarks.papers.timing import once, time_of
+from benchmarks.timing import once, time_of
 from dynamics.papers import safeea
 from dynamics.papers.operation_count import OperationCount, Tally, counted_chain, operation_count
 from dynamics.papers.safeea import christoffel_symbols_serial, relative_error, safeea_recursion
