@@ -11,7 +11,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt import arguments, errors
-from trajopt.arguments import numbers, offers, shown
+from trajopt.arguments import implements, numbers, shown
 from trajopt.graph.block import Block, NamedTerm, SecondOrderBlock, SymbolicBlock, Term
 
 WRONG = {
@@ -40,7 +40,7 @@ class WithoutCurvature:
     def pattern(self): ...
 
 
-def test_an_object_offers_a_protocol_where_isinstance_says_so():
+def test_an_object_implements_a_protocol_where_isinstance_says_so():
     given = [
         pendulum().dynamics.block(("tau",)),
         WithoutCurvature(),
@@ -52,8 +52,8 @@ def test_an_object_offers_a_protocol_where_isinstance_says_so():
     for candidate, protocol in itertools.product(
         given, (Block, SecondOrderBlock, SymbolicBlock, Term, NamedTerm)
     ):
-        assert offers(candidate, protocol) == isinstance(candidate, protocol), (candidate, protocol)
-    assert [offers(candidate, SecondOrderBlock) for candidate in given[:3]] == [True, False, False]
+        assert implements(candidate, protocol) == isinstance(candidate, protocol), (candidate, protocol)
+    assert [implements(candidate, SecondOrderBlock) for candidate in given[:3]] == [True, False, False]
 
 
 def pendulum():

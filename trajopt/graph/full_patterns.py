@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import offers
+from trajopt.arguments import implements
 from trajopt.arrays import Array
 from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
 
@@ -19,11 +19,11 @@ def completed(block: Any) -> Block:
     `curvature` may be missing or None. What is returned is a Block, and a SecondOrderBlock where the given
     one has a curvature.
     """
-    if offers(block, SecondOrderBlock):
+    if implements(block, SecondOrderBlock):
         return block
     if getattr(block, "curvature", None) is not None:
         return FullSecondOrder(block)
-    return block if offers(block, Block) else FullFirstOrder(block)
+    return block if implements(block, Block) else FullFirstOrder(block)
 
 
 class FullFirstOrder:
@@ -42,7 +42,7 @@ class FullFirstOrder:
         return self.block.partials(u)
 
     def pattern(self) -> Pairs:
-        if offers(self.block, Block):
+        if implements(self.block, Block):
             return self.block.pattern()
         return {
             (output, name): np.ones((m, width), dtype=bool)

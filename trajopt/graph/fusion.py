@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trajopt.arguments import offers
+from trajopt.arguments import implements
 from trajopt.graph.block import Block, SymbolicBlock
 from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
 from trajopt.graph.expression import ExpressionBlock, joined
@@ -31,7 +31,7 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
         if len(cluster) == 1:
             blocks += cluster
         elif any(isinstance(block, ExpressionBlock) for block in cluster):
-            symbolic = [block for block in cluster if offers(block, SymbolicBlock)]
+            symbolic = [block for block in cluster if implements(block, SymbolicBlock)]
             blocks.append(joined(symbolic, graph.width, wanted))
         else:
             blocks += _with_fused_squares(cluster, wanted)
@@ -63,7 +63,7 @@ def _clusters(graph: Graph) -> list[list[Block]]:
     of: dict[tuple[int, str], list[Block]] = {}  # by depth and quantity
     for block in graph.blocks:
         deepest = max(depth[name] for name in block.inputs)
-        if not offers(block, SymbolicBlock):
+        if not implements(block, SymbolicBlock):
             clusters.append([block])
             depth.update(dict.fromkeys(block.outputs, deepest + 1))
             continue

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trajopt.arguments import offers
+from trajopt.arguments import implements
 from trajopt.arrays import Array
 from trajopt.errors import GraphCycleError, UnknownNameError
 from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
@@ -37,7 +37,7 @@ class Graph:
     @cached_property
     def second_order_blocks(self) -> tuple[SecondOrderBlock, ...]:
         """The blocks that give second derivatives, in the order of `blocks`."""
-        return tuple(block for block in self.blocks if offers(block, SecondOrderBlock))
+        return tuple(block for block in self.blocks if implements(block, SecondOrderBlock))
 
     @property
     def has_curvature(self) -> bool:

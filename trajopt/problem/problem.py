@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt import arguments
-from trajopt.arguments import offers
+from trajopt.arguments import implements
 from trajopt.errors import OptionError
 from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, data_of
@@ -380,7 +380,7 @@ class Problem(DerivedParts):
     def blocks_of(self, term: Any) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
         if not isinstance(term, Hashable) or term not in self._blocks:
-            if not offers(term, Term):
+            if not implements(term, Term):
                 raise term_checks.no_term(term)
             table, data = self.quantities, self.datasets.values()
             self._blocks[term] = term_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt import arguments
-from trajopt.arguments import offers, shown
+from trajopt.arguments import implements, shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.block import Block, Dynamics, NamedTerm, Term
@@ -84,7 +84,7 @@ def check_components(term: Term, width: int) -> None:
             f"{term_of(term.quantity)} has {width} components but {len(units)} units "
             f"({', '.join(units)}): give one for each, or one for all"
         )
-    if offers(term, NamedTerm) and term.components and len(term.components) != width:
+    if implements(term, NamedTerm) and term.components and len(term.components) != width:
         raise ShapeError(
             f"{term_of(term.quantity)} has {width} components but {len(term.components)} names "
             f"({', '.join(term.components)}): name each of them"

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive, offers
+from trajopt.arguments import check_count, check_positive, implements
 from trajopt.errors import OptionError, near_matches
 from trajopt.solvers.solver import NLP, Solver
 
@@ -172,7 +172,7 @@ def jacobian_of_rows(nlp: NLP, kept: np.ndarray) -> Callable[[np.ndarray], np.nd
 
     kept : (row_count,) boolean
     """
-    if offers(nlp, RowSelectingNLP):
+    if implements(nlp, RowSelectingNLP):
         return nlp.jacobian_of_rows(kept)
     entries = np.flatnonzero(kept[nlp.jacobian_rows])
     return lambda y: nlp.jacobian(y)[entries]
@@ -180,7 +180,7 @@ def jacobian_of_rows(nlp: NLP, kept: np.ndarray) -> Callable[[np.ndarray], np.nd
 
 def unscaled_objective(nlp: NLP, value: float) -> float:
     """A value of an NLP's objective without the factor that scales it, where there is one."""
-    return value / nlp.objective_scale if offers(nlp, ScaledNLP) else value
+    return value / nlp.objective_scale if implements(nlp, ScaledNLP) else value
 
 
 SolverT = TypeVar("SolverT")

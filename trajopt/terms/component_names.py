@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from trajopt.arguments import offers
+from trajopt.arguments import implements
 from trajopt.graph.block import Block, NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
@@ -35,7 +35,7 @@ def names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> 
     The joints give their names where there is one component for each, which depends on that joint alone.
     Empty where there are no names.
     """
-    if offers(term, NamedTerm) and term.components:
+    if implements(term, NamedTerm) and term.components:
         return tuple(term.components)
     if table.is_per_joint(term.quantity):
         return table.joint_names

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import offers
+from trajopt.arguments import implements
 from trajopt.arrays import Array
 from trajopt.errors import DerivativeError, EvaluationError, ShapeError
 from trajopt.graph.block import Block, SecondOrderBlock, VerifiedBlock
@@ -116,7 +116,7 @@ def check_block(
     def check(steps: Sequence[float]) -> None:
         point = _Point(block, u, components, steps)
         point.check_partials()
-        if offers(block, SecondOrderBlock):
+        if implements(block, SecondOrderBlock):
             point.check_curvature(block, weights)
 
     try:
@@ -126,7 +126,7 @@ def check_block(
 
 
 def _is_tested(block: Block) -> bool:
-    return offers(block, VerifiedBlock) and block.derivatives_are_tested
+    return implements(block, VerifiedBlock) and block.derivatives_are_tested
 
 
 def _values_at_guess(graph: Graph, z: Mapping[str, Array], components: Components) -> dict[str, Array]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from trajopt.arguments import offers
+from trajopt.arguments import implements
 from trajopt.graph.block import SecondOrderBlock, Values
 from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
@@ -47,7 +47,7 @@ def _findings(graph: Graph, leaves: Values, names: Names) -> Iterator[str]:
                     f"the derivative of {label(output, i)} by {label(name, j)}, "
                     f"is {part[node, i, j]} {place(node)}"
                 )
-        if not (graph.has_curvature and offers(block, SecondOrderBlock)):
+        if not (graph.has_curvature and implements(block, SecondOrderBlock)):
             continue
         ones = {name: np.ones_like(u[name]) for name in block.outputs}
         for (first, second), part in block.curvature(u, ones).items():
