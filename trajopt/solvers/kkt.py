@@ -25,6 +25,8 @@ __all__ = [
     "kkt_residuals",
     "kkt_residuals_of",
     "lagrangian_gradient",
+    "limit_distances",
+    "multipliers_of",
 ]
 
 _S_MAX = 100.0
@@ -91,9 +93,24 @@ def lagrangian_gradient(nlp: NLP, y: np.ndarray, row_multipliers: np.ndarray) ->
     return nlp.gradient(y) + np.bincount(nlp.jacobian_columns, weights, minlength=nlp.variable_count)
 
 
+def multipliers_of(nlp: NLP, answer: Result | WarmStart) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Multipliers of the rows (m,), lower bounds (n,) and upper bounds (n,): zero where none are given."""
+    m, n = nlp.row_count, nlp.variable_count
+    return (
+        np.zeros(m) if answer.row_multipliers is None else answer.row_multipliers,
+        np.zeros(n) if answer.lower_multipliers is None else answer.lower_multipliers,
+        np.zeros(n) if answer.upper_multipliers is None else answer.upper_multipliers,
+    )
+
+
+def limit_distances(nlp: NLP, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """How far y is inside of its limits, (2 m + 2 n,): rows below and above, unknowns below and above."""
+    return np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
+
+
 def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
     """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals."""
-    of_rows = np.zeros(nlp.row_count) if answer.row_multipliers is None else answer.row_multipliers
+    of_rows = multipliers_of(nlp, answer)[0]
     return kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
 
 
@@ -101,17 +118,10 @@ def kkt_residuals_of(
     nlp: NLP, answer: Result | WarmStart, rows: np.ndarray, of_lagrangian: np.ndarray
 ) -> KKT:
     """The residuals where g(y) and grad f + J' row_multipliers are known."""
-    y, n = answer.y, nlp.variable_count
-    of_rows, of_lower, of_upper = (
-        np.zeros(size) if multipliers is None else multipliers
-        for multipliers, size in (
-            (answer.row_multipliers, nlp.row_count),
-            (answer.lower_multipliers, n),
-            (answer.upper_multipliers, n),
-        )
-    )
+    y = answer.y
+    of_rows, of_lower, of_upper = multipliers_of(nlp, answer)
     equalities = nlp.row_lower == nlp.row_upper
-    gaps = np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
+    gaps = limit_distances(nlp, y, rows)
     # A row's multiplier belongs to its upper bound where positive, to its lower one where negative.
     sides = np.concatenate([np.maximum(-of_rows, 0.0), np.maximum(of_rows, 0.0), of_lower, of_upper])
     exists = np.isfinite(gaps)
@@ -143,7 +153,7 @@ def is_optimal_to_rounding(nlp: NLP, answer: WarmStart, tol: float) -> bool:
     )
     if not (others <= tol and nlp.has_hessian):
         return False
-    rows = np.zeros(nlp.row_count) if answer.row_multipliers is None else answer.row_multipliers
+    rows = multipliers_of(nlp, answer)[0]
     entries, i, j = np.abs(nlp.hessian(answer.y, rows, 1.0)), nlp.hessian_rows, nlp.hessian_columns
     size = np.abs(answer.y)
     moved = np.bincount(i, entries * size[j], minlength=size.size)

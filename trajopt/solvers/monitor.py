@@ -21,6 +21,7 @@ import numpy as np
 
 from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
+from trajopt.solvers.kkt import multipliers_of
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
 from trajopt.solvers.violation import largest_violation
 
@@ -135,13 +136,13 @@ class Monitor:
             detail = "; ".join(self._not_finite.values())
         at, objective, infeasibility = self._choose(status, final)
         seconds = self.elapsed
-        n, m = self.nlp.variable_count, self.nlp.row_count
+        of_rows, of_lower, of_upper = multipliers_of(self.nlp, at)
         return Result(
             status=status,
             y=at.y,
-            row_multipliers=np.zeros(m) if at.row_multipliers is None else at.row_multipliers,
-            lower_multipliers=np.zeros(n) if at.lower_multipliers is None else at.lower_multipliers,
-            upper_multipliers=np.zeros(n) if at.upper_multipliers is None else at.upper_multipliers,
+            row_multipliers=of_rows,
+            lower_multipliers=of_lower,
+            upper_multipliers=of_upper,
             objective=objective,
             infeasibility=infeasibility,
             iterations=iterations,

@@ -21,7 +21,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from trajopt.arrays import Array
 from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import Solution
-from trajopt.solvers.kkt import lagrangian_gradient
+from trajopt.solvers.kkt import lagrangian_gradient, limit_distances, multipliers_of
 from trajopt.solvers.solver import NLP, WarmStart
 from trajopt.verification.neighbours import Neighbours
 from trajopt.verification.recomputed_kkt import RebuiltProgram
@@ -76,16 +76,8 @@ def minimality(solution: Solution, program: RebuiltProgram, point: WarmStart) ->
 
 def products(nlp: NLP, point: WarmStart) -> Array:
     """|multiplier times distance| of every limit that exists, (limits,), in the scaled objective."""
-    y, rows, n = point.y, nlp.rows(point.y), nlp.variable_count
-    of_rows, of_lower, of_upper = (
-        np.zeros(size) if given is None else given
-        for given, size in (
-            (point.row_multipliers, rows.size),
-            (point.lower_multipliers, n),
-            (point.upper_multipliers, n),
-        )
-    )
-    gaps = np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
+    of_rows, of_lower, of_upper = multipliers_of(nlp, point)
+    gaps = limit_distances(nlp, point.y, nlp.rows(point.y))
     sides = np.maximum(np.concatenate([-of_rows, of_rows, of_lower, of_upper]), 0.0)
     exists = np.isfinite(gaps)
     return np.abs(gaps[exists] * sides[exists])
