@@ -16,7 +16,7 @@ from trajopt.phases.certificate import Certification
 from trajopt.phases.linked_problems import LinkedProblems, held, linked_problems
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solution.archive import built, check_fits, check_kind, savable, write_arrays
+from trajopt.solution.archive import built, check_fits, check_kind, recorded_recipe, write_arrays
 from trajopt.solution.archive import contents as contents_of_one
 from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
@@ -69,15 +69,12 @@ def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
 
 def contents(solution: PhasesSolution) -> dict[str, Any]:
     """Everything that a file of a solution of phases holds, by name."""
-    recipe = savable(solution.recipe)
     header = {
         "format": FORMAT,
         "version": VERSION,
         "name": solution.name,
         "names": list(solution.names),
-        "recipe": None
-        if recipe is None
-        else {"problem": recipe.problem, "parameters": dict(recipe.parameters)},
+        "recipe": recorded_recipe(solution.recipe),
         "multipliers": list(solution.multipliers),
         "status": solution.status.name,
         "kkt": asdict(solution.kkt),

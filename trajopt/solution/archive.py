@@ -197,14 +197,11 @@ def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
 def _header(solution: Solution) -> dict[str, Any]:
     from trajopt.solution.certificate_json import record
 
-    recipe = savable(solution.recipe)
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": solution.name,
-        "recipe": None
-        if recipe is None
-        else {"problem": recipe.problem, "parameters": dict(recipe.parameters)},
+        "recipe": recorded_recipe(solution.recipe),
         "degrees": [basis.degree for basis in solution.curve.bases],
         "apart_degrees": [[basis.degree for basis in group.bases] for group in solution.curve.apart],
         "joint_names": list(solution.joint_names),
@@ -229,14 +226,14 @@ def _header(solution: Solution) -> dict[str, Any]:
     }
 
 
-def savable(recipe: Recipe | None) -> Recipe | None:
-    """The recipe, or None, with a warning, where a file cannot hold it."""
+def recorded_recipe(recipe: Recipe | None) -> dict[str, Any] | None:
+    """A recipe as a header holds it, or None, with a warning, where a file cannot hold it."""
     try:
         check_savable(recipe)
     except OptionError as error:
         warnings.warn(f"saved without its recipe, to load it pass problem=...: {error}", stacklevel=5)
         return None
-    return recipe
+    return None if recipe is None else {"problem": recipe.problem, "parameters": dict(recipe.parameters)}
 
 
 def check_fits(solution: Solution, problem: Problem, source: Any) -> None:
