@@ -184,9 +184,8 @@ def forward_dynamics(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
     q, v, tau = nodes.arrays[:3]
     if not packed.siblings_only:
         return solve_mass_matrix(model, nodes)
-    external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
     a = nodes.rows(packed.n)
-    _aba(packed.tree, packed.numbers, q, v, tau, external, a)
+    _aba(packed.tree, packed.numbers, q, v, tau, nodes.given(3), a)
     return a
 
 

@@ -208,7 +208,6 @@ def aba_derivatives(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: A
 def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
     """(n, 3, n, nodes): da/dq, da/dv and M^-1 at q, v, a and, when there, external."""
     q, v, a = nodes.arrays[:3]
-    external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
     torque_row, rows, _ = stacked_rows(packed, True, (), False)
     tree, out = packed.coordinate_tree, nodes.slots(packed.n, 3, packed.n, cleared=False)
     _aba_derivatives(
@@ -217,7 +216,7 @@ def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
         q,
         v,
         a,
-        external,
+        nodes.given(3),
         torque_row,
         rows,
         packed.entries_to_clear,

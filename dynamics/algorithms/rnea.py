@@ -203,6 +203,5 @@ def inverse_dynamics(
     tau = nodes.rows(packed.n)
     all_wrenches = nodes.rows(packed.links, 6) if wrenches else absent
     ground = nodes.rows(6) if base else absent
-    external = nodes.arrays[3] if len(nodes.arrays) > 3 else absent
-    _rnea(packed.tree, packed.numbers, q, v, a, external, tau, all_wrenches, ground)
+    _rnea(packed.tree, packed.numbers, q, v, a, nodes.given(3), tau, all_wrenches, ground)
     return tau, all_wrenches, ground

@@ -245,7 +245,6 @@ def inverse_dynamics_partials(
     """One call of the kernel for the torques, the wrenches at `links` and the base wrench."""
     packed = model.packed
     q, v, a = nodes.arrays[:3]
-    external = nodes.arrays[3] if len(nodes.arrays) > 3 else np.empty((0, 0), nodes.dtype)
     torque_row, rows, count = stacked_rows(packed, torques, links, base)
     values, out = nodes.rows(count), nodes.slots(count, 3, packed.n, cleared=False)
     _rnea_derivatives(
@@ -254,7 +253,7 @@ def inverse_dynamics_partials(
         q,
         v,
         a,
-        external,
+        nodes.given(3),
         torque_row,
         rows,
         packed.entries_to_clear,

@@ -43,6 +43,10 @@ class Batch(NamedTuple):
     def blocks(self) -> int:
         return -(-self.nodes // self.width)
 
+    def given(self, index: int) -> np.ndarray:
+        """The array of this number, or an empty one, by which kernels know that it is not given."""
+        return self.arrays[index] if len(self.arrays) > index else np.empty((0, 0), self.dtype)
+
     def rows(self, *widths: int) -> np.ndarray:
         """An empty (nodes, product of widths) array for results that kernels scatter."""
         return np.empty((self.nodes, prod(widths)), self.dtype)
