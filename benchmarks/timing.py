@@ -7,8 +7,11 @@ import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 def machine() -> str:
@@ -22,6 +25,18 @@ def machine() -> str:
         f"{name}, {os.cpu_count()} cores, {platform.system()}, "
         f"Python {platform.python_version()}, NumPy {np.__version__}"
     )
+
+
+def loaded_machine() -> str:
+    """The machine and how many processes have run on it in the last minute."""
+    return f"{machine()}, load {os.getloadavg()[0]:.1f}"
+
+
+def with_seconds(run: Callable[[], T]) -> tuple[T, float]:
+    """What one call gives, and the processor seconds that it takes."""
+    began = time.process_time()
+    found = run()
+    return found, time.process_time() - began
 
 
 def time_of(run: Callable[[], object], budget: float = 0.15) -> float:

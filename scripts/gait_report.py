@@ -10,7 +10,7 @@ python scripts/gait_report.py --step-length 0.65    # one walk, into results/ al
 from __future__ import annotations
 
 import argparse
-import re
+import sys
 import time
 from collections.abc import Callable
 from functools import cache, partial
@@ -20,7 +20,10 @@ from typing import Any
 import numpy as np
 from scipy.integrate import trapezoid
 
+sys.path.append(str(Path(__file__).parents[1]))  # `benchmarks` is no installed package
+
 import trajopt
+from benchmarks.page_rows import put_between_marks
 from problems import gait, gait_stride
 from problems.human import plot
 from problems.human.assessment.criteria import Criterion, credibility
@@ -87,7 +90,8 @@ def main() -> None:
         if name == "figures":
             pictures(given.cost)
         else:
-            fill(name if given.cost == COSTS[0] else f"{given.cost} {name}", TABLES[given.cost][name]())
+            place = name if given.cost == COSTS[0] else f"{given.cost} {name}"
+            put_between_marks(PAGE, place, TABLES[given.cost][name]())
 
 
 def pictures(cost: str) -> None:
@@ -362,15 +366,6 @@ def side_by_side(found: dict[str, tuple[Criterion, ...]]) -> str:
         wanted = f"{first.wanted} {first.unit}" if bounded else first.unit
         lines.append(f"| {first.name} | {wanted} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def fill(name: str, text: str) -> None:
-    """Replace what stands between `<!-- name -->` and `<!-- end -->` on the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-    if not pattern.search(page):
-        raise SystemExit(f"{PAGE} has no place for '{name}'")
-    PAGE.write_text(pattern.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page), encoding="utf-8")
 
 
 BOTH: dict[str, Callable[[str], str]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def draw(numbers: Mapping[str, Any], folder: Path) -> None:
                 figure.savefig(folder / figure_file(part, cost), dpi=DOTS_PER_INCH)
 
 
-def sweep_figure(found: list[Mapping[str, Any]], cost: str) -> Figure:
+def sweep_figure(found: Sequence[Mapping[str, Any]], cost: str) -> Figure:
     """Cost or effort per metre as curves over step length, one per speed, of gaits that converged."""
     with settings():
         figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
@@ -41,7 +41,7 @@ def sweep_figure(found: list[Mapping[str, Any]], cost: str) -> Figure:
     return figure
 
 
-def points_figure(found: list[Mapping[str, Any]], cost: str) -> Figure:
+def points_figure(found: Sequence[Mapping[str, Any]], cost: str) -> Figure:
     """Cost or effort, and CPU seconds: left over control points, right over nodes per span."""
     with settings():
         figure = Figure(figsize=(WIDTH, 2.5), layout="constrained")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def run(found: Mapping[str, Any], cost: str) -> str:
         "variables": "variables", "rows": "constraints", "active": "active constraints",
         "iterations": "iterations", "cpu_seconds": "CPU seconds", "effort": "effort",
     }  # fmt: skip
-    rows = [[label, printed(found[key]), printed(THESIS[key])] for key, label in names.items()]
+    rows = [[label, five_digits(found[key]), five_digits(THESIS[key])] for key, label in names.items()]
     rows += [
         ["largest violation at nodes", small(found["violation_nodes"]), "tolerance 1e-3"],
         ["on a 10 times finer grid", small(found["violation_dense"]), ""],
@@ -130,7 +130,7 @@ def starts(found: Mapping[str, Any], cost: str) -> str:
     )
 
 
-def sweep(found: list[Mapping[str, Any]], cost: str) -> str:
+def sweep(found: Sequence[Mapping[str, Any]], cost: str) -> str:
     """Cost or effort per metre over speed and step length."""
     speeds = sorted({row["speed"] for row in found})
     lengths = sorted({row["step_length"] for row in found})
@@ -145,7 +145,7 @@ def sweep(found: list[Mapping[str, Any]], cost: str) -> str:
     )
 
 
-def between(found: list[Mapping[str, Any]], cost: str) -> str:
+def between(found: Sequence[Mapping[str, Any]], cost: str) -> str:
     """What limit nodes do for every gait, and what they cost."""
     rows = []
     for row in found:
@@ -167,7 +167,7 @@ def between(found: list[Mapping[str, Any]], cost: str) -> str:
     )
 
 
-def points(found: list[Mapping[str, Any]], cost: str) -> str:
+def points(found: Sequence[Mapping[str, Any]], cost: str) -> str:
     """Cost or effort and seconds over control points and nodes."""
     what = KEYS[cost]
     rows = [
@@ -198,5 +198,5 @@ def cell(row: Mapping[str, Any]) -> str:
     return text if row["converged"] else f"({text})"
 
 
-def printed(value: Any) -> str:
+def five_digits(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else f"{value}"

@@ -46,8 +46,9 @@ class Logged(trajopt.Ipopt):
     def solve(self, nlp: Any, callback: Any = None, start: Any = None) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "ipopt.txt"
-            own = {part.name: getattr(self, part.name) for part in fields(trajopt.Ipopt)}
-            plain = trajopt.Ipopt(**own | {"options": {**self.options, **timing_options(log)}})
+            own: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(trajopt.Ipopt)}
+            own["options"] = {**self.options, **timing_options(log)}
+            plain = trajopt.Ipopt(**own)
             result = plain.solve(nlp, callback, start)
             self.logs.append(log.read_text())
         return result
@@ -114,3 +115,9 @@ def coarse_split(solution: trajopt.Solution) -> dict[str, float]:
     """Wall seconds inside our own functions and derivatives."""
     kinds = {"functions": ("objective", "rows"), "derivatives": ("gradient", "jacobian", "hessian")}
     return {part: sum(solution.timings[kind] for kind in of) for part, of in kinds.items()}
+
+
+def shown(result: dict[str, Any]) -> dict[str, Any]:
+    """The same result, printed as soon as it is there."""
+    print(result, flush=True)
+    return result

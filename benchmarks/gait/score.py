@@ -21,9 +21,9 @@ from problems.human.gait.formulation import FORMULATIONS
 from problems.human.gait.step import Step
 from trajopt.refinement.perturbed_guess import perturbed_guess
 
-AT_TRIAL = {"speed": 1.253, "step_length": 0.717, "intervals": 5}
-AT_WINTER = {"speed": 1.325, "step_length": 0.72, "intervals": 5}
-OURS = {"cost": "sourced"}
+AT_TRIAL: dict[str, Any] = {"speed": 1.253, "step_length": 0.717, "intervals": 5}
+AT_WINTER: dict[str, Any] = {"speed": 1.325, "step_length": 0.72, "intervals": 5}
+OURS: dict[str, Any] = {"cost": "sourced"}
 REMOVALS: dict[str, dict[str, Any]] = {
     "passive moments and springs": {"springs": False},
     "mechanical power": {"power": 0.0},
@@ -45,20 +45,22 @@ LENGTHS = (0.84, 0.92, 1.0, 1.08, 1.16)  # of the length that people prefer
 
 def scoreboard() -> dict[str, Any]:
     """Ten starts, the thesis's cost, Winter's speed, null models, and what is removed one by one."""
-    seeds = [told(f"start {seed}", row(seed=seed, **AT_TRIAL, **OURS)) for seed in range(STARTS)]
+    seeds = [headlined(f"start {seed}", row(seed=seed, **AT_TRIAL, **OURS)) for seed in range(STARTS)]
     return {
         "ours": best(seeds),
         "starts": seeds,
-        "thesis": told("thesis", row(cost="thesis", **AT_TRIAL)),
-        "winter": told("at Winter's speed", row(source=WINTER, **AT_WINTER, **OURS)),
+        "thesis": headlined("thesis", row(cost="thesis", **AT_TRIAL)),
+        "winter": headlined("at Winter's speed", row(source=WINTER, **AT_WINTER, **OURS)),
         "nulls": null_models(),
-        "removals": {name: told(name, row(**AT_TRIAL, **OURS, **left)) for name, left in REMOVALS.items()},
+        "removals": {
+            name: headlined(name, row(**AT_TRIAL, **OURS, **left)) for name, left in REMOVALS.items()
+        },
     }
 
 
 def meshes() -> list[dict[str, Any]]:
     """The walk with more control points."""
-    rows = [told(f"{n + 3} points", row(**AT_TRIAL | OURS | {"intervals": n})) for n in INTERVALS]
+    rows = [headlined(f"{n + 3} points", row(**dict(AT_TRIAL, **OURS, intervals=n))) for n in INTERVALS]
     return [each | {"points": n + 3} for n, each in zip(INTERVALS, rows, strict=True)]
 
 
@@ -68,7 +70,7 @@ def preferred_lengths() -> list[dict[str, Any]]:
     for speed, people in SPEEDS.items():
         for part in LENGTHS:
             walk = row(speed=speed, step_length=part * people, intervals=5, **OURS)
-            found.append(told(f"{speed} m/s, {part * people:.3f} m", walk | {"people": people}))
+            found.append(headlined(f"{speed} m/s, {part * people:.3f} m", walk | {"people": people}))
     return found
 
 
@@ -147,6 +149,7 @@ def as_table(found: tuple[Score, ...]) -> dict[str, list[float | None]]:
     }
 
 
-def told(name: str, result: dict[str, Any]) -> dict[str, Any]:
+def headlined(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The same result, whose headline is printed as soon as it is there."""
     print(f"{name}: {result['status']}, r {result['mean']:.3f}, J {result['objective']:.5f}", flush=True)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +68,12 @@ def walks(found: Mapping[str, Any]) -> str:
     return table(HEADINGS, [line(name, each) for name, each in named.items()])
 
 
-def lengths(found: list[Mapping[str, Any]]) -> str:
+def lengths(found: Sequence[Mapping[str, Any]]) -> str:
     """Cost per metre over step lengths, the length at which a parabola through them is least, and terms."""
     return f"{preferred(found)}\n\n{terms_per_metre(found)}"
 
 
-def terms_per_metre(found: list[Mapping[str, Any]]) -> str:
+def terms_per_metre(found: Sequence[Mapping[str, Any]]) -> str:
     """Every term of the cost per metre, at each speed and step length."""
     names = list(found[0]["terms"])
     rows = []
@@ -84,7 +84,7 @@ def terms_per_metre(found: list[Mapping[str, Any]]) -> str:
     return table(["cost per metre", *names], rows)
 
 
-def preferred(found: list[Mapping[str, Any]]) -> str:
+def preferred(found: Sequence[Mapping[str, Any]]) -> str:
     """Cost per metre over step lengths, and the length at which a parabola through them is least."""
     rows = []
     for speed in dict.fromkeys(each["speed"] for each in found):
@@ -108,12 +108,12 @@ def least(length: list[float], cost: list[float]) -> str:
     return f"{at:.2f}"
 
 
-def mesh(found: list[Mapping[str, Any]]) -> str:
+def mesh(found: Sequence[Mapping[str, Any]]) -> str:
     """One line per number of control points."""
     return table(HEADINGS, [line(f"{each['points']} control points", each) for each in found])
 
 
-def speeds(found: list[Mapping[str, Any]]) -> str:
+def speeds(found: Sequence[Mapping[str, Any]]) -> str:
     """One line per speed."""
     headings = [
         "speed, step length", "ends", "`verify`", "vertical reaction: peak, valley, peak (BW)",
@@ -131,7 +131,7 @@ def speeds(found: list[Mapping[str, Any]]) -> str:
     return table(headings, rows)
 
 
-def impossible(found: list[Mapping[str, Any]]) -> str:
+def impossible(found: Sequence[Mapping[str, Any]]) -> str:
     """One line per step that was asked for."""
     rows = []
     for each in found:

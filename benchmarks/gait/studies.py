@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import trajopt
-from benchmarks.gait.runs import recommended, solved
+from benchmarks.gait.runs import recommended, shown, solved
 from problems import gait
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import slip
@@ -51,7 +51,7 @@ def measured(**parameters: Any) -> dict[str, Any]:
 def sweep(cost: str) -> list[dict[str, Any]]:
     """Cost over speed and step length, every gait from the measured start."""
     asked = [{"speed": speed, "step_length": length} for speed in SPEEDS for length in LENGTHS]
-    return [told(measured(cost=cost, **each)) for each in asked]
+    return [shown(measured(cost=cost, **each)) for each in asked]
 
 
 def between_nodes(cost: str) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def between_nodes(cost: str) -> list[dict[str, Any]]:
             refined = problem.refinement.refine(plain, problem.solver)
             seconds = solved_at - began, time.process_time() - began
             rows = [verified(solution, cpu) for solution, cpu in zip((plain, refined), seconds, strict=True)]
-            found.append(told({"speed": speed, "step_length": length, "plain": rows[0], "refined": rows[1]}))
+            found.append(shown({"speed": speed, "step_length": length, "plain": rows[0], "refined": rows[1]}))
     return found
 
 
@@ -87,8 +87,8 @@ def verified(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
 
 def control_points(cost: str) -> list[dict[str, Any]]:
     """Cost and seconds for more control points, and for fewer or more nodes per span of the default."""
-    found = [told(measured(cost=cost, intervals=count - 3)) for count in CONTROL_POINTS]
-    return found + [told(measured(cost=cost, nodes_per_span=count)) for count in NODES_PER_SPAN]
+    found = [shown(measured(cost=cost, intervals=count - 3)) for count in CONTROL_POINTS]
+    return found + [shown(measured(cost=cost, nodes_per_span=count)) for count in NODES_PER_SPAN]
 
 
 def starts(cost: str) -> dict[str, Any]:
@@ -101,11 +101,5 @@ def starts(cost: str) -> dict[str, Any]:
     return {
         "perturbed": rows,
         "optima": list(table.optima),
-        "standing": told(measured(cost=cost, start="standing")),
+        "standing": shown(measured(cost=cost, start="standing")),
     }
-
-
-def told(result: dict[str, Any]) -> dict[str, Any]:
-    """The same result, printed as soon as it is there."""
-    print(result, flush=True)
-    return result

@@ -9,7 +9,7 @@ import numpy as np
 
 import trajopt
 from benchmarks.gait import score
-from benchmarks.gait.studies import told
+from benchmarks.gait.runs import shown
 from problems import gait
 from problems.human.assessment.criteria import credibility
 
@@ -30,12 +30,12 @@ TIME_LIMIT = 120.0  # s
 
 def speeds() -> list[dict[str, Any]]:
     """Walks at people's step lengths with eight control points, refined as the problem recommends."""
-    return [told(walk(speed=v, step_length=people_step(v))) for v in SPEEDS]
+    return [shown(walk(speed=v, step_length=people_step(v))) for v in SPEEDS]
 
 
 def impossible() -> list[dict[str, Any]]:
     """Steps that nobody can walk: how each solve ends, after how long, and what its message names."""
-    return [told({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
+    return [shown({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
 
 
 def people_step(speed: float) -> float:

@@ -69,6 +69,7 @@ def draw(
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullLocator
 
     figure, axes = plt.subplots(figsize=(7.0, 5.6), layout="constrained")
     colours = {"C": "tab:blue", "Gamma": "tab:orange"}
@@ -106,7 +107,7 @@ def draw(
     axes.grid(True, which="both", linewidth=0.3)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", fontsize=7, ncols=3)
     axes.set_xticks(SIZES, [str(size) for size in SIZES])
-    axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axes.xaxis.set_minor_locator(NullLocator())
     figure.savefig(path, dpi=120)
     plt.close(figure)
 

@@ -18,7 +18,7 @@ from dynamics.papers.autotree import autotree
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.gauss_principle import gauss_accelerations
 from dynamics.papers.maba import maba
-from dynamics.papers.maba_as_printed import MISPRINTS, maba_as_printed
+from dynamics.papers.maba_as_printed import MISPRINTS, Misprint, maba_as_printed
 from dynamics.papers.mcrba import mcrba
 
 SIZES = (5, 10, 15)
@@ -223,7 +223,7 @@ def misprint_section() -> str:
     scale = np.abs(exact).max()
     lines = [["none (corrected)", small(gap(maba(model, q, v, tau), exact) / scale)]]
     for misprint in MISPRINTS:
-        others = [name for name in MISPRINTS if name != misprint]
+        others: list[Misprint] = [name for name in MISPRINTS if name != misprint]
         lines.append(
             [f"{misprint} only", small(gap(maba_as_printed(model, q, v, tau, others), exact) / scale)]
         )

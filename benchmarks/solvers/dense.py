@@ -13,11 +13,9 @@ time of a solve without transcription, the least of three, in turns.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +23,7 @@ import numpy as np
 import trajopt
 from benchmarks.page_rows import put_between_marks
 from benchmarks.robustness.cases import arm_cases, problem_cases
+from benchmarks.timing import loaded_machine, with_seconds
 from problems import catalogue
 from trajopt.solvers.solver import NLP, Result, Solver
 
@@ -70,10 +69,9 @@ def compared(nlp: NLP) -> Compared:
     seconds, results = [np.inf, np.inf], [solver.solve(nlp) for solver in solvers]
     for _ in range(REPEATS):
         for i, solver in enumerate(solvers):
-            began = time.process_time()
-            solver.solve(nlp)
-            seconds[i] = min(seconds[i], time.process_time() - began)
-    return Compared(*results, seconds[1] / seconds[0])
+            seconds[i] = min(seconds[i], with_seconds(partial(solver.solve, nlp))[1])
+    ours, theirs = results
+    return Compared(ours, theirs, seconds[1] / seconds[0])
 
 
 def line(group: str, rows: list[Compared]) -> str:
@@ -112,7 +110,7 @@ def main() -> None:
     given = arguments.parse_args()
     found = table(given.pairs)
     print(found)
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(loaded_machine())
     if given.write:
         put_between_marks(PAGE, "benchmarks.solvers.dense", found)
 

@@ -7,14 +7,13 @@ of its iterations, with what they are per interval.
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
-import time
 from collections.abc import Sequence
+from functools import partial
 
 import dynamics
 import trajopt
+from benchmarks.timing import loaded_machine, with_seconds
 from problems import urdf_arm
 
 COUNTS = (250, 500, 1000, 2000)
@@ -26,7 +25,7 @@ HEAD = (
 
 def build(intervals: int, locked: bool) -> trajopt.Problem:
     arm = dynamics.load_urdf(urdf_arm.source("ur5"))
-    first, last = urdf_arm.poses(arm)
+    first, last = (pose.tolist() for pose in urdf_arm.poses(arm))
     if not locked:
         return urdf_arm.build(intervals=intervals, q_start=first, q_end=last)
     last[-1] = first[-1]
@@ -36,19 +35,13 @@ def build(intervals: int, locked: bool) -> trajopt.Problem:
 
 
 def row(intervals: int, locked: bool) -> str:
-    transcription = []
-    for _ in range(3):
-        problem = build(intervals, locked)
-        began = time.process_time()
-        nlp = trajopt.transcribe(problem)
-        transcription.append(time.process_time() - began)
-    began = time.process_time()
-    result = trajopt.Ipopt().solve(nlp)
-    seconds = time.process_time() - began
+    runs = [with_seconds(partial(trajopt.transcribe, build(intervals, locked))) for _ in range(3)]
+    nlp, transcription = runs[-1][0], min(spent for _, spent in runs)
+    result, seconds = with_seconds(partial(trajopt.Ipopt().solve, nlp))
     each = seconds / max(result.iterations, 1)
     return (
         f"| {intervals} | {'locked' if locked else 'free'} | {nlp.variable_count} | {nlp.row_count} | "
-        f"{min(transcription):.2f} | {1e3 * min(transcription) / intervals:.2f} | {result.iterations} | "
+        f"{transcription:.2f} | {1e3 * transcription / intervals:.2f} | {result.iterations} | "
         f"{result.status.name.lower()} | {seconds:.1f} | {each:.3f} | {1e3 * each / intervals:.2f} | "
         f"{result.objective:.9f} |"
     )
@@ -61,7 +54,7 @@ def main(counts: Sequence[int]) -> None:
     for locked in (False, True):
         for intervals in counts:
             print(row(intervals, locked), flush=True)
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(loaded_machine())
 
 
 if __name__ == "__main__":

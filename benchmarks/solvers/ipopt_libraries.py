@@ -8,20 +8,19 @@ of five in turns.
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
-import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 import trajopt
+from benchmarks.solvers.problem_rows import WALKS, print_rows
+from benchmarks.timing import with_seconds
 from problems import catalogue
 from trajopt.solvers.solver import NLP, Result
 
 REPEATS = 5
-GAITS = ("gait", "gait_stride")
 LIBRARIES = ("casadi", "cyipopt")
 HEAD = "| problem | unknowns | iterations | cyipopt's | objectives differ by | ms | cyipopt's | ratio |"
 
@@ -33,9 +32,7 @@ def both(nlp: NLP) -> tuple[list[Result], np.ndarray]:
     seconds = np.full((REPEATS, len(solvers)), np.inf)
     for turn in seconds:
         for i, solver in enumerate(solvers):
-            began = time.process_time()
-            solver.solve(nlp)
-            turn[i] = time.process_time() - began
+            turn[i] = with_seconds(partial(solver.solve, nlp))[1]
     return results, seconds.min(axis=0)
 
 
@@ -50,13 +47,8 @@ def row(name: str, problem: trajopt.Problem) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    print(HEAD)
-    print("|" + " --- |" * (HEAD.count("|") - 1))
-    for name in names or sorted({*catalogue.names()} - {*GAITS}):
-        problem = catalogue.build(name, {})
-        if isinstance(problem, trajopt.Problem):
-            print(row(name, problem), flush=True)
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    known = [name for name in catalogue.names() if name not in WALKS]
+    print_rows(HEAD, names or known, lambda name: catalogue.build(name, {}), row)
 
 
 if __name__ == "__main__":

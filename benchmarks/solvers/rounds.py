@@ -8,19 +8,16 @@ of two, the relative difference of the objectives, and how many rows the rounds 
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
-import time
 from collections.abc import Sequence
-
-import numpy as np
+from functools import partial
 
 import trajopt
 from benchmarks.solvers.intervals import build as ur5
+from benchmarks.solvers.problem_rows import WALKS, print_rows
+from benchmarks.timing import with_seconds
 from problems import catalogue
 
-WALKS = ("gait", "gait_stride")
 LARGE, INTERVALS = "ur5", 160
 LIMIT = 30.0  # s
 SOLVERS = (trajopt.Ipopt(time_limit=LIMIT), trajopt.RowsInRounds(trajopt.Ipopt(time_limit=LIMIT)))
@@ -34,13 +31,9 @@ def row(name: str, problem: trajopt.Problem) -> str:
     nlp = trajopt.transcribe(problem)
     results, seconds = [], []
     for solver in SOLVERS:
-        least = np.inf
-        for _ in range(2):
-            began = time.process_time()
-            result = solver.solve(nlp)
-            least = min(least, time.process_time() - began)
-        results.append(result)
-        seconds.append(least)
+        runs = [with_seconds(partial(solver.solve, nlp)) for _ in range(2)]
+        results.append(runs[-1][0])
+        seconds.append(min(spent for _, spent in runs))
     cells = [
         f"{result.status.name.lower()} | {result.iterations} | {1e3 * spent:.0f}"
         for result, spent in zip(results, seconds, strict=True)
@@ -55,13 +48,10 @@ def row(name: str, problem: trajopt.Problem) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    print(HEAD)
-    print("|" + " --- |" * (HEAD.count("|") - 1))
-    for name in names:
-        problem = ur5(INTERVALS, locked=False) if name == LARGE else catalogue.build(name, {})
-        if isinstance(problem, trajopt.Problem):
-            print(row(name, problem), flush=True)
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    def build(name: str) -> trajopt.Problem | trajopt.Phases:
+        return ur5(INTERVALS, locked=False) if name == LARGE else catalogue.build(name, {})
+
+    print_rows(HEAD, names, build, row)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ least of some repeats; stages take turns.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +23,7 @@ import numpy as np
 import trajopt
 from benchmarks.page_rows import put_between_marks
 from benchmarks.solvers.replan import CASES, INTERVALS, TOLERANCE, goals
+from benchmarks.timing import loaded_machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 GOAL = 1  # number of the seeded goal
@@ -108,7 +107,7 @@ def main() -> None:
     given = arguments.parse_args()
     found = table(given.repeats)
     print(found)
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(loaded_machine())
     if given.write:
         put_between_marks(PAGE, "benchmarks.solvers.stages", found)
 

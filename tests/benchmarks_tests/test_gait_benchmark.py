@@ -58,11 +58,11 @@ def test_seconds_are_read_from_the_solvers_own_log():
         "PDSystemSolverTotal.................:      1.731 (sys:      0.016 wall:      2.000)\n"
         "Function Evaluations................:      3.201 (sys:      0.048 wall:      4.000)\n"
     )
-    parts = seconds_by_part(Walk(), log)
+    parts = seconds_by_part(Walk(), log)  # pyright: ignore
     assert parts == {
         "functions": 1.0, "derivatives": 2.0, "marshalling": 1.0, "linear algebra": 5.0, "rest": 1.0,
     }  # fmt: skip
-    assert sum(coarse_split(Walk()).values()) == 3.0
+    assert sum(coarse_split(Walk()).values()) == 3.0  # pyright: ignore
 
 
 def test_the_page_holds_what_was_measured(tmp_path):
@@ -99,7 +99,7 @@ def test_walks_that_did_not_converge_are_marked():
         RESULT | {"speed": 1.0, "step_length": length, "converged": length < 0.7}
         for length in (0.5, 0.6, 0.7)
     ]
-    assert len(sweep_figure(sweep, "sourced").axes[0].lines[0].get_xdata()) == 2
+    assert len(sweep_figure(sweep, "sourced").axes[0].lines[0].get_xdata()) == 2  # pyright: ignore
 
 
 def test_starts_that_failed_keep_their_reason():

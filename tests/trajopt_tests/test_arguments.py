@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hand_written import TwoLinkArm
+from hand_written import TwoLinkArm  # pyright: ignore
 
 import dynamics
 import problems
@@ -145,11 +145,11 @@ def test_a_component_of_a_quantity_is_a_term():
     np.testing.assert_allclose(solution.q(1.0), [-0.25, 0.5], atol=1e-9)
     assert solution.value(trajopt.q[1], 1.0)[0] == pytest.approx(0.5)
     with pytest.raises(errors.OptionError, match="number of a component"):
-        trajopt.q["elbow"]
+        trajopt.q["elbow"]  # pyright: ignore
     with pytest.raises(errors.OptionError, match=r"q\[7\]"):
         problem.minimize(trajopt.q[7])
     with pytest.raises(TypeError, match="not iterable"):
-        list(itertools.islice(trajopt.q, 3))
+        list(itertools.islice(trajopt.q, 3))  # pyright: ignore
 
 
 def test_what_is_no_number_is_refused_and_what_is_one_is_taken():
