@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from dynamics.model.body import Body as Body
     from dynamics.model.body import Frame as Frame
     from dynamics.model.joint import Joint as Joint
-    from dynamics.model.joint import JointLimits as JointLimits
-    from dynamics.model.joint import Rotor as Rotor
+    from dynamics.model.joint_limits import JointLimits as JointLimits
     from dynamics.model.model import RigidBodyModel as RigidBodyModel
+    from dynamics.model.rotor import Rotor as Rotor
     from dynamics.papers.safeea import christoffel_symbols_serial as christoffel_symbols_serial
     from dynamics.quantities.armature_error import ArmatureError as ArmatureError
     from dynamics.quantities.armature_error import armature_error as armature_error
@@ -91,8 +91,8 @@ export_lazily(
         "UnknownNameError": "dynamics.errors",
         "UrdfError": "dynamics.errors",
         "Joint": "dynamics.model.joint",
-        "JointLimits": "dynamics.model.joint",
-        "Rotor": "dynamics.model.joint",
+        "JointLimits": "dynamics.model.joint_limits",
+        "Rotor": "dynamics.model.rotor",
         "Body": "dynamics.model.body",
         "Frame": "dynamics.model.body",
         "RigidBodyModel": "dynamics.model.model",

@@ -24,8 +24,9 @@ from dynamics.algorithms.external_derivatives import external_derivatives
 from dynamics.algorithms.rnea import rnea
 from dynamics.kernels.compile import cache_folder
 from dynamics.model.body import Body
-from dynamics.model.joint import Joint, Rotor
+from dynamics.model.joint import Joint
 from dynamics.model.model import RigidBodyModel
+from dynamics.model.rotor import Rotor
 
 NODES = 3
 

@@ -13,7 +13,7 @@ from benchmarks.papers.models import THESIS_ROTOR, thesis_case
 from benchmarks.papers.production import kernel_time
 from benchmarks.timing import time_of
 from dynamics import RigidBodyModel
-from dynamics.model.joint import Rotor
+from dynamics.model.rotor import Rotor
 from dynamics.papers.autotree import autotree
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.gauss_principle import gauss_accelerations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics import Body, Joint, RigidBodyModel
-from dynamics.model.joint import Rotor
+from dynamics.model.rotor import Rotor
 from dynamics.papers.autotree import TUBE_CENTRE, TUBE_INERTIA, autotree
 
 # 0.5 kg and gear ratio 5 are the thesis'; 1 kg m^2 about the axis is what reproduces its MCRBA rows.

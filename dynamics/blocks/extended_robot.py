@@ -20,7 +20,8 @@ from itertools import count
 import numpy as np
 
 from dynamics.model.body import Body, Frame
-from dynamics.model.joint import Joint, JointLimits
+from dynamics.model.joint import Joint
+from dynamics.model.joint_limits import JointLimits
 from dynamics.model.model import RigidBodyModel
 from dynamics.model.properties import ModelProperty
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dynamics.arguments import shown
 from dynamics.errors import DegreesWarning, UrdfError
-from dynamics.model.joint import JointLimits
+from dynamics.model.joint_limits import JointLimits
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import roll_pitch_yaw
 from dynamics.model.validation import LARGEST, LONGEST_NAME, checked_mass

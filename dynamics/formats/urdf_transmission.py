@@ -9,8 +9,8 @@ import numpy as np
 
 from dynamics.errors import UrdfError
 from dynamics.formats.urdf_elements import UrdfJoint, parsed, required
-from dynamics.model.joint import Rotor
 from dynamics.model.mass_properties import Pose
+from dynamics.model.rotor import Rotor
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,24 @@
-"""Joints with one coordinate: type, axis, limits, friction, gear and rotor."""
+"""Joints with one coordinate: type, axis, place, friction, spring, limits and rotor."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from dynamics.arguments import real_array, shown
+from dynamics.arguments import shown
 from dynamics.errors import DegreesWarning, JointError
 from dynamics.model.array_field import ArrayField, new_array
+from dynamics.model.joint_limits import JointLimits, checked_limits
+from dynamics.model.rotor import Rotor, checked_rotor
 from dynamics.model.validation import (
     LARGEST,
-    checked_mass,
     checked_name,
     checked_reference,
     finite_array,
     finite_number,
-    inertia_matrix,
     rotation_matrix,
     unit_vector,
 )
@@ -48,88 +47,6 @@ JOINT_TYPES: dict[JointKind, JointType] = {
     "revolute": JointType(turn=1.0, slide=0.0),
     "prismatic": JointType(turn=0.0, slide=1.0),
 }
-
-
-@dataclass(frozen=True)
-class JointLimits:
-    """q_lower <= displacement <= q_upper, |rate| <= velocity, torque_lower <= torque <= torque_upper.
-
-    Units: rad, rad/s, N m for a revolute joint, m, m/s, N for a prismatic one; infinity means no limit.
-    Checked by `Joint`, which raises JointError with its name when a pair is not ordered.
-    """
-
-    q_lower: float = -math.inf
-    q_upper: float = math.inf
-    velocity: float = math.inf
-    torque_lower: float = -math.inf
-    torque_upper: float = math.inf
-
-    @classmethod
-    def symmetric(
-        cls, q: float = math.inf, velocity: float = math.inf, torque: float = math.inf
-    ) -> JointLimits:
-        """The limits |displacement| <= q, |rate| <= velocity, |torque| <= torque."""
-        q, velocity, torque = (
-            limit_number(number, f"the limit {name}")
-            for name, number in (("q", q), ("velocity", velocity), ("torque", torque))
-        )
-        return cls(-q, q, velocity, -torque, torque)
-
-
-@dataclass(frozen=True, eq=False)
-class Rotor:
-    """Rotor of a geared motor: a body on the joint's *parent* link that turns gear_ratio times as fast.
-
-    rotor angle = gear_ratio * (displacement of the joint), about `axis` through `position`.
-
-    gear_ratio : not zero, may be negative
-    mass : kg
-    inertia : (3, 3) kg m^2, about the rotor's centre of mass
-    axis : (3,) direction of rotation
-    position : (3,) m, a point on the rotor's axis
-    centre_of_mass : (3,) m, from `position`
-    All vectors and the tensor in axes of the parent link frame at rotor angle zero. The parent's own mass
-    must not contain the rotor. Without mass the tensor may be J axis axis' alone, which no body of its own
-    could have. Checked by the `Joint` that carries it.
-    """
-
-    gear_ratio: float
-    mass: float = 0.0
-    inertia: ArrayField = field(default_factory=new_array(np.zeros((3, 3))))
-    axis: ArrayField = field(default_factory=new_array((0.0, 0.0, 1.0)))
-    position: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
-    centre_of_mass: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
-
-    @property
-    def is_massless(self) -> bool:
-        """Whether the rotor only states a gear ratio."""
-        return self.mass == 0.0 and not np.any(self.inertia)
-
-    @property
-    def axial_inertia(self) -> float:
-        """axis' I axis + mass * (distance of the centre of mass from the axis)^2, kg m^2, about the axis."""
-        lever = np.cross(self.axis, self.centre_of_mass)
-        return float(self.axis @ self.inertia @ self.axis + self.mass * lever @ lever)
-
-
-def checked_rotor(rotor: Rotor, owner: str) -> Rotor:
-    """`rotor` with read-only arrays and a unit axis; errors name the joint `owner`."""
-    what = f"rotor of joint {owner!r}:"
-    if not isinstance(rotor, Rotor):
-        raise JointError(f"{what} it is {shown(rotor)}; give a Rotor or None")
-    gear_ratio = finite_number(rotor.gear_ratio, f"{what} gear_ratio")
-    if gear_ratio == 0.0:
-        raise JointError(f"{what} gear_ratio is 0; give rotor angle per joint angle, or no rotor at all")
-    mass = checked_mass(rotor.mass, f"{what} mass")
-    return Rotor(
-        gear_ratio,
-        mass,
-        # A rotor without mass is what a data sheet gives: J about the axis, the rest being in the parent.
-        inertia_matrix(rotor.inertia, f"{what} inertia", is_body=mass > 0.0),
-        unit_vector(rotor.axis, f"{what} axis"),
-        finite_array(rotor.position, (3,), f"{what} position"),
-        finite_array(rotor.centre_of_mass, (3,), f"{what} centre_of_mass"),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,35 +122,6 @@ class Joint:
     def motion(self) -> JointType:
         """How a displacement turns and slides the link."""
         return JOINT_TYPES[self.kind]
-
-
-def checked_limits(limits: JointLimits, what: str) -> JointLimits:
-    """`limits` as floats; JointError when one is NaN or a pair is not ordered."""
-    names = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
-    if not isinstance(limits, JointLimits):
-        raise JointError(f"{what} limits are {shown(limits)}; give JointLimits of numbers")
-    numbers = {name: limit_number(getattr(limits, name), f"{what} limit {name}") for name in names}
-    for lower, upper in (("q_lower", "q_upper"), ("torque_lower", "torque_upper")):
-        if numbers[lower] > numbers[upper]:
-            raise JointError(f"{what} {lower} = {numbers[lower]} exceeds {upper} = {numbers[upper]}")
-    if numbers["velocity"] < 0.0:
-        raise JointError(
-            f"{what} velocity limit is {numbers['velocity']}; it bounds |rate|, so it must not be negative"
-        )
-    return JointLimits(**numbers)
-
-
-def limit_number(value: Any, what: str) -> float:
-    """`value` as a float, which may be infinite; JointError where it is none or NaN."""
-    try:
-        number = float(real_array(value, what).reshape(()))
-    except ValueError as error:  # ShapeError is one, too
-        raise JointError(
-            f"{what} is {shown(value)}; give a number, or leave it out when there is none"
-        ) from error
-    if math.isnan(number):
-        raise JointError(f"{what} is NaN; leave it out when there is none")
-    return number
 
 
 def warn_of_degrees(joint: Joint) -> None:

@@ -12,7 +12,9 @@ import numpy as np
 from dynamics.arguments import shown
 from dynamics.errors import JsonError
 from dynamics.model.body import Body, Frame
-from dynamics.model.joint import Joint, JointLimits, Rotor
+from dynamics.model.joint import Joint
+from dynamics.model.joint_limits import JointLimits
+from dynamics.model.rotor import Rotor
 
 FORMAT = "rigid-body model"
 VERSION = 1

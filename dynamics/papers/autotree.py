@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from dynamics.model.body import Body
-from dynamics.model.joint import Joint, Rotor
+from dynamics.model.joint import Joint
 from dynamics.model.model import RigidBodyModel
+from dynamics.model.rotor import Rotor
 
 # A thin-walled tube of 1 m and 1 kg, radius 1/20 m, along x.
 TUBE_INERTIA = np.diag([0.0025, 1.015 / 12.0, 1.015 / 12.0])

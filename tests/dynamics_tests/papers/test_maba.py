@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from paper_models import GEARED, largest, random_model, random_rotor, state
+from paper_models import GEARED, largest, random_model, random_rotor, state  # pyright: ignore
 
 from dynamics import Body, InertiaError, Joint, RigidBodyModel, TreeError, UnknownNameError
-from dynamics.model.joint import Rotor
+from dynamics.model.rotor import Rotor
 from dynamics.papers.autotree import autotree
 from dynamics.papers.barman import newton_euler
 from dynamics.papers.coriolis_algorithm import coriolis_algorithm
@@ -86,7 +86,7 @@ def test_each_misprint_of_algorithm_6_alone_spoils_the_accelerations(model, misp
     q, v, tau = state(9, model.n)
     others = [name for name in MISPRINTS if name != misprint]
     expected = maba(model, q, v, tau)
-    assert largest(maba_as_printed(model, q, v, tau, others) - expected, expected) > 1e-3
+    assert largest(maba_as_printed(model, q, v, tau, others) - expected, expected) > 1e-3  # pyright: ignore
 
 
 def test_algorithm_6_as_printed_does_not_invert_newton_and_euler(model):
@@ -98,7 +98,7 @@ def test_algorithm_6_as_printed_does_not_invert_newton_and_euler(model):
 
 def test_an_unknown_misprint_is_an_error(model):
     with pytest.raises(UnknownNameError, match="no misprint 'commas'; they are cross terms, torque"):
-        maba_as_printed(model, *state(1, 7), mended=["commas"])
+        maba_as_printed(model, *state(1, 7), mended=["commas"])  # pyright: ignore
 
 
 def test_joints_that_share_a_coordinate_are_refused():
