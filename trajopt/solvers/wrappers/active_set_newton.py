@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 
 from trajopt.arguments import shown
 from trajopt.errors import OptionError
@@ -21,14 +22,15 @@ from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, wit
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import kkt_residuals_of
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.parametric_qp import QuadraticProgram, QuadraticSolution, followed
+from trajopt.solvers.parametric_qp import DEPENDENT, SMALLEST, QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 from trajopt.solvers.wrappers.continuation import continued
 
-__all__ = ["ActiveSetNewton", "active_sides"]
+__all__ = ["ActiveSetNewton", "active_sides", "newton_steps"]
 
 MOST_STEPS = 12
-MOST_CHANGES = 60  # of the active set in one step
+# Of the active set in one step, or as many as there are unknowns: these cost what a few factorizations do.
+MOST_CHANGES = 60
 # Of the largest entry of the Hessian, added to its diagonal: the first holds what the objective does not
 # decide where it is, the others make up for directions in which the Lagrangian is concave on the way.
 SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
@@ -42,7 +44,8 @@ class ActiveSetNewton:
 
     The conditions of an optimum are checked at the solver's `tol`, as for the solver itself. Along the active
     constraints the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1
-    where that is larger), so that a saddle as flat as this passes. Dense: for hundreds of unknowns.
+    where that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the
+    active set are left out of it. Dense: for hundreds of unknowns.
 
     Raises OptionError for a solver without a tolerance.
     """
@@ -81,15 +84,30 @@ class ActiveSetNewton:
         if start is None or not start.has_multipliers or not nlp.has_hessian:
             return self.solver.solve(nlp, callback, start)
         tol, limit = self.solver.tol, self.time_limit
-        monitor = Monitor(nlp, start, feasibility=tol, time_limit=limit, callback=callback)
-        with monitor.interruptible():
-            found = _Newton(nlp, monitor, tol).result()
-        if found is not None:
+        found, ended = newton_steps(nlp, callback, start, tol, limit)
+        if ended:
             return found
-        before = monitor.result(Status.STEP_TOO_SMALL, None, 0, "")
-        left = None if limit is None else max(limit - before.seconds, 1e-3)
+        left = None if limit is None else max(limit - found.seconds, 1e-3)
         solver = self.solver if left is None else with_time_limit(self.solver, left)
-        return continued(before, solver, nlp, callback, start)
+        return continued(found, solver, nlp, callback, start)
+
+
+def newton_steps(
+    nlp: NLP,
+    callback: Callback | None,
+    start: WarmStart,
+    tol: float,
+    time_limit: float | None,
+    shift: float = SHIFTS[0],
+) -> tuple[Result, bool]:
+    """What the steps from a start with multipliers come to, and False where a solver has to go on.
+
+    shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
+    """
+    monitor = Monitor(nlp, start, feasibility=tol, time_limit=time_limit, callback=callback)
+    with monitor.interruptible():
+        found = _Newton(nlp, monitor, tol, shift).result()
+    return (monitor.result(Status.STEP_TOO_SMALL, None, 0, ""), False) if found is None else (found, True)
 
 
 def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
@@ -120,8 +138,9 @@ class _Values(NamedTuple):
 class _Newton:
     """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
 
-    def __init__(self, nlp: NLP, monitor: Monitor, tol: float) -> None:
+    def __init__(self, nlp: NLP, monitor: Monitor, tol: float, shift: float) -> None:
         self.nlp, self.monitor, self.tol, start = nlp, monitor, tol, monitor.start
+        self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
@@ -143,6 +162,8 @@ class _Newton:
         side, changes, error = active_sides(nlp, self.multipliers, self.tol), 0, np.inf
         for step in range(MOST_STEPS + 1):
             at, here = self._point(), self._values()
+            if step == 0:
+                side = self._independent(here, side)
             residuals = kkt_residuals_of(nlp, at, here.rows, here.g + self.multipliers[: self.m] @ here.A)
             if not np.isfinite(residuals.error) or residuals.error > GROWTH * error:
                 return None
@@ -161,6 +182,26 @@ class _Newton:
             self.is_strict = found.is_strict
         return None
 
+    def _independent(self, here: _Values, side: np.ndarray) -> np.ndarray:
+        """The active set without constraints that depend on others of it, which take over their multipliers.
+
+        Two limits that are one and the same at a node are both active, and both have a multiplier.
+        """
+        active = np.flatnonzero(side)
+        A = np.concatenate([here.A, self.identity])[active]
+        length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
+        Q, R, order = qr((A / length[:, None]).T, mode="economic", pivoting=True)
+        kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)]
+        if kept.size == active.size:
+            return side
+        force = A.T @ self.multipliers[active]
+        found = np.zeros(side.size, dtype=side.dtype)
+        found[active[kept]] = side[active[kept]]
+        own = solve_triangular(R[: kept.size, : kept.size], Q[:, : kept.size].T @ force)
+        self.multipliers = np.where(side != 0, 0.0, self.multipliers)
+        self.multipliers[active[kept]] = own / length[kept]
+        return found
+
     def _values(self) -> _Values:
         nlp, y, n, m = self.nlp, self.y, self.n, self.m
         A = np.bincount(self.jacobian_places, nlp.jacobian(y), minlength=m * n).reshape(m, n)
@@ -170,10 +211,10 @@ class _Newton:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
         program, best = self._program(here), None
         size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
-        for shift in SHIFTS:
+        for shift in self.shifts:
             shifted = replace(program, H=program.H + shift * size * self.identity)
-            found = followed(shifted, self.multipliers, side, MOST_CHANGES)
-            if found is not None and shift > SHIFTS[0]:
+            found = followed(shifted, self.multipliers, side, max(MOST_CHANGES, self.n))
+            if found is not None and shift > max(self.shifts[0], SHIFTS[0]):
                 found = replace(found, is_strict=False)  # of H itself that is not known
             if found is not None and (best is None or found.tau > best.tau):
                 best = found

@@ -30,6 +30,7 @@ from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
 from trajopt.solvers.violation import bound_violation, largest_violation
 from trajopt.solvers.wrappers.least_violation import least_violation
+from trajopt.solvers.wrappers.newton_first import NewtonFirst
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["RowsInRounds"]
@@ -89,9 +90,15 @@ class RowsInRounds:
     def with_time_limit(self, seconds: float) -> RowsInRounds:
         return replace(self, time_limit=seconds)
 
-    def with_start_preset(self, preset: StartPreset) -> RowsInRounds:
-        """The same around the solver with this preset: a start near the solution is not solved coarsely."""
-        return replace(self, solver=with_start_preset(self.solver, preset), coarse=0.0)
+    def with_start_preset(self, preset: StartPreset) -> RowsInRounds | NewtonFirst:
+        """The same around the solver with this preset: a start near the solution is not solved coarsely.
+
+        A start that lacks nothing but a few rows goes on by Newton's method first.
+        """
+        near = replace(self, solver=with_start_preset(self.solver, preset), coarse=0.0)
+        if preset is not StartPreset.SAME_MOTION:
+            return near
+        return NewtonFirst(near, self.solver.tol, self.time_limit)
 
     def with_options(self, options: Mapping[str, Any]) -> RowsInRounds:
         """The same around the solver with these options."""

@@ -1,0 +1,100 @@
+"""Newton's method from the optimum of an NLP that lacked a few rows, else the solver."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_nlps import INF, hs071, quadratic_with_rows, slow, unconstrained  # pyright: ignore
+
+from trajopt import Ipopt, RowsInRounds, Status
+from trajopt.solvers.capabilities import StartPreset
+from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.wrappers.newton_first import NewtonFirst
+
+NEWTON = "Newton steps"
+
+
+def nearest_in_polygon(sides):
+    """The point nearest to (3, 1) of the plane within these sides of a polygon, (k,) of 60."""
+    angles = 2 * np.pi * np.asarray(sides) / 60
+    rows = np.column_stack([np.cos(angles), np.sin(angles)])
+    count = len(rows)
+    return quadratic_with_rows(
+        np.eye(2), np.array([-3.0, -1.0]), rows, np.full(count, -INF), np.full(count, 1.0)
+    )
+
+
+def first(solver, tol=1e-9):
+    return NewtonFirst(solver, tol)
+
+
+def test_rows_that_were_missing_are_met_in_a_few_steps_with_the_multipliers_of_all():
+    fewer, whole = nearest_in_polygon(range(0, 60, 4)), nearest_in_polygon(range(60))
+    start = WarmStart(Ipopt().solve(fewer).y)
+    found, same = first(Ipopt()).solve(whole, None, start), Ipopt().solve(whole)
+    assert found.converged and NEWTON in found.detail and found.iterations <= 3
+    assert found.y == pytest.approx(same.y, abs=1e-7)
+    assert found.row_multipliers == pytest.approx(same.row_multipliers, abs=1e-6)
+    assert kkt_residuals(whole, found).error <= 1e-9
+
+
+def test_a_limit_that_is_stated_twice_is_one():
+    """x^2 + (y - 2)^2 with y <= 1 twice and x >= 1/4, from the optimum without the last."""
+    A = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    lower, upper = np.array([-INF, -INF, 0.25]), np.array([1.0, 1.0, INF])
+    nlp = quadratic_with_rows(2.0 * np.eye(2), [0.0, -4.0], A, lower, upper)
+    found = first(Ipopt()).solve(nlp, None, WarmStart(np.array([0.0, 1.0])))
+    assert NEWTON in found.detail
+    np.testing.assert_allclose(found.y, [0.25, 1.0], atol=1e-9)
+    np.testing.assert_allclose(found.row_multipliers[:2].sum(), 2.0, atol=1e-8)
+
+
+def test_a_flat_valley_is_crossed_in_a_few_steps():
+    """Curvatures of 1e6 and 1e-2: a shift of 1e-6 of the larger one would move by a hundredth each step."""
+    valley = quadratic_with_rows(np.diag([1e6, 1e-2]), [0.0, -1e-2], np.eye(2), [-2.0] * 2, [2.0] * 2)
+    found = first(Ipopt()).solve(valley, None, WarmStart(np.zeros(2)))
+    assert NEWTON in found.detail and found.iterations <= 3
+    np.testing.assert_allclose(found.y, [0.0, 1.0], atol=1e-6)
+
+
+def test_where_the_steps_fail_the_solver_goes_on_without_multipliers():
+    given, seen = [], []
+
+    class Recorded(Ipopt):
+        def solve(self, nlp, callback=None, start=None):
+            given.append(start)
+            return super().solve(nlp, callback, start)
+
+    hill = unconstrained(
+        [0.1],
+        lambda y: float(-y @ y),
+        lambda y: -2.0 * y,
+        lambda y: np.full((1, 1), -2.0),
+        lower=np.array([-1.0]),
+        upper=np.array([1.0]),
+    )
+    found = first(Recorded()).solve(hill, seen.append)
+    assert found.converged and abs(found.y[0]) == pytest.approx(1.0, abs=1e-6) and NEWTON not in found.detail
+    assert given == [None]
+    assert [each.iteration for each in seen] == list(range(found.iterations + 1))
+
+
+def test_without_second_derivatives_the_solver_solves():
+    found = first(Ipopt()).solve(replace(hs071(), has_hessian=False))
+    assert found.converged and NEWTON not in found.detail
+
+
+def test_the_time_limit_is_one_for_both():
+    found = first(Ipopt()).with_time_limit(0.12).solve(slow(0.05))
+    assert found.status is Status.TIME_LIMIT and found.seconds < 0.5
+
+
+def test_rows_in_rounds_begin_with_it_where_the_start_lacks_nothing_but_rows():
+    near = RowsInRounds(Ipopt(tol=1e-7), time_limit=3.0).with_start_preset(StartPreset.SAME_MOTION)
+    assert isinstance(near, NewtonFirst) and near.tol == 1e-7 and near.time_limit == 3.0
+    assert near.solver == RowsInRounds(
+        Ipopt(tol=1e-7).with_start_preset(StartPreset.SAME_MOTION), time_limit=3.0, coarse=0.0
+    )
+    other = RowsInRounds().with_start_preset(StartPreset.NEAR_START)
+    assert isinstance(other, RowsInRounds)
