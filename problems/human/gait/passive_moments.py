@@ -9,8 +9,12 @@ which its angle grows,
     ankle  exp(2.1016 - 0.0843 A - 0.0176 K) - exp(-7.9763 + 0.1949 A + 0.0008 K) - 1.792
 
 are what muscles at rest, tendons and ligaments give; muscles that cross two joints make each depend on its
-neighbours. Source: R. Riener and T. Edrich, Identification of passive elastic joint moments in the lower
-extremities, J. Biomechanics 32 (1999) 539-544, means of ten adults.
+neighbours. H is the angle between thigh and trunk, the flexion of hip and lumbar spine together: our own
+choice, as we could not find which angle was measured, and no angle of the spine enters the formulas. With the
+angle between thigh and pelvis a walk tilts its pelvis backward to stretch the front of the hip.
+
+Source: R. Riener and T. Edrich, Identification of passive elastic joint moments in the lower extremities,
+J. Biomechanics 32 (1999) 539-544, means of ten adults.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import numpy as np
 
 DEGREES = 180.0 / np.pi
 LEG = ("hip_{}_flex", "knee_{}_flex", "ankle_{}_dorsi")
+LUMBAR = ("spine1_flex", "spine2_flex")
 
 
 class PassiveMoments(NamedTuple):
@@ -33,7 +38,7 @@ class PassiveMoments(NamedTuple):
 
 
 def passive_moments(hip: Any, knee: Any, ankle: Any) -> PassiveMoments:
-    """Moments of an adult of 75 kg and 1.75 m; hip flexion, knee flexion, ankle dorsiflexion in rad.
+    """Moments of an adult of 75 kg and 1.75 m; thigh to trunk, knee flexion, ankle dorsiflexion in rad.
 
     Numbers, arrays or symbols of terms. The published ankle angle and moment are those of plantarflexion.
     """
@@ -46,6 +51,10 @@ def passive_moments(hip: Any, knee: Any, ankle: Any) -> PassiveMoments:
 
 
 def passive_leg_moments(q: Mapping[str, Any], side: str) -> dict[str, Any]:
-    """Joint -> its passive moment in N m for angles `q` in rad by joint name, side "r" or "l"."""
-    joints = [joint.format(side) for joint in LEG]
-    return dict(zip(joints, passive_moments(*(q[joint] for joint in joints)), strict=True))
+    """Joint -> its passive moment in N m for angles `q` in rad by joint name, side "r" or "l".
+
+    Joints of the lumbar spine that are not in `q` are straight.
+    """
+    hip, knee, ankle = (joint.format(side) for joint in LEG)
+    thigh_to_trunk = sum((q[joint] for joint in LUMBAR if joint in q), q[hip])
+    return dict(zip((hip, knee, ankle), passive_moments(thigh_to_trunk, q[knee], q[ankle]), strict=True))
