@@ -88,7 +88,7 @@ def build(
         demands on posture; intervals, toe_off, clearance, smoothness and split left at None are 5, 0.28,
         0.015 m, 1e-6 s^4, "opposing" with the one, 3, 0.24, 0 m, 1e-6 s^4, "time" with the other
     power, steadiness, force_rate : weights in the sourced cost, without unit
-    springs : whether passive stiffness takes its part of each torque
+    springs : whether passive stiffness and damping take their part of each torque
     smoothness : s^4, weight of squared accelerations of joints
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
     start : where the search starts, "standing" upright or a "measured" gait

@@ -13,12 +13,12 @@ height H, e = 0.0016 P0, and a are angular accelerations of the pelvis. All weig
 for every person, speed and step length. The cost also decides with which force the legs push against each
 other in double support (`ground_reaction.OpposingForce`).
 
-Sources: passive moments of the leg, Riener and Edrich 1999 (`passive_moments`); squared effort relative to
-strength, Ackermann and van den Bogert 2010; strength by direction, by angle, and in proportion to mass times
-height, Anderson et al. 2007; mechanical power of joints, Srinivasan and Ruina 2006; steadiness, as the stable
-head of Veerkamp et al. 2021, here of the pelvis. The values of all weights are our own, chosen once on the
-trial of Rajagopal et al., and so is the stiffness of the joints that Riener and Edrich did not measure
-(`effort.SPRINGS`).
+Sources: passive moments of the leg, Riener and Edrich 1999, and of the arm, Gomi and Osu 1998 and Davidson
+and Charles 2017 (`passive_moments`); squared effort relative to strength, Ackermann and van den Bogert 2010;
+strength by direction, by angle, and in proportion to mass times height, Anderson et al. 2007; mechanical
+power of joints, Srinivasan and Ruina 2006; steadiness, as the stable head of Veerkamp et al. 2021, here of
+the pelvis. The values of all weights are our own, chosen once on the trial of Rajagopal et al., and so is the
+stiffness of all other joints (`effort.SPRINGS`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ import numpy as np
 import dynamics
 import trajopt
 from problems.human.body.angle_strength import strength_at
-from problems.human.body.model import GRAVITY
+from problems.human.body.model import GRAVITY, TABLE_HEIGHT
 from problems.human.body.person import Person
 from problems.human.gait.effort import powered, spring
-from problems.human.gait.passive_moments import passive_leg_moments
+from problems.human.gait.passive_moments import passive_arm_moments, passive_leg_moments
 from trajopt.errors import OptionError
 
 POWER_ROUNDING = 1.6e-3  # of P0, 5 W for 75 kg and 1.75 m, within which |power| is rounded off at zero
@@ -91,14 +91,19 @@ def muscle_torques(
 ) -> Torques:
     """What muscles give at every powered joint: the torque less the passive moment.
 
-    Hip, knee and ankle in the sagittal plane have the moments of Riener and Edrich, all other joints springs;
-    both grow with mass times height, as strength does.
+    Hip, knee and ankle in the sagittal plane and the arms have published moments, all other joints springs.
+    All grow with mass times height, as strength does, and damping also with the root of the height, as
+    similar motions of taller people are slower.
     """
     names, size = model.joint_names, person.size
+    slowness = float(np.sqrt(person.height / TABLE_HEIGHT))
 
     def torques(node: Any) -> dict[int, Any]:
         q = dict(zip(names, (node.q[i] for i in range(len(names))), strict=True))
-        published = passive_leg_moments(q, "r") | passive_leg_moments(q, "l") if springs else {}
+        v = dict(zip(names, (slowness * node.v[i] for i in range(len(names))), strict=True))
+        published: dict[str, Any] = {}
+        for side in "rl" if springs else "":
+            published |= passive_leg_moments(q, side) | passive_arm_moments(q, v, side)
         found = {}
         for i in powered(model):
             name = names[i]

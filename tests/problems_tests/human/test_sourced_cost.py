@@ -22,7 +22,7 @@ from problems.human.gait.force_rate import REACTION, force_rate, spline_times
 from problems.human.gait.formulation import DEFAULT, FORMULATIONS, POSTURE_DEMANDS
 from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.ground_reaction import friction_margin, time_weight
-from problems.human.gait.passive_moments import passive_leg_moments, passive_moments
+from problems.human.gait.passive_moments import passive_arm_moments, passive_leg_moments, passive_moments
 from problems.human.gait.sourced_cost import (
     CostWeights,
     minimize_sourced_cost,
@@ -88,17 +88,46 @@ def test_muscles_rest_where_passive_moments_supply_the_torque():
     for person in (Person(), Person(1.3, 30.0)):
         passive = passive_leg_moments(angles, "r") | passive_leg_moments(angles, "l")
         tau = {joint: person.size * moment for joint, moment in passive.items()}
-        # The elbow's spring rests at 20 degrees.
-        tau |= {f"elbow_{side}_flex": person.size * 5.0 * np.deg2rad(20.0) for side in "rl"}
+        # The elbow rests at 20 degrees.
+        tau |= {f"elbow_{side}_flex": person.size * 8.67 * np.deg2rad(20.0) for side in "rl"}
         found = muscle_torques(MODEL, person)(node(q=q, tau=tau))
         assert len(found) == MODEL.n - len(GLOBAL)
         assert np.allclose(list(found.values()), 0.0, atol=1e-12)
 
 
+# Degrees and degrees per second, then N m of stiffness and of damping, worked out by hand.
+@pytest.mark.parametrize(
+    ("joint", "q", "v", "moment"),
+    [
+        ("shoulder_r_flex", 30.0, 120.0, -(5.655 + 1.583)),
+        ("shoulder_r_add", -20.0, 0.0, 1.909),
+        ("shoulder_r_introt", 0.0, -90.0, 0.823),
+        ("elbow_r_flex", 50.0, 0.0, -4.540),
+        ("elbow_r_flex", 20.0, 180.0, -1.907),
+        ("elbow_r_pron", 40.0, 60.0, -(0.528 + 0.022)),
+    ],
+)
+def test_passive_moments_of_the_arm_are_those_of_the_published_impedance(joint, q, v, moment):
+    still = dict.fromkeys(MODEL.joint_names, 0.0)
+    angles, rates = still | {joint: np.deg2rad(q)}, still | {joint: np.deg2rad(v)}
+    assert passive_arm_moments(angles, rates, "r")[joint] == pytest.approx(moment, abs=1e-3)
+
+
+def test_a_relaxed_arm_takes_energy_from_its_swing():
+    """Damping alone moves the muscles' part of a torque against the velocity, on both sides alike."""
+    rates = {joint: 2.0 for joint in MODEL.joint_names if joint.startswith(("shoulder", "elbow"))}
+    rest = {f"elbow_{side}_flex": np.deg2rad(20.0) for side in "rl"}
+    found = muscle_torques(MODEL, Person())(node(q=rest, v=rates))
+    for joint in rates:
+        assert found[at(joint)] > 0.04 and found[at(joint)] == found[at(joint.replace("_r_", "_l_"))]
+
+
 def test_without_springs_muscles_give_all_and_further_stiffness_helps_them():
     here = node(q={"knee_r_flex": 0.5}, tau={"knee_r_flex": 7.0, "hip_l_add": 3.0})
     plain = muscle_torques(MODEL, Person(), springs=False)(here)
-    assert plain[at("knee_r_flex")] == 7.0 and plain[at("hip_l_add")] == 3.0
+    assert (
+        plain[at("knee_r_flex")] == 7.0 and plain[at("hip_l_add")] == 3.0 and plain[at("elbow_r_flex")] == 0.0
+    )
     stiff = muscle_torques(MODEL, Person(), springs=False, stiffer={"knee_r_flex": 10.0})(here)
     assert stiff[at("knee_r_flex")] == pytest.approx(7.0 + 10.0 * (0.5 - np.deg2rad(5.0)))
 
@@ -350,6 +379,23 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     t = np.linspace(0.6, 0.9, 101) * solution.duration
     for point in ("ball_l", "toe_l"):
         assert solution.value(trajopt.position(point), t)[:, 1].min() > 0.010
+    assert largest_share_on_limits(solution) < 0.05
+
+
+@pytest.mark.long
+def test_a_backpack_leaves_the_arms_hanging():
+    """With springs of 5 N m/rad and nothing else they swung up to the horizontal under 15 kg."""
+    solution = trajopt.solve(gait.build(backpack=15.0))
+    assert solution.converged and largest_share_on_limits(solution) < 0.05
+    met = {each.name: each.met for each in credibility(solution)}
+    assert met["shoulder, largest flexion either way"] and met["elbow, largest flexion either way"]
+
+
+def largest_share_on_limits(solution):
+    """Of the motion, during which one joint is within a thousandth of its range of a limit."""
+    q, limits = solution.q(np.linspace(0.0, solution.duration, 1001)), solution.limits
+    near = 1e-3 * (limits.q_upper - limits.q_lower)
+    return np.mean((q <= limits.q_lower + near) | (q >= limits.q_upper - near), axis=0).max()
 
 
 @pytest.mark.long
