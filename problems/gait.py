@@ -112,5 +112,5 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
         cost=cost, weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
-    problem.recommend(gait_solver((step,)), trajopt.LimitNodes())
+    problem.recommend(gait_solver((step,), contact_drift), trajopt.LimitNodes())
     return problem

@@ -94,5 +94,5 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), cost=cost,
         weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
-    problem.recommend(gait_solver(steps), trajopt.LimitNodes())
+    problem.recommend(gait_solver(steps, contact_drift), trajopt.LimitNodes())
     return problem

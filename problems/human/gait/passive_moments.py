@@ -8,9 +8,10 @@ which its angle grows,
            + exp(2.220 - 0.150 K) - 4.820
     ankle  exp(2.1016 - 0.0843 A - 0.0176 K) - exp(-7.9763 + 0.1949 A + 0.0008 K) - 1.792
 
-in the sagittal plane, where muscles that cross two joints make each depend on its neighbours. H is the angle between thigh and trunk, the flexion of hip and lumbar spine together: our own
-choice, as we could not find which angle was measured, and no angle of the spine enters the formulas. With the
-angle between thigh and pelvis a walk tilts its pelvis backward to stretch the front of the hip.
+in the sagittal plane, where muscles that cross two joints make each depend on its neighbours. H is the angle
+between thigh and trunk, the flexion of hip and lumbar spine together: our own choice, as we could not find
+which angle was measured, and no angle of the spine enters the formulas. With the angle between thigh and
+pelvis a walk tilts its pelvis backward to stretch the front of the hip.
 
 Source: R. Riener and T. Edrich, Identification of passive elastic joint moments in the lower extremities,
 J. Biomechanics 32 (1999) 539-544, means of ten adults.
