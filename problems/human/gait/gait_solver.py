@@ -15,8 +15,8 @@ from trajopt.transcription.nlp import NLP as TranscribedNLP
 from trajopt.transcription.row_labels import RowLabel
 
 # Steps of six control points that can be walked came near their constraints within 26 iterations of every
-# round. With feet that are held within 1.1 mm instead of 5 some take more than 110 and are found all the same.
-PATIENCE, LOOSELY_HELD = 110, 2.5e-3  # iterations; m, from which on feet drift when a step has no more of them
+# round. Where feet must not drift by LOOSELY_HELD, in m, some take many more and are found all the same.
+PATIENCE, LOOSELY_HELD = 110, 2.5e-3
 NAMED = 3  # constraints in the message
 
 

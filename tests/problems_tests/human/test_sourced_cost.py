@@ -437,7 +437,7 @@ def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
 
 
 def test_phases_of_two_steps_follow_each_other():
-    solver = gait_solver(Step(0.6, 1.2, 1.75, 75.0).steps(2))
+    solver = gait_solver(Step(0.6, 1.2, 1.75, 75.0).steps(2), 5e-3)
     names, ends = zip(*solver.phases, strict=True)
     assert ends == pytest.approx([0.12, 0.5, 0.62, 1.0])
     assert "double support with the left foot in front" in names[2]
