@@ -60,8 +60,8 @@ class GaitSolver(trajopt.RowsInRounds):
 def gait_solver(steps: Sequence[Step], drift: float) -> GaitSolver:
     """The solver for gaits in three dimensions, of whose many constraint rows few are active.
 
-    A step that comes nowhere near its constraints is given up after some iterations, unless feet must not
-    drift from their places, m, by as much as by default.
+    A step that comes nowhere near its constraints is given up after `PATIENCE` iterations, unless feet must
+    stay within less than `LOOSELY_HELD` of their places: `drift`, in m, is how far they may be from them.
 
     IPOPT adds multiples of the identity to indefinite Hessians; with `perturb_dec_fact` 0.1 they decay faster
     than by default. Rows of large gradients, such as the free moment's at the end of a step, are scaled by
