@@ -379,7 +379,7 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     t = np.linspace(0.6, 0.9, 101) * solution.duration
     for point in ("ball_l", "toe_l"):
         assert solution.value(trajopt.position(point), t)[:, 1].min() > 0.010
-    assert largest_share_on_limits(solution) < 0.05
+    assert largest_share_on_limits(solution) < 0.10
 
 
 @pytest.mark.long
@@ -427,10 +427,10 @@ def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
 
 @pytest.mark.long
 def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
-    fast = trajopt.solve(gait.build(speed=4.0, step_length=0.7))
-    assert fast.status is trajopt.Status.INFEASIBLE and fast.iterations <= PATIENCE
+    far = trajopt.solve(gait.build(speed=1.6, step_length=1.5))
+    assert far.status is trajopt.Status.INFEASIBLE and far.iterations <= PATIENCE
     named = r"torque limits, (hip|knee|ankle|shoulder)_[rl]_\w+ in (double|single) support with the right"
-    assert fast.detail.startswith("no such step was found: ") and re.search(named, fast.detail)
+    assert far.detail.startswith("no such step was found: ") and re.search(named, far.detail)
     high = trajopt.solve(gait.build(clearance=0.5))
     assert high.status is trajopt.Status.INFEASIBLE and high.iterations <= 2 * PATIENCE
     assert "_l clears the ground, y in single support with the right foot on the ground" in high.detail
