@@ -11,7 +11,9 @@ which its angle grows,
 in the sagittal plane, where muscles that cross two joints make each depend on its neighbours. H is the angle
 between thigh and trunk, the flexion of hip and lumbar spine together: our own choice, as we could not find
 which angle was measured, and no angle of the spine enters the formulas. With the angle between thigh and
-pelvis a walk tilts its pelvis backward to stretch the front of the hip.
+pelvis a walk tilts its pelvis backward to stretch the front of the hip. The moment acts at the hip alone. A
+structure between thigh and trunk would give the same moment at the joints of the lumbar spine, which have
+springs only.
 
 Source: R. Riener and T. Edrich, Identification of passive elastic joint moments in the lower extremities,
 J. Biomechanics 32 (1999) 539-544, means of ten adults.
@@ -22,7 +24,8 @@ rad/s, in N m,
     moment = -k (q - q_0) - d v.
 
 Sources: k of shoulder flexion and elbow is what H. Gomi and R. Osu, Task-dependent viscoelasticity of human
-multijoint arm, J. Neuroscience 18 (1998) 8965-8978, found without torque; all k and d as collected by
+multijoint arm, J. Neuroscience 18 (1998) 8965-8978, found without torque in a horizontal plane, where the
+shoulder's axis is vertical; that it holds for a hanging arm is assumed. All k and d are as collected by
 A. D. Davidson and S. K. Charles, Fundamental principles of tremor propagation in the upper limb, Annals of
 Biomedical Engineering 45 (2017) 1133-1147, the diagonals of their matrices as transcribed in a simulation of
 that model. The terms that couple joints are left out. That a hanging arm rests with an elbow bent by 20
@@ -94,9 +97,11 @@ def passive_arm_moments(q: Mapping[str, Any], v: Mapping[str, Any], side: str) -
     """Joint -> its passive moment in N m, each in the direction in which its angle grows.
 
     Angles in rad and rates in rad/s by joint name, side "r" or "l"; numbers, arrays or symbols of terms.
+    Joints that are not in `q` have no entry.
     """
     at_rest = {joint.format(side): rest for joint, rest in ARM.items()}
     return {
         joint: -stiffness * (q[joint] - angle) - damping * v[joint]
         for joint, (stiffness, damping, angle) in at_rest.items()
+        if joint in q
     }

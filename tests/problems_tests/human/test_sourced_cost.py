@@ -15,7 +15,7 @@ from problems.human.assessment.criteria import credibility, table
 from problems.human.assessment.identities import identities
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.body.angle_strength import BY_JOINT, LEAST, strength_at
-from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, skeleton
+from problems.human.body.model import ACTIVE, GLOBAL, GRAVITY, SAGITTAL, skeleton
 from problems.human.body.person import Person
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.force_rate import REACTION, force_rate, spline_times
@@ -120,6 +120,16 @@ def test_a_relaxed_arm_takes_energy_from_its_swing():
     found = muscle_torques(MODEL, Person())(node(q=rest, v=rates))
     for joint in rates:
         assert found[at(joint)] > 0.04 and found[at(joint)] == found[at(joint.replace("_r_", "_l_"))]
+
+
+def test_a_body_whose_arms_are_held_has_the_passive_moments_of_its_legs():
+    planar = skeleton(moving=SAGITTAL)
+    still = SimpleNamespace(**{name: np.zeros(planar.n) for name in ("q", "v", "a", "tau")})
+    moments = passive_leg_moments(dict.fromkeys(planar.joint_names, 0.0), "r")
+    found = muscle_torques(planar, Person())(still)
+    assert len(found) == 6
+    for joint, moment in moments.items():
+        assert found[planar.joint_names.index(joint)] == -moment
 
 
 def test_without_springs_muscles_give_all_and_further_stiffness_helps_them():
@@ -434,6 +444,13 @@ def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
     high = trajopt.solve(gait.build(clearance=0.5))
     assert high.status is trajopt.Status.INFEASIBLE and high.iterations <= 2 * PATIENCE
     assert "_l clears the ground, y in single support with the right foot on the ground" in high.detail
+
+
+def test_only_feet_that_are_held_loosely_end_a_search_early():
+    steps = Step(0.6, 1.2, 1.75, 75.0).steps(1)
+    assert [gait_solver(steps, drift).patience for drift in (5e-3, 2.5e-3, 2.4e-3, 1.1e-3)] == [
+        PATIENCE, PATIENCE, None, None,
+    ]  # fmt: skip
 
 
 def test_phases_of_two_steps_follow_each_other():
