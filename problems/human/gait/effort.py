@@ -17,8 +17,8 @@ from problems.human.body.model import GLOBAL
 
 # Joint: stiffness in N m/rad and the angle in degrees at which muscles and ligaments rest. Our own choices,
 # of the size of passive stiffness in the middle of the range; without them a forearm may hang anywhere, as
-# its torque costs next to nothing. The sourced cost has published moments instead at the flexions of hip, knee
-# and ankle and in the arms, and takes from here the springs of all other joints.
+# its torque costs next to nothing. The sourced cost has published moments instead at hip, knee and ankle in
+# the sagittal plane and in the arms, and takes from here the springs of all other joints.
 SPRINGS = MappingProxyType({
     "hip": (15.0, 0.0), "knee": (5.0, 5.0), "ankle": (25.0, 0.0), "toe": (2.0, 0.0),
     "spine": (60.0, 0.0), "shoulder": (5.0, 0.0), "elbow_flex": (5.0, 20.0), "elbow_pron": (5.0, 0.0),
