@@ -11,9 +11,8 @@ which its angle grows,
 in the sagittal plane, where muscles that cross two joints make each depend on its neighbours. H is the angle
 between thigh and trunk, the flexion of hip and lumbar spine together: our own choice, as we could not find
 which angle was measured, and no angle of the spine enters the formulas. With the angle between thigh and
-pelvis a walk tilts its pelvis backward to stretch the front of the hip. The moment acts at the hip alone. A
-structure between thigh and trunk would give the same moment at the joints of the lumbar spine, which have
-springs only.
+pelvis a walk tilts its pelvis backward to stretch the front of the hip. What is stretched between thigh and
+trunk gives the same moment at each joint of the lumbar spine as at the hip, by the principle of virtual work.
 
 Source: R. Riener and T. Edrich, Identification of passive elastic joint moments in the lower extremities,
 J. Biomechanics 32 (1999) 539-544, means of ten adults.

@@ -36,7 +36,7 @@ from problems.human.body.angle_strength import strength_at
 from problems.human.body.model import GRAVITY, TABLE_HEIGHT
 from problems.human.body.person import Person
 from problems.human.gait.effort import powered, spring
-from problems.human.gait.passive_moments import passive_arm_moments, passive_leg_moments
+from problems.human.gait.passive_moments import LUMBAR, passive_arm_moments, passive_leg_moments
 from trajopt.errors import OptionError
 
 POWER_ROUNDING = 1.6e-3  # of P0, 5 W for 75 kg and 1.75 m, within which |power| is rounded off at zero
@@ -91,9 +91,10 @@ def muscle_torques(
 ) -> Torques:
     """What muscles give at every powered joint: the torque less the passive moment.
 
-    Hip, knee and ankle in the sagittal plane and the arms have published moments, all other joints springs.
-    All grow with mass times height, as strength does, and damping also with the root of the height, as
-    similar motions of taller people are slower.
+    Hip, knee and ankle in the sagittal plane and the arms have published moments, all other joints springs;
+    what is stretched between thighs and trunk bends the lumbar spine, too, with the moments of both hips. All
+    grow with mass times height, as strength does, and damping also with the root of the height, as similar
+    motions of taller people are slower.
     """
     names, size = model.joint_names, person.size
     slowness = float(np.sqrt(person.height / TABLE_HEIGHT))
@@ -104,11 +105,14 @@ def muscle_torques(
         published: dict[str, Any] = {}
         for side in "rl" if springs else "":
             published |= passive_leg_moments(q, side) | passive_arm_moments(q, v, side)
+        hips = sum(published[f"hip_{side}_flex"] for side in "rl") if springs else 0.0
         found = {}
         for i in powered(model):
             name = names[i]
             stiffness, rest = spring(name)
             moment = published.get(name, -springs * stiffness * (q[name] - rest))
+            if name in LUMBAR:
+                moment = moment + hips
             found[i] = node.tau[i] - size * moment + stiffer.get(name, 0.0) * (q[name] - rest)
         return found
 

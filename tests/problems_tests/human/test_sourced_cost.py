@@ -22,7 +22,12 @@ from problems.human.gait.force_rate import REACTION, force_rate, spline_times
 from problems.human.gait.formulation import DEFAULT, FORMULATIONS, POSTURE_DEMANDS
 from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.ground_reaction import friction_margin, time_weight
-from problems.human.gait.passive_moments import passive_arm_moments, passive_leg_moments, passive_moments
+from problems.human.gait.passive_moments import (
+    LUMBAR,
+    passive_arm_moments,
+    passive_leg_moments,
+    passive_moments,
+)
 from problems.human.gait.sourced_cost import (
     CostWeights,
     minimize_sourced_cost,
@@ -87,12 +92,23 @@ def test_muscles_rest_where_passive_moments_supply_the_torque():
     angles = dict.fromkeys(MODEL.joint_names, 0.0) | q
     for person in (Person(), Person(1.3, 30.0)):
         passive = passive_leg_moments(angles, "r") | passive_leg_moments(angles, "l")
+        passive |= dict.fromkeys(LUMBAR, passive["hip_r_flex"] + passive["hip_l_flex"])
         tau = {joint: person.size * moment for joint, moment in passive.items()}
         # The elbow rests at 20 degrees.
         tau |= {f"elbow_{side}_flex": person.size * 8.67 * np.deg2rad(20.0) for side in "rl"}
         found = muscle_torques(MODEL, person)(node(q=q, tau=tau))
         assert len(found) == MODEL.n - len(GLOBAL)
         assert np.allclose(list(found.values()), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("lumbar", LUMBAR)
+def test_a_pelvis_that_tilts_between_trunk_and_thighs_takes_no_work_of_passive_moments(lumbar):
+    """Both hips flex as fast as the spine extends: nothing between thighs and trunk changes its length."""
+    q = {"hip_r_flex": -0.3, "knee_r_flex": 0.2, "hip_l_flex": 0.4, "ankle_l_dorsi": -0.1}
+    rates = {"hip_r_flex": 1.5, "hip_l_flex": 1.5, lumbar: -1.5}
+    muscles = muscle_torques(MODEL, Person())(node(q=q))
+    assert abs(muscles[at("hip_r_flex")]) > 5.0
+    assert sum(muscles[at(joint)] * rate for joint, rate in rates.items()) == pytest.approx(0.0, abs=1e-12)
 
 
 # Degrees and degrees per second, then N m of stiffness and of damping, worked out by hand.
