@@ -98,7 +98,8 @@ class RowsInRounds:
         near = replace(self, solver=with_start_preset(self.solver, preset), coarse=0.0)
         if preset is not StartPreset.SAME_MOTION:
             return near
-        return NewtonFirst(near, self.solver.tol, self.time_limit)
+        left = self._seconds_left([])
+        return NewtonFirst(near, self.solver.tol, left if left < np.inf else None)
 
     def with_options(self, options: Mapping[str, Any]) -> RowsInRounds:
         """The same around the solver with these options."""

@@ -98,3 +98,6 @@ def test_rows_in_rounds_begin_with_it_where_the_start_lacks_nothing_but_rows():
     )
     other = RowsInRounds().with_start_preset(StartPreset.NEAR_START)
     assert isinstance(other, RowsInRounds)
+    of_solver = RowsInRounds(Ipopt(time_limit=2.0), time_limit=3.0)
+    limited = of_solver.with_start_preset(StartPreset.SAME_MOTION)
+    assert isinstance(limited, NewtonFirst) and limited.time_limit == 2.0
