@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 
 from trajopt.arguments import shown
 from trajopt.errors import OptionError
@@ -22,6 +22,7 @@ from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, wit
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.kkt import kkt_residuals_of
 from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.multipliers import least_squares_multipliers
 from trajopt.solvers.parametric_qp import DEPENDENT, SMALLEST, QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 from trajopt.solvers.wrappers.continuation import continued
@@ -35,7 +36,6 @@ MOST_CHANGES = 60
 # decide where it is, the others make up for directions in which the Lagrangian is concave on the way.
 SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
 ENOUGH = 0.9  # of a step
-GROWTH = 1e3  # of the KKT error over a step: above, the steps lead away
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class ActiveSetNewton:
     """Newton's method from a start with multipliers, else `solver`, which also goes on where it fails.
 
     The conditions of an optimum are checked at the solver's `tol`, as for the solver itself. Along the active
-    constraints the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1
-    where that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the
-    active set are left out of it. Dense: for hundreds of unknowns.
+    constraints whose multipliers are not zero, the Hessian of the Lagrangian must have no curvature below
+    -1e-6 of its largest entry (or of 1 where that is larger), so that a saddle as flat as this passes.
+    Constraints that depend on others of the active set are left out of it. Dense: for hundreds of unknowns.
 
     Raises OptionError for a solver without a tolerance.
     """
@@ -99,15 +99,23 @@ def newton_steps(
     tol: float,
     time_limit: float | None,
     shift: float = SHIFTS[0],
+    finer: float = 1.0,
 ) -> tuple[Result, bool]:
-    """What the steps from a start with multipliers come to, and False where a solver has to go on.
+    """What the steps come to, and False where a solver has to go on.
 
+    start : without multipliers, least squares over the constraints that it meets or violates give them
     shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
+    finer : of `tol`: the KKT error down to which steps go on while each lowers it
     """
     monitor = Monitor(nlp, start, feasibility=tol, time_limit=time_limit, callback=callback)
     with monitor.interruptible():
-        found = _Newton(nlp, monitor, tol, shift).result()
-    return (monitor.result(Status.STEP_TOO_SMALL, None, 0, ""), False) if found is None else (found, True)
+        at = monitor.start
+        if not at.has_multipliers:
+            at = least_squares_multipliers(nlp, at.y, signed=False)
+        found = _Newton(nlp, monitor, at, tol, shift, finer).result()
+    if found is not None:
+        return found, True
+    return monitor.result(Status.STEP_TOO_SMALL, None, 0, ""), monitor.reason is Status.INTERRUPTED
 
 
 def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
@@ -138,8 +146,10 @@ class _Values(NamedTuple):
 class _Newton:
     """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
 
-    def __init__(self, nlp: NLP, monitor: Monitor, tol: float, shift: float) -> None:
-        self.nlp, self.monitor, self.tol, start = nlp, monitor, tol, monitor.start
+    def __init__(
+        self, nlp: NLP, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
+    ) -> None:
+        self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
         self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
@@ -151,7 +161,7 @@ class _Newton:
         rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
         assert rows is not None and low is not None and high is not None
         self.multipliers = np.concatenate([rows, high - low])
-        self.m, self.n, self.is_strict = m, n, False
+        self.m, self.n = m, n
 
     def result(self) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
@@ -159,18 +169,20 @@ class _Newton:
         None where the steps do not lead to an optimum.
         """
         nlp, monitor = self.nlp, self.monitor
-        side, changes, error = active_sides(nlp, self.multipliers, self.tol), 0, np.inf
+        side, changes, error = active_sides(nlp, self.multipliers, self.finest), 0, np.inf
         for step in range(MOST_STEPS + 1):
             at, here = self._point(), self._values()
             if step == 0:
                 side = self._independent(here, side)
             residuals = kkt_residuals_of(nlp, at, here.rows, here.g + self.multipliers[: self.m] @ here.A)
-            if not np.isfinite(residuals.error) or residuals.error > GROWTH * error:
+            if not np.isfinite(residuals.error):
                 return None
             goes_on = monitor.iterate(step, at, here.rows, here.f, residuals.stationarity, np.nan)
             detail = f"{step} Newton steps, {changes} changes of the active set"
-            optimal = step > 0 and residuals.error <= self.tol
-            if optimal and self.is_strict:
+            enough = residuals.error <= self.finest or residuals.error >= error  # or what rounding leaves
+            optimal = step > 0 and residuals.error <= self.tol and enough
+            error = residuals.error
+            if optimal and self._is_minimum(here, side):
                 return monitor.result(Status.CONVERGED, at, step, detail)
             if not goes_on:
                 return monitor.result(Status.SOLVER_ERROR, None, step, detail)
@@ -179,7 +191,6 @@ class _Newton:
                 return None
             self.y, self.multipliers, side = self.y + found.d, found.multipliers, found.side
             changes += found.changes
-            self.is_strict = found.is_strict
         return None
 
     def _independent(self, here: _Values, side: np.ndarray) -> np.ndarray:
@@ -188,6 +199,8 @@ class _Newton:
         Two limits that are one and the same at a node are both active, and both have a multiplier.
         """
         active = np.flatnonzero(side)
+        if not active.size:
+            return side
         A = np.concatenate([here.A, self.identity])[active]
         length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
         Q, R, order = qr((A / length[:, None]).T, mode="economic", pivoting=True)
@@ -200,6 +213,8 @@ class _Newton:
         own = solve_triangular(R[: kept.size, : kept.size], Q[:, : kept.size].T @ force)
         self.multipliers = np.where(side != 0, 0.0, self.multipliers)
         self.multipliers[active[kept]] = own / length[kept]
+        # A limit that would have to pull is no start: of the forces on it, others of the set bear more.
+        found[(found * self.multipliers < 0.0) & (self.lower != self.upper)] = 0
         return found
 
     def _values(self) -> _Values:
@@ -214,13 +229,25 @@ class _Newton:
         for shift in self.shifts:
             shifted = replace(program, H=program.H + shift * size * self.identity)
             found = followed(shifted, self.multipliers, side, max(MOST_CHANGES, self.n))
-            if found is not None and shift > max(self.shifts[0], SHIFTS[0]):
-                found = replace(found, is_strict=False)  # of H itself that is not known
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
             if best is not None and best.tau > ENOUGH:
                 break
         return best
+
+    def _is_minimum(self, here: _Values, side: np.ndarray) -> bool:
+        """Whether H has no curvature below -SHIFTS[0], relative, along the constraints that have multipliers.
+
+        A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
+        """
+        program = self._program(here)
+        force = np.abs(self.multipliers) * np.linalg.norm(program.A, axis=1)
+        strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
+        held = program.A[(side != 0) & (strong | (self.lower == self.upper))]
+        Z = np.linalg.qr(held.T, mode="complete")[0][:, len(held) :]
+        least = SHIFTS[0] * max(1.0, float(np.abs(program.H).max(initial=0.0)))
+        along = Z.T @ program.H @ Z + least * np.eye(Z.shape[1])
+        return not along.size or lapack.dpotrf(along)[1] == 0
 
     def _program(self, here: _Values) -> QuadraticProgram:
         n, values = self.n, np.concatenate([here.rows, self.y])

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from trajopt.solvers.capabilities import with_time_limit
-from trajopt.solvers.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, WarmStart
 from trajopt.solvers.wrappers.active_set_newton import newton_steps
 from trajopt.solvers.wrappers.continuation import continued
@@ -19,7 +18,8 @@ __all__ = ["NewtonFirst"]
 # Of the largest entry of the Hessian, added to its diagonal. Flat valleys have a curvature of 1e-9 of it, in
 # which the usual shift of 1e-6 makes dozens of short steps.
 SHIFT = 1e-12
-# Of the tolerance: steps end quadratically, and rows of large gradients are scaled by as little as 1e-5.
+# Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
+# are scaled by as little as 1e-5.
 FINER = 1e-3
 LARGEST = 1000  # unknowns: the steps are dense
 
@@ -29,7 +29,7 @@ class NewtonFirst:
     """Newton's method from an optimum that lacked a few rows; where it fails, `solver` from the same start.
 
     tol : largest scaled KKT error at which the solver's answers count as converged
-    time_limit : wall seconds for both, None: those of the solver
+    time_limit : wall seconds for both, None: no limit for the steps, and for the solver its own
     """
 
     solver: Solver
@@ -44,8 +44,8 @@ class NewtonFirst:
         limit, solver = self.time_limit, self.solver
         if not nlp.has_hessian or nlp.variable_count > LARGEST:
             return (solver if limit is None else with_time_limit(solver, limit)).solve(nlp, callback, start)
-        at = least_squares_multipliers(nlp, nlp.start if start is None else start.y, signed=False)
-        found, ended = newton_steps(nlp, callback, at, FINER * self.tol, limit, SHIFT)
+        at = WarmStart(nlp.start if start is None else start.y)
+        found, ended = newton_steps(nlp, callback, at, self.tol, limit, SHIFT, FINER)
         if ended:
             return found
         if limit is not None:

@@ -99,6 +99,19 @@ def test_ctrl_c_between_steps_is_a_status_and_the_best_point():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_after_ctrl_c_no_solver_goes_on_where_the_steps_fail():
+    """The key is pressed during the only step, for which y = 0 and y = 1 contradict each other."""
+
+    def press():
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    both = quadratic_with_rows(np.eye(1), np.zeros(1), np.ones((2, 1)), [0.0, 1.0], [0.0, 1.0])
+    start = WarmStart(np.zeros(1), np.zeros(2), np.zeros(1), np.zeros(1))
+    found = ActiveSetNewton().solve(failing(both, "hessian", 0, press, times=1), None, start)
+    assert found.status is Status.INTERRUPTED and found.iterations == 0
+
+
 def test_what_the_callback_raises_leaves_solve_unchanged():
     def callback(iteration):
         if iteration.iteration == 1:

@@ -1,15 +1,18 @@
 """Newton's method from the optimum of an NLP that lacked a few rows, else the solver."""
 
+import signal
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_nlps import INF, hs071, quadratic_with_rows, slow, unconstrained  # pyright: ignore
+from small_nlps import INF, failing, hs071, quadratic_with_rows, slow, unconstrained  # pyright: ignore
 
 from trajopt import Ipopt, RowsInRounds, Status
+from trajopt.errors import ShapeError
 from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS
 from trajopt.solvers.wrappers.newton_first import NewtonFirst
 
 NEWTON = "Newton steps"
@@ -50,12 +53,70 @@ def test_a_limit_that_is_stated_twice_is_one():
     np.testing.assert_allclose(found.row_multipliers[:2].sum(), 2.0, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_a_vertex_with_more_limits_than_unknowns_is_an_optimum_like_any_other(seed):
+    """The point of a polyhedron nearest to a target, all sides but a few going through one vertex."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(9, 3))
+    vertex, target, upper = rng.normal(size=3), 3.0 * rng.normal(size=3), rng.uniform(0.0, 1.0, 9)
+    upper[:7] = 0.0
+    rows[:7] *= np.sign(rows[:7] @ (target - vertex))[:, None]
+    limits = rows @ vertex + upper
+    whole = quadratic_with_rows(np.eye(3), -target, rows, np.full(9, -INF), limits)
+    fewer = quadratic_with_rows(np.eye(3), -target, rows[:5], np.full(5, -INF), limits[:5])
+    found = first(Ipopt()).solve(whole, None, WarmStart(Ipopt().solve(fewer).y))
+    assert NEWTON in found.detail
+    assert kkt_residuals(whole, found).error <= 1e-9
+
+
+def test_the_top_of_a_hill_at_a_limit_that_does_not_hold_it_is_no_optimum():
+    """f = -y^2, 0 <= y <= 1, from y = -1/2: the step to y = 0 ends where all multipliers are zero."""
+    hill = unconstrained(
+        [-0.5],
+        lambda y: float(-y @ y),
+        lambda y: -2.0 * y,
+        lambda y: np.full((1, 1), -2.0),
+        lower=np.array([0.0]),
+        upper=np.array([1.0]),
+    )
+    found = first(Ipopt()).solve(hill)
+    assert found.converged and NEWTON not in found.detail
+    np.testing.assert_allclose(found.y, [1.0], atol=1e-6)
+
+
+def test_a_start_of_another_program_is_refused_as_by_every_solver():
+    with pytest.raises(ShapeError, match="the problem has 4 variables"):
+        first(Ipopt()).solve(hs071(), None, WarmStart(np.zeros(3)))
+
+
+def test_ctrl_c_while_the_multipliers_are_looked_for_is_a_status():
+    def press():
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    checked = 1  # gradient, by every solver at its start
+    found = first(Ipopt()).solve(failing(hs071(), "gradient", checked, press, times=1))
+    assert found.status is Status.INTERRUPTED
+    np.testing.assert_array_equal(found.y, hs071().start)
+
+
 def test_a_flat_valley_is_crossed_in_a_few_steps():
     """Curvatures of 1e6 and 1e-2: a shift of 1e-6 of the larger one would move by a hundredth each step."""
     valley = quadratic_with_rows(np.diag([1e6, 1e-2]), [0.0, -1e-2], np.eye(2), [-2.0] * 2, [2.0] * 2)
     found = first(Ipopt()).solve(valley, None, WarmStart(np.zeros(2)))
     assert NEWTON in found.detail and found.iterations <= 3
     np.testing.assert_allclose(found.y, [0.0, 1.0], atol=1e-6)
+
+
+def test_steps_end_where_rounding_hides_what_they_gain():
+    """Unknowns of 1e5 and curvatures near 1: gradients are known to 1e-11, coarser than 1e-3 of the tol."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(6, 6))
+    H = root @ root.T + np.eye(6)
+    far = quadratic_with_rows(H, -H @ rng.uniform(1e5, 2e5, 6), np.eye(6), [0.0] * 6, [1e6] * 6)
+    found = first(Ipopt(), 1e-9).solve(far, None, WarmStart(np.full(6, 1e5)))
+    assert found.converged and NEWTON in found.detail and found.iterations < MOST_STEPS
+    assert 1e-12 < kkt_residuals(far, found).error <= 1e-9
 
 
 def test_where_the_steps_fail_the_solver_goes_on_without_multipliers():
@@ -96,8 +157,8 @@ def test_rows_in_rounds_begin_with_it_where_the_start_lacks_nothing_but_rows():
     assert near.solver == RowsInRounds(
         Ipopt(tol=1e-7).with_start_preset(StartPreset.SAME_MOTION), time_limit=3.0, coarse=0.0
     )
-    other = RowsInRounds().with_start_preset(StartPreset.NEAR_START)
-    assert isinstance(other, RowsInRounds)
     of_solver = RowsInRounds(Ipopt(time_limit=2.0), time_limit=3.0)
     limited = of_solver.with_start_preset(StartPreset.SAME_MOTION)
     assert isinstance(limited, NewtonFirst) and limited.time_limit == 2.0
+    other = RowsInRounds().with_start_preset(StartPreset.NEAR_START)
+    assert isinstance(other, RowsInRounds)
