@@ -48,11 +48,13 @@ class QuadraticProgram:
 
 @dataclass(frozen=True)
 class QuadraticSolution:
-    """A minimum: the step d (n,), multipliers (m,), the side (m,) of each active limit, -1, 0 or 1.
+    """The step d (n,), multipliers (m,), the side (m,) of each active limit, -1, 0 or 1.
+
+    A minimum where H is positive definite along the active constraints, which is not asked of their first
+    set: a way without changes leads to a stationary point.
 
     tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
     changes : of the active set on the way
-    is_strict : whether H is positive definite along the active constraints, so that the minimum is strict
     """
 
     d: np.ndarray
@@ -60,7 +62,6 @@ class QuadraticSolution:
     side: np.ndarray
     tau: float
     changes: int
-    is_strict: bool
 
 
 def followed(
@@ -255,7 +256,7 @@ class _Way:
 
     def partial(self, changes: int) -> QuadraticSolution:
         """The minimum at the tau that was reached."""
-        return QuadraticSolution(self.d, self.mu, self.side, self.tau, changes, False)
+        return QuadraticSolution(self.d, self.mu, self.side, self.tau, changes)
 
     def solution(self, changes: int) -> QuadraticSolution | None:
         """The minimum at tau = 1, solved once more for the active set that is left.
@@ -269,7 +270,7 @@ class _Way:
             d, mu, error = self._solved()
         multipliers = np.zeros(self.side.size)
         multipliers[self.active] = mu
-        return QuadraticSolution(d, multipliers, self.side, 1.0, changes, self.is_strict)
+        return QuadraticSolution(d, multipliers, self.side, 1.0, changes)
 
     def _solved(self) -> tuple[np.ndarray, np.ndarray, float]:
         """d and the multipliers of the active constraints at tau = 1, improved by their residual once.

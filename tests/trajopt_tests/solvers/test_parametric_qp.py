@@ -34,7 +34,7 @@ def test_a_minimum_is_reached_from_any_active_set_that_is_independent(seed):
     one, other = random_program(rng), random_program(rng)
     only_equation = (np.arange(one.lower.size) == 0).astype(int)
     first = followed(one, np.zeros(one.lower.size), only_equation, 100)
-    assert first is not None and first.tau == 1.0 and first.is_strict
+    assert first is not None and first.tau == 1.0
     assert_optimal(one, first)
     second = followed(other, first.multipliers, first.side, 100)
     assert second is not None and second.tau == 1.0
@@ -56,7 +56,6 @@ def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorizatio
     assert updated is not None and factorized is not None and updated.changes > 0
     np.testing.assert_allclose(updated.d, factorized.d, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(updated.multipliers, factorized.multipliers, rtol=1e-9, atol=1e-9)
-    assert updated.is_strict and factorized.is_strict
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -88,11 +87,3 @@ def test_contradicting_limits_end_the_way_before_its_end():
     )
     found = followed(program, np.zeros(2), np.zeros(2, dtype=int), 10)
     assert found is None or found.tau < 1.0
-
-
-def test_a_direction_of_negative_curvature_is_no_strict_minimum():
-    program = QuadraticProgram(
-        np.diag([1.0, -1.0]), np.zeros(2), np.zeros((1, 2)), np.array([-np.inf]), np.array([np.inf])
-    )
-    found = followed(program, np.zeros(1), np.zeros(1, dtype=int), 10)
-    assert found is None or not found.is_strict
