@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_nlps import INF, failing, hs071, quadratic_with_rows, slow, unconstrained  # pyright: ignore
+from small_nlps import INF, failing, hs071, quadratic_with_rows, slow, unconstrained
 
 from trajopt import Ipopt, RowsInRounds, Status
 from trajopt.errors import ShapeError
