@@ -1,16 +1,15 @@
 """Solves gaits, draws, exports and evaluates their cycles, and writes the tables and figures of docs/gait.md.
 
-python scripts/gait_report.py                       # every table and figure of the default cost
-python scripts/gait_report.py --cost thesis         # those of the thesis's cost
-python scripts/gait_report.py runs slopes           # these tables alone
-python scripts/gait_report.py figures               # the figures alone
-python scripts/gait_report.py --step-length 0.65    # one walk, into results/ alone
+python -m benchmarks.gait.report                       # every table and figure of the default cost
+python -m benchmarks.gait.report --cost thesis         # those of the thesis's cost
+python -m benchmarks.gait.report runs slopes           # these tables alone
+python -m benchmarks.gait.report figures               # the figures alone
+python -m benchmarks.gait.report --step-length 0.65    # one walk, into results/ alone
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable
 from functools import cache, partial
@@ -19,8 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import trapezoid
-
-sys.path.append(str(Path(__file__).parents[1]))  # `benchmarks` is no installed package
 
 import trajopt
 from benchmarks.page_rows import put_between_marks
@@ -38,7 +35,7 @@ from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from problems.recipe import defaults_of
 from trajopt.report.active_constraints import active_count
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "gait.md"
 PICTURES = ROOT / "docs" / "figures"
 COSTS = ("sourced", "thesis")  # the default first
