@@ -2,44 +2,44 @@
 
 import pytest
 
-from benchmarks.gait import report
+from benchmarks.gait import report, report_tables, report_walks
 from problems.human.assessment.criteria import Criterion
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 
 
 def test_values_that_are_not_met_are_bold():
     good, bad = Criterion("peak", 1.0, 0.9, 1.3, "BW"), Criterion("peak", 2.0, 0.9, 1.3, "BW")
-    text = report.side_by_side({"L = 0.6 m": (good,), "L = 0.7 m": (bad,)})
+    text = report_tables.side_by_side({"L = 0.6 m": (good,), "L = 0.7 m": (bad,)})
     assert text.splitlines()[-1] == "| peak | 0.9 .. 1.3 BW | 1 | **2** |"
     assert "L = 0.6 m | L = 0.7 m" in text
 
 
 def test_the_page_has_a_place_for_every_table_and_a_file_for_every_picture():
     text = report.PAGE.read_text(encoding="utf-8")
-    assert all(f"<!-- {name} -->" in text for name in report.TABLES["sourced"])
-    assert all(f"<!-- thesis {name} -->" in text for name in report.TABLES["thesis"])
+    assert all(f"<!-- {name} -->" in text for name in report_tables.TABLES["sourced"])
+    assert all(f"<!-- thesis {name} -->" in text for name in report_tables.TABLES["thesis"])
     pictures = [part.split(")")[0] for part in text.split("](figures/")[1:]]
     assert len(pictures) == len(set(pictures)) == 19
     assert all((report.PICTURES / name).exists() for name in pictures)
 
 
 def test_every_step_constraint_is_told_with_the_equation_it_stems_from():
-    lines = report.constraints().splitlines()
+    lines = report_tables.constraints().splitlines()
     assert len(lines) == 2 + len(STEP_CONSTRAINTS) and all(line.count(" | ") >= 1 for line in lines)
     for number in range(2, 8):
-        assert f"(5.{number})" in report.constraints()
+        assert f"(5.{number})" in report_tables.constraints()
 
 
 @pytest.mark.long
 def test_a_walk_is_reported_whole(tmp_path):
-    solution = report.solved(cost="thesis")
-    assert report.solved(cost="thesis", step_length=0.6) is solution  # solved once
+    solution = report_walks.solved(cost="thesis")
+    assert report_walks.solved(cost="thesis", step_length=0.6) is solution  # solved once
     report.report(solution, tmp_path)
     assert {"solution.npz", "gait.gif", "gait_angles.png", "gait.md", "torques.sto"} <= {
         path.name for path in tmp_path.iterdir()
     }
-    run = report.run(solution, 4.0)
-    assert run["unknowns"] == "152" and len(run) == len(report.BARMAN)
-    assert report.shortfalls({"as it is": solution}).splitlines()[-1].startswith("| as it is | 0.")
-    assert "peak hip force" in report.columns({"0 kg": report.carried(solution)})
-    assert "peak vertical reaction (BW), right / left" in report.both_sides(solution)
+    run = report_tables.run(solution, 4.0)
+    assert run["unknowns"] == "152" and len(run) == len(report_tables.BARMAN)
+    assert report_tables.shortfalls({"as it is": solution}).splitlines()[-1].startswith("| as it is | 0.")
+    assert "peak hip force" in report_tables.columns({"0 kg": report_tables.carried(solution)})
+    assert "peak vertical reaction (BW), right / left" in report_tables.both_sides(solution)
