@@ -35,7 +35,7 @@ FORMER = MappingProxyType(
         "trajopt.diagnosis": ("trajopt.verification.diagnosis",),
         "trajopt.expression": ("trajopt.graph.trace", "trajopt.graph.expression"),
         "trajopt.ipopt": ("trajopt.solvers.ipopt",),
-        "trajopt.kkt": ("trajopt.solvers.kkt",),
+        "trajopt.kkt": ("trajopt.solvers.optimality.kkt",),
         "trajopt.multistart": ("trajopt.studies.multistart",),
         "trajopt.nlp": ("trajopt.transcription.nlp",),
         "trajopt.progress": ("trajopt.solvers.progress",),

@@ -4,7 +4,7 @@ import pytest
 
 import trajopt
 from benchmarks.solvers.intervals import build
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals
 
 pytestmark = pytest.mark.long
 

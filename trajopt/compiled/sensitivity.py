@@ -28,7 +28,7 @@ from trajopt.errors import EvaluationError, OptionError
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
-from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers.active_set_newton import active_sides
 from trajopt.splines.curve import Curve, CurveGroup

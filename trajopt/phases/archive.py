@@ -27,7 +27,7 @@ from trajopt.solution.records.solution_reader import scaling_of, solution_of, st
 from trajopt.solution.records.solve_history import histories_of, table_of
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_table import StartTable
-from trajopt.solvers.kkt import KKT
+from trajopt.solvers.optimality.kkt import KKT
 
 if TYPE_CHECKING:
     from trajopt.phases.phases_solution import PhasesSolution

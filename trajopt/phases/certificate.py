@@ -17,7 +17,7 @@ from trajopt.solution.solution import Solution
 from trajopt.solution.statements.constraint_lines import OF_RANGE
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, StatementLine
 from trajopt.solution.violation import largest_violations
-from trajopt.solvers.kkt import KKT
+from trajopt.solvers.optimality.kkt import KKT
 
 NO_STRUCTURE = "switching structures are searched for in single problems"
 

@@ -15,7 +15,7 @@ from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.problem.instant import Instant
 from trajopt.solution.check_times import SIDE
 from trajopt.solution.solution import Solution
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 

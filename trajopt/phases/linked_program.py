@@ -16,7 +16,7 @@ from trajopt.arrays import Array
 from trajopt.phases.coupling import Coupling, coupling_of
 from trajopt.phases.linked_problems import LinkedProblems, linked_problems
 from trajopt.phases.phases import Phases
-from trajopt.solvers.kkt import lagrangian_gradient
+from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.nlp import NLP

@@ -19,7 +19,7 @@ from trajopt.phases.linked_program import LinkedProgram
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.solution import Solution
-from trajopt.solvers.kkt import KKT, kkt_residuals
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.transcription.scaling import Scaling
 

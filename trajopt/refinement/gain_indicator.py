@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.solution.violation import path_limits
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.optimality.violation import bound_violation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

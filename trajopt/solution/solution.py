@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.records.solve_history import SolveHistory
     from trajopt.solution.solve_table import MeshSolve, StartTable
-    from trajopt.solvers.kkt import KKT
+    from trajopt.solvers.optimality.kkt import KKT
     from trajopt.transcription.nlp import NLP
     from trajopt.transcription.scaling import Scaling
     from trajopt.verification.diagnosis import Diagnosis
@@ -92,7 +92,7 @@ class Solution:
     @staticmethod
     def of(problem: Problem, nlp: NLP, result: Result) -> Solution:
         """The motion at a solver's result, its costs and its multipliers without scaling."""
-        from trajopt.solvers.kkt import kkt_residuals
+        from trajopt.solvers.optimality.kkt import kkt_residuals
 
         costs: dict[str, float] = {}
         for cost, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):

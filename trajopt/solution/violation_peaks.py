@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.optimality.violation import bound_violation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

@@ -23,8 +23,8 @@ from trajopt.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.capabilities import RowTolerances, RunSettings, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
-from trajopt.solvers.kkt import is_optimal_to_rounding
 from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
 
 __all__ = ["Ipopt"]

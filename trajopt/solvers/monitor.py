@@ -21,9 +21,9 @@ import numpy as np
 
 from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
-from trajopt.solvers.kkt import multipliers_of
+from trajopt.solvers.optimality.kkt import multipliers_of
+from trajopt.solvers.optimality.violation import largest_violation
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
-from trajopt.solvers.violation import largest_violation
 
 __all__ = ["Monitor", "Refusal"]
 

@@ -17,8 +17,8 @@ import numpy as np
 from trajopt.arguments import check_positive
 from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
-from trajopt.solvers.point_status import status_of_point
+from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
 
 __all__ = ["Slsqp"]

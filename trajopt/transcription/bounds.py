@@ -18,7 +18,7 @@ from trajopt.graph.block import DescribedJoints, Dynamics
 from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import Problem
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.linear_equations.velocity_hull import VelocityHull, velocity_hull
 from trajopt.transcription.row_labels import Label, UnknownLabel, UnknownLabels

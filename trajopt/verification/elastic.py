@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.solvers.optimality.violation import side_violations
 from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.violation import side_violations
 from trajopt.transcription.nlp import NLP
 
 SHORTEST = 1e-3  # of a duration's lower bound: as far as the elastic problem may shorten it

@@ -21,7 +21,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from trajopt.arrays import Array
 from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import Solution
-from trajopt.solvers.kkt import lagrangian_gradient, limit_distances, multipliers_of
+from trajopt.solvers.optimality.kkt import lagrangian_gradient, limit_distances, multipliers_of
 from trajopt.solvers.solver import NLP, WarmStart
 from trajopt.verification.neighbours import Neighbours
 from trajopt.verification.recomputed_kkt import RebuiltProgram

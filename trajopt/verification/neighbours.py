@@ -22,9 +22,9 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.arrays import Array
-from trajopt.solvers.kkt import active_set
+from trajopt.solvers.optimality.kkt import active_set
+from trajopt.solvers.optimality.violation import largest_violation
 from trajopt.solvers.solver import NLP, WarmStart
-from trajopt.solvers.violation import largest_violation
 
 ACTIVE = 1e-6  # scaled distance to a bound within which it is held
 DEPENDENT = 1e-10  # delta above

@@ -22,8 +22,8 @@ from trajopt.phases.linked_program import LinkedProgram, linked_program
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
-from trajopt.solvers.kkt import KKT, kkt_residuals
-from trajopt.solvers.multipliers import least_squares_kkt
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
+from trajopt.solvers.optimality.multipliers import least_squares_kkt
 from trajopt.verification.equation_report import EquationResidual
 from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
 from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report

@@ -19,8 +19,8 @@ from trajopt.problem.problem import Problem
 from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.switching.arc_problem import arc_problem
 from trajopt.solution.solution import Solution
-from trajopt.solvers.kkt import KKT, kkt_residuals
-from trajopt.solvers.multipliers import least_squares_kkt, least_squares_multipliers
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
+from trajopt.solvers.optimality.multipliers import least_squares_kkt, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.nlp import NLP

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.solution.simulation import USEFUL_GROWTH, Simulation
-from trajopt.solvers.kkt import KKT
+from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.cost_check import CostCheck
 from trajopt.verification.equation_report import EquationResidual
 from trajopt.verification.minimality import Minimality

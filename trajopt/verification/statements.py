@@ -24,7 +24,7 @@ from trajopt.solution.statements.integral_lines import measured_violations
 from trajopt.solution.statements.integral_ranges import QUADRATURE
 from trajopt.solution.statements.statement_line import StatementLine
 from trajopt.solution.statements.violation_tracks import Track, narrowed, tracks
-from trajopt.solvers.violation import side_violations
+from trajopt.solvers.optimality.violation import side_violations
 from trajopt.terms import term as terms
 from trajopt.transcription.row_labels import continuity_name
 from trajopt.verification.proved_limits import MOST_JOINTS, Lines, proved_limits

@@ -9,8 +9,8 @@ import numpy as np
 
 import trajopt
 from problems.human.gait.step import Step
+from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
-from trajopt.solvers.violation import bound_violation
 from trajopt.transcription.nlp import NLP as TranscribedNLP
 from trajopt.transcription.row_labels import RowLabel
 

@@ -26,7 +26,7 @@ from trajopt.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
 from trajopt.solvers.ipopt_options import OptionTable
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Status, WarmStart
 
 

@@ -18,9 +18,9 @@ from small_nlps import (
 
 from trajopt.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.linearised_constraints import linearised_violation
-from trajopt.solvers.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.optimality.linearised_constraints import linearised_violation
+from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.slsqp import _STATUSES, Slsqp
 from trajopt.solvers.solver import Status, WarmStart
 

@@ -23,7 +23,7 @@ from trajopt.refinement.bracketing.control_point_gain import gain_of_control_poi
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import limit_ranges, path_limits
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.optimality.violation import bound_violation
 
 
 @dataclass(frozen=True, eq=False)

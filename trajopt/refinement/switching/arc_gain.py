@@ -14,7 +14,7 @@ from trajopt.refinement.switching.arc_problem import AT_BORDER, BETWEEN, ArcRows
 from trajopt.solution.check_times import SIDE
 from trajopt.solution.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.solution.switching_structure import ArcSettings, Structure
-from trajopt.solvers.violation import bound_violation
+from trajopt.solvers.optimality.violation import bound_violation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

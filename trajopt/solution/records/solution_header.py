@@ -12,7 +12,7 @@ from typing import Any
 from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.solve_table import MeshSolve, StartTable
-from trajopt.solvers.kkt import KKT
+from trajopt.solvers.optimality.kkt import KKT
 
 FORMAT = "trajopt solution"
 VERSION = 1

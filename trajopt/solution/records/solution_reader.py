@@ -17,7 +17,7 @@ from trajopt.files.array_file import ArrayFile
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records.solution_header import ADDED_NODES, SolutionHeader
 from trajopt.solution.records.solve_history import histories_of
-from trajopt.solvers.kkt import KKT
+from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup

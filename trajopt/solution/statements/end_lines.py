@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.solution.check_times import samples
 from trajopt.solution.equations.equation_scales import periodicity_scales
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
-from trajopt.solvers.violation import side_violations
+from trajopt.solvers.optimality.violation import side_violations
 from trajopt.splines.polynomial_bounds import pieces_of
 from trajopt.transcription.row_labels import continuity_name
 

@@ -14,7 +14,7 @@ from trajopt.solution.check_times import Samples, trajectory_of
 from trajopt.solution.equations.equation_scales import equation_scales
 from trajopt.solution.solution import Solution
 from trajopt.solution.violation import side_scales, zero_bounded
-from trajopt.solvers.violation import side_violations
+from trajopt.solvers.optimality.violation import side_violations
 from trajopt.splines.trajectory import Trajectory
 
 ROUNDS, POINTS = 3, 9  # each round narrows a bracket four-fold

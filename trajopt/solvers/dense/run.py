@@ -9,8 +9,8 @@ from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.line_search import LineSearch
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals, longest
 from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
-from trajopt.solvers.kkt import is_optimal_to_rounding
 from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
 from trajopt.solvers.solver import Result, Status, WarmStart
 
 __all__ = ["InteriorPointRun"]

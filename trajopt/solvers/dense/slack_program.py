@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.solvers.dense.row_windows import row_windows
-from trajopt.solvers.kkt import lagrangian_gradient
 from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import WarmStart
 
 __all__ = ["Iterate", "Multipliers", "Point", "SlackProgram", "Slopes"]

@@ -20,9 +20,9 @@ from trajopt.arguments import shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.kkt import kkt_residuals_of
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.multipliers import least_squares_multipliers
+from trajopt.solvers.optimality.kkt import kkt_residuals_of
+from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.parametric_qp import DEPENDENT, SMALLEST, QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 from trajopt.solvers.wrappers.continuation import continued

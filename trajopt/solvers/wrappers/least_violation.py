@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from trajopt.solvers.optimality.violation import side_violations
 from trajopt.solvers.solver import NLP
-from trajopt.solvers.violation import side_violations
 
 __all__ = ["least_violation"]
 

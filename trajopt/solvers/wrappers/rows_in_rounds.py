@@ -27,8 +27,8 @@ from trajopt.solvers.capabilities import (
     with_time_limit,
 )
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.optimality.violation import bound_violation, largest_violation
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
-from trajopt.solvers.violation import bound_violation, largest_violation
 from trajopt.solvers.wrappers.least_violation import least_violation
 from trajopt.solvers.wrappers.newton_first import NewtonFirst
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper

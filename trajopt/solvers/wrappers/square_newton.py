@@ -23,8 +23,8 @@ from trajopt.solvers.capabilities import (
     TimeLimitedSolver,
     with_time_limit,
 )
-from trajopt.solvers.kkt import kkt_residuals
 from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 from trajopt.solvers.wrappers.continuation import continued
 

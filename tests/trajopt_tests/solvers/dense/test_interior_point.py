@@ -22,7 +22,7 @@ import trajopt
 from problems import catalogue
 from trajopt import DenseInteriorPoint, Ipopt
 from trajopt.errors import OptionError
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Status
 from trajopt.transcription.transcribe import transcribe
 

@@ -10,7 +10,7 @@ from small_nlps import INF, failing, hs071, quadratic_with_rows, rosenbrock, slo
 from trajopt import Ipopt, Status
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_time_limit
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS, ActiveSetNewton
 

@@ -10,7 +10,7 @@ from small_nlps import INF, failing, hs071, quadratic_with_rows, slow, unconstra
 from trajopt import Ipopt, RowsInRounds, Status
 from trajopt.errors import ShapeError
 from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS
 from trajopt.solvers.wrappers.newton_first import NewtonFirst

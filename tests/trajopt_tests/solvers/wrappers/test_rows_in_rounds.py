@@ -11,7 +11,7 @@ import trajopt
 from problems import catalogue
 from trajopt import Ipopt, RowsInRounds, Slsqp, Status
 from trajopt.errors import OptionError
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals
 
 
 def polygon(sides=60):

@@ -10,7 +10,7 @@ from small_nlps import INF, DenseNLP, hs071, quadratic_with_rows
 
 from trajopt import Ipopt, Status
 from trajopt.solvers.capabilities import RowTolerances, TimeLimitedSolver, with_time_limit
-from trajopt.solvers.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers.square_newton import SquareNewton
 

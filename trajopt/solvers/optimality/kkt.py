@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trajopt.solvers.optimality.violation import largest_violation
 from trajopt.solvers.solver import NLP, Result, WarmStart
-from trajopt.solvers.violation import largest_violation
 
 __all__ = [
     "KKT",

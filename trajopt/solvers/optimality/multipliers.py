@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.solvers.kkt import KKT, ActiveSet, active_set, kkt_residuals
+from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_residuals
 from trajopt.solvers.solver import NLP, WarmStart
 
 __all__ = ["dense_jacobian", "least_squares_kkt", "least_squares_multipliers"]

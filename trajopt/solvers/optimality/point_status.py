@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.kkt import kkt_residuals
-from trajopt.solvers.linearised_constraints import linearised_violation
+from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.optimality.linearised_constraints import linearised_violation
 from trajopt.solvers.solver import NLP, Result, Status, WarmStart
 
 __all__ = ["status_of_point"]
