@@ -19,8 +19,6 @@ from trajopt.solvers.solver import NLP, Result, WarmStart
 
 __all__ = [
     "KKT",
-    "ActiveSet",
-    "active_set",
     "is_optimal_to_rounding",
     "kkt_residuals",
     "kkt_residuals_of",
@@ -64,27 +62,6 @@ class KKT:
     def absolute_error(self) -> float:
         """The largest residual, nothing scaled."""
         return max(self.stationarity, self.primal, self.complementarity, self.sign)
-
-
-@dataclass(frozen=True)
-class ActiveSet:
-    """Masks of what is at its bound: rows (m,) and variables (n,); an equality is at both."""
-
-    rows_at_lower: np.ndarray
-    rows_at_upper: np.ndarray
-    at_lower: np.ndarray
-    at_upper: np.ndarray
-
-
-def active_set(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) -> ActiveSet:
-    """What lies within `tolerance` of its bound, or beyond it, at y."""
-    rows = nlp.rows(y)
-    return ActiveSet(
-        rows_at_lower=rows <= nlp.row_lower + tolerance,
-        rows_at_upper=rows >= nlp.row_upper - tolerance,
-        at_lower=y <= nlp.lower + tolerance,
-        at_upper=y >= nlp.upper - tolerance,
-    )
 
 
 def lagrangian_gradient(nlp: NLP, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_residuals
+from trajopt.solvers.optimality.active_set import ActiveSet, active_set
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.solver import NLP, WarmStart
 
 __all__ = ["dense_jacobian", "least_squares_kkt", "least_squares_multipliers"]
