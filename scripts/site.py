@@ -25,7 +25,6 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=TARGET, help="folder of the site")
     chosen = parser.parse_args()
 
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])  # for notebooks
     from sphinx.cmd.build import main as sphinx
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from trajopt.arguments import check_positive, shown
+from trajopt.blas_threads import one_blas_thread
 from trajopt.errors import OptionError
 from trajopt.phases.certified_phases import certified_phases, phases_with_limit_nodes
 from trajopt.phases.phases import Phases
@@ -109,6 +110,8 @@ def solve(
     for single problems.
 
     The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
+    BLAS has one thread until the solve ends, unless OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS
+    is set: the matrices are small.
 
     Raises ProblemError for a problem that contradicts itself, EvaluationError where a term is not finite at
     the start, DerivativeError for a user's block with wrong derivatives. Not converging raises nothing.
@@ -128,7 +131,12 @@ def solve(
         check_problem(problem)
     refined_phases = _refinement_of_phases(refine, coarse_to_fine) if isinstance(problem, Phases) else None
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
-    with recorded_solves() as solves, iteration_callback(progress) as callback, np.errstate(all="ignore"):
+    with (
+        one_blas_thread(),
+        recorded_solves() as solves,
+        iteration_callback(progress) as callback,
+        np.errstate(all="ignore"),
+    ):
         if isinstance(problem, Phases):
             count = 1 if starts == "auto" else starts
             found = solve_phases(problem, solver, callback, run, deadline, count)

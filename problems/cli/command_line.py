@@ -6,7 +6,6 @@ paragraph on standard error. Results go to standard output, progress and complai
 
 from __future__ import annotations
 
-import os
 
 import click
 
@@ -32,9 +31,6 @@ from problems.cli.versions import print_versions
 )
 def main() -> None:
     """Solve trajectory optimization problems, check the answers and draw them."""
-    # IPOPT factorises small dense fronts, where a second BLAS thread costs more than it gives. The library
-    # reads this when NumPy is first imported, which the commands do, not this file.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 for command in (list_problems, new, show, solve, sweep, verify, plot, warmup, completion):

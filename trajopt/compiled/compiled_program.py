@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.arguments import shown
+from trajopt.blas_threads import one_blas_thread
 from trajopt.compiled.input_table import InputTable, input_table, with_values_in_the_matrix
 from trajopt.compiled.inputs import LimitInput
 from trajopt.compiled.warm_start import warm_program
@@ -95,7 +96,7 @@ class CompiledProgram:
         chosen = solver or self.solver or self.problem.solver or registry.create()
         problem = self.problem_with(values, **inputs)
         run = RunRecord.of(chosen, {"compiled": True, **self._together(values, inputs)})
-        with iteration_callback(progress) as callback, np.errstate(all="ignore"):
+        with one_blas_thread(), iteration_callback(progress) as callback, np.errstate(all="ignore"):
             nlp, point = self._program(problem, start)
             if point is not None and isinstance(chosen, ToleranceSolver):
                 chosen = ActiveSetNewton(chosen)

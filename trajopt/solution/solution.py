@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import counted, numbers, shown
+from trajopt.blas_threads import one_blas_thread
 from trajopt.errors import OptionError
 from trajopt.graph.block import Term, Values
 from trajopt.graph.graph import Graph
@@ -233,7 +234,8 @@ class Solution:
         """
         from trajopt.verification.verify import verify
 
-        return verify(self, accuracy)
+        with one_blas_thread():
+            return verify(self, accuracy)
 
     def diagnose(self) -> Diagnosis:
         """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""

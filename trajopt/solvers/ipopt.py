@@ -1,8 +1,7 @@
 """IPOPT, the interior-point method of Wachter and Biegler (Math. Program. 106, 2006).
 
 The library is the one in CasADi's wheels (`bundled_ipopt.py`) or cyipopt's, by one interface. The problems
-arrive scaled, so the solver's own scaling is off. Its linear algebra calls BLAS on small dense
-fronts, where a second thread costs more than it gives: set OPENBLAS_NUM_THREADS=1 before Python starts.
+arrive scaled, so the solver's own scaling is off. Its linear algebra has one BLAS thread.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.arguments import check_positive, shown
+from trajopt.blas_threads import one_blas_thread
 from trajopt.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.capabilities import RowTolerances, RunSettings, StartPreset, with_fields
@@ -226,7 +226,7 @@ class Ipopt(RunSettings):
             large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers
             for name, value in self._settings(second_order, warm, large).items():
                 self._add(problem, name, value)
-            with monitor.interruptible():
+            with monitor.interruptible(), one_blas_thread(loaded=ipopt.__name__):
                 return run.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle

@@ -1,0 +1,90 @@
+"""While a solve runs BLAS has one thread, before and after as many as it had, unless the user has set them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="one core, one thread in any case")
+
+WATCHED = """
+import threadpoolctl, trajopt
+from problems import two_link_rr
+
+problem = two_link_rr.build()
+trajopt.solve(problem)  # IPOPT and its BLAS are loaded
+def threads():
+    return {each["filepath"]: each["num_threads"] for each in threadpoolctl.threadpool_info()
+            if each["user_api"] == "blas"}
+
+before, during = threads(), []
+compiled = trajopt.compile(problem)
+def watch(iteration):
+    during.append(threads())
+
+%s
+assert threads() == before, (before, threads())
+print(max(max(each.values()) for each in during), min(before.values()), len(before))
+"""
+
+
+def _printed(statement: str, **environment: str) -> list[int]:
+    inherited = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    run = subprocess.run(
+        [sys.executable, "-c", WATCHED % statement],
+        env=inherited | environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [int(word) for word in run.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "trajopt.solve(problem, progress=watch)",
+        "compiled.solve(progress=watch)",
+        "trajopt.Ipopt().solve(compiled.program()[0], callback=watch)",
+    ],
+    ids=["solve", "compiled", "ipopt alone"],
+)
+def test_every_blas_has_one_thread_in_a_solve_and_its_own_number_afterwards(statement):
+    during, before, libraries = _printed(statement)
+
+    assert during == 1
+    assert before > 1  # the claim is about something
+    assert libraries >= 3  # NumPy's, SciPy's, and that of IPOPT
+
+
+def test_the_dense_method_limits_the_blas_that_it_calls():
+    during, before, _ = _printed(
+        "def threads():\n"
+        "    return {each['filepath']: each['num_threads'] for each in threadpoolctl.threadpool_info()\n"
+        "            if each['prefix'] == 'libscipy_openblas'}\n"
+        "before = threads()\n"
+        "trajopt.solve(problem, trajopt.DenseInteriorPoint(), progress=watch)"
+    )
+
+    assert during == 1 and before > 1
+
+
+def test_what_the_user_has_set_stays():
+    during, before, _ = _printed("trajopt.solve(problem, progress=watch)", OPENBLAS_NUM_THREADS="2")
+
+    assert during == before == 2
+
+
+def test_a_failed_solve_restores_the_threads():
+    failing = """
+def refuse(iteration):
+    during.append(threads())
+    raise KeyError("by the callback")
+try:
+    trajopt.solve(problem, progress=refuse)
+except KeyError:
+    pass
+"""
+    during, before, _ = _printed(failing)
+
+    assert during == 1 and before > 1
