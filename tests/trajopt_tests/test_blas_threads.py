@@ -1,4 +1,4 @@
-"""While a solve runs BLAS has one thread, before and after as many as it had, unless the user has set them."""
+"""While a solve runs BLAS has one thread, then as many as before, unless the user has set a number."""
 
 from __future__ import annotations
 
