@@ -6,7 +6,6 @@ paragraph on standard error. Results go to standard output, progress and complai
 
 from __future__ import annotations
 
-
 import click
 
 from problems.cli.commands.completion_script import completion
