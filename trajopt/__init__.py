@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
     from trajopt.display.samples import Samples as Samples
     from trajopt.errors import TrajoptError as TrajoptError
-    from trajopt.graph.block import Block as Block
-    from trajopt.graph.block import Dynamics as Dynamics
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
+    from trajopt.graph.protocols.block import Block as Block
+    from trajopt.graph.protocols.block import Dynamics as Dynamics
     from trajopt.graph.trace import trace as trace
     from trajopt.phases.phases import Phases as Phases
     from trajopt.phases.phases_solution import PhasesSolution as PhasesSolution
@@ -92,8 +92,8 @@ export_lazily(
         "term": "trajopt.terms.term",
         "Quantity": "trajopt.terms.term",
         "ExpressionTerm": "trajopt.terms.term",
-        "Block": "trajopt.graph.block",
-        "Dynamics": "trajopt.graph.block",
+        "Block": "trajopt.graph.protocols.block",
+        "Dynamics": "trajopt.graph.protocols.block",
         "DeclaredQuantity": "trajopt.graph.declared_quantities",
         "trace": "trajopt.graph.trace",
         "Neighbours": "trajopt.splines.node_sets",

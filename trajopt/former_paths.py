@@ -24,7 +24,7 @@ FORMER = MappingProxyType(
     {
         "trajopt.active": ("trajopt.report.active_constraints",),
         "trajopt.arithmetic": ("trajopt.terms.arithmetic",),
-        "trajopt.block": ("trajopt.graph.block", "trajopt.graph.elementary"),
+        "trajopt.block": ("trajopt.graph.protocols.block", "trajopt.graph.elementary"),
         "trajopt.bspline": ("trajopt.splines.basis",),
         "trajopt.certificate": ("trajopt.solution.certificate",),
         "trajopt.certified": ("trajopt.refinement.certified",),

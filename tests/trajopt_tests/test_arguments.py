@@ -12,7 +12,7 @@ import problems
 import trajopt
 from trajopt import arguments, errors
 from trajopt.arguments import implements, numbers, shown
-from trajopt.graph.block import Block, NamedTerm, SecondOrderBlock, SymbolicBlock, Term
+from trajopt.graph.protocols.block import Block, NamedTerm, SecondOrderBlock, SymbolicBlock, Term
 
 WRONG = {
     "text": "abc",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from trajopt.enclosures.leaf_pieces import Model
 from trajopt.enclosures.taylor_model import TaylorModel
-from trajopt.graph.block import AnyArithmeticBlock
 from trajopt.graph.graph import Graph
+from trajopt.graph.protocols.block import AnyArithmeticBlock
 
 
 def can_be_enclosed(graph: Graph) -> bool:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Block, Pairs, Values
 from trajopt.graph.graph import Graph
+from trajopt.graph.protocols.block import Block, Pairs, Values
 
 
 class Edge(NamedTuple):

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.graph.block import Block, Pairs, Values
 from trajopt.graph.graph import Graph
+from trajopt.graph.protocols.block import Block, Pairs, Values
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Pairs, Values
+from trajopt.graph.protocols.block import Pairs, Values
 
 
 class Square:

@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import ShapeError
 from trajopt.graph.any_arithmetic import evaluated, has_borders
-from trajopt.graph.block import Pairs, SymbolicBlock, Values
+from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 
 
 class ExpressionBlock:

@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.arguments import implements
 from trajopt.arrays import Array
-from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
+from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values
 
 
 def completed(block: Any) -> Block:

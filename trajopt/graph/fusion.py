@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trajopt.arguments import implements
-from trajopt.graph.block import Block, SymbolicBlock
 from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
 from trajopt.graph.expression import ExpressionBlock, joined
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import TIME_LEAVES
+from trajopt.graph.protocols.block import Block, SymbolicBlock
 
 
 def fused(graph: Graph, used: Iterable[str]) -> Graph:

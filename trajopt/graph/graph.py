@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.arguments import implements
 from trajopt.arrays import Array
 from trajopt.errors import GraphCycleError, UnknownNameError
-from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
+from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values
 
 
 class Graph:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Block, Dynamics
 from trajopt.graph.leaves import EXTRA, SplineLeaf, extra_leaf, spline_leaves
 from trajopt.graph.names import bare
+from trajopt.graph.protocols.block import Block, Dynamics
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
 from trajopt.problem.own_quantities import own_components, own_widths

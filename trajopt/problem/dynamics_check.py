@@ -9,8 +9,8 @@ from trajopt import arguments
 from trajopt.arguments import shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ProblemError, ShapeError
-from trajopt.graph.block import Block
 from trajopt.graph.full_patterns import completed
+from trajopt.graph.protocols.block import Block
 from trajopt.splines.trajectory import Trajectory
 
 PARTS = {

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt import arguments
 from trajopt.arguments import implements
 from trajopt.errors import OptionError
-from trajopt.graph.block import Block, Dynamics, Term
 from trajopt.graph.data import Data, data_of
 from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.protocols.block import Block, Dynamics, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks

@@ -11,12 +11,12 @@ from trajopt import arguments
 from trajopt.arguments import implements, shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block, Dynamics, NamedTerm, Term
 from trajopt.graph.data import Data, DataBlock
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.full_patterns import completed
 from trajopt.graph.leaves import is_parameter
 from trajopt.graph.names import term_of
+from trajopt.graph.protocols.block import Block, Dynamics, NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.terms.state import StateTerm

@@ -11,8 +11,8 @@ import numpy as np
 from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block, Term
 from trajopt.graph.elementary import Square, WeightedSum
+from trajopt.graph.protocols.block import Block, Term
 
 #: NumPy's functions that terms have -> CasADi's name of them.
 FUNCTIONS = {

@@ -11,9 +11,9 @@ import numpy as np
 from trajopt import arguments
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block, Pairs, SecondOrderBlock, Values
 from trajopt.graph.full_patterns import completed
 from trajopt.graph.names import own_term, term_of
+from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values
 from trajopt.terms.arithmetic import Arithmetic
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from trajopt.arguments import implements
-from trajopt.graph.block import Block, NamedTerm, Term
+from trajopt.graph.protocols.block import Block, NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
 from trajopt.terms.block_term import BlockTerm

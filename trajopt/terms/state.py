@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trajopt import arguments
-from trajopt.graph.block import Block
 from trajopt.graph.names import own_term
+from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from trajopt import arguments
 from trajopt.arguments import shown
 from trajopt.errors import OptionError, UnknownNameError
-from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import described
 from trajopt.graph.leaves import extra_leaf, parameter_leaf
 from trajopt.graph.names import own_term
+from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic, documented
 from trajopt.terms.scene import Capsule, Target
 

@@ -21,10 +21,10 @@ import numpy as np
 from trajopt.arguments import implements
 from trajopt.arrays import Array
 from trajopt.errors import DerivativeError, EvaluationError, ShapeError
-from trajopt.graph.block import Block, SecondOrderBlock, VerifiedBlock
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
+from trajopt.graph.protocols.block import Block, SecondOrderBlock, VerifiedBlock
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.difference_slopes import LADDER, STEP, DifferenceSlopes

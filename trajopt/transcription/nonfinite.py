@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from trajopt.arguments import implements
-from trajopt.graph.block import SecondOrderBlock, Values
 from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
+from trajopt.graph.protocols.block import SecondOrderBlock, Values
 
 Names = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
 

@@ -19,9 +19,9 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.errors import EvaluationError
-from trajopt.graph.block import Pairs, Values
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
+from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
 from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Values
 from trajopt.graph.leaves import parameter_leaf
+from trajopt.graph.protocols.block import Values
 from trajopt.problem.problem import Problem
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes

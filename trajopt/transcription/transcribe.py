@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Block
 from trajopt.graph.data import blocks_of_data
+from trajopt.graph.protocols.block import Block
 from trajopt.problem.problem import Problem
 from trajopt.transcription.bounds import Bounds, LinearBlock, bounds_and_linear_block
 from trajopt.transcription.initial_point import first_guess, with_guessed_duration

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Pairs, Values
 from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.check_times import samples
 from trajopt.solution.solution import Solution

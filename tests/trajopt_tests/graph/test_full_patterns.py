@@ -5,8 +5,8 @@ import pytest
 from hand_written import MassBlock, PointMasses
 
 import trajopt
-from trajopt.graph.block import Block, SecondOrderBlock
 from trajopt.graph.full_patterns import completed
+from trajopt.graph.protocols.block import Block, SecondOrderBlock
 
 
 class Bare:

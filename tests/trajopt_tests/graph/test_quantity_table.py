@@ -9,9 +9,9 @@ from hand_written import PointMasses
 import problems
 import trajopt
 from trajopt.errors import ProblemError, UnknownNameError
-from trajopt.graph.block import QuantityDeclaration
 from trajopt.graph.declared_quantities import LEAVES, STANDARD
 from trajopt.graph.leaves import SPLINE_LEAVES, TIME_LEAVES
+from trajopt.graph.protocols.block import QuantityDeclaration
 
 JERKY = {
     "tau": trajopt.DeclaredQuantity(None, "N", "forces on the masses"),

@@ -8,7 +8,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt import errors, library
-from trajopt.graph.block import SecondOrderBlock
+from trajopt.graph.protocols.block import SecondOrderBlock
 from trajopt.transcription.derivative_check import check_problem
 
 

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.block import Block
 from trajopt.graph.declared_quantities import LEAVES
 from trajopt.graph.leaves import extra_leaf, rate_leaf
+from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.systems.system import (
@@ -34,7 +34,7 @@ from trajopt.problem.systems.system import (
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
-# What a robot may offer beside its dynamics: the members of the optional protocols of `graph/block.py`.
+# What a robot may offer beside its dynamics: the members of the optional protocols of `graph/protocols/block.py`.
 OFFERED = (
     "forward_dynamics",
     "loaded_forward_dynamics",

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import AnyArithmeticBlock, Block, Pairs, SecondOrderBlock, Values, VerifiedBlock
+from trajopt.graph.protocols.block import (
+    AnyArithmeticBlock,
+    Block,
+    Pairs,
+    SecondOrderBlock,
+    Values,
+    VerifiedBlock,
+)
 from trajopt.problem.systems.joint_path import JointPath
 
 MOTION = ("q", "v", "a")

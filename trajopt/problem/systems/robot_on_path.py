@@ -17,9 +17,9 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import OptionError
-from trajopt.graph.block import Block, SecondOrderBlock
 from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
 from trajopt.graph.full_patterns import completed
+from trajopt.graph.protocols.block import Block, SecondOrderBlock
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
@@ -29,7 +29,7 @@ from trajopt.problem.systems.system import System
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
-# What a robot may offer beside its dynamics: the members of the optional protocols of `graph/block.py`.
+# What a robot may offer beside its dynamics: the members of the optional protocols of `graph/protocols/block.py`.
 OFFERED = ("gravity", "joints", "property_value")
 
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Pairs, Values
 from trajopt.graph.chain_rule import ChainRule, increase
+from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
 from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups

@@ -20,8 +20,8 @@ from itertools import groupby
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Pairs
 from trajopt.graph.graph import Graph
+from trajopt.graph.protocols.block import Pairs
 
 TOGETHER = 3  # second derivatives of a block within one run from which on they are multiplied as one matrix
 NEAR = 32  # rows of D between two runs up to which one product of both is faster than two that are added

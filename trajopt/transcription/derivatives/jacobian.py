@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
-from trajopt.graph.block import Values
+from trajopt.graph.protocols.block import Values
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
 from trajopt.transcription.spline_map import SplineMap
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError
-from trajopt.graph.block import Block, Values
 from trajopt.graph.graph import Graph
+from trajopt.graph.protocols.block import Block, Values
 from trajopt.transcription.derivatives.jacobian import LeafMap
 from trajopt.transcription.row_groups import Limits, RowGroup
 
