@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trajopt.errors import TrajoptError as TrajoptError
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.protocols.block import Block as Block
-    from trajopt.graph.protocols.block import Dynamics as Dynamics
+    from trajopt.graph.protocols.dynamics import Dynamics as Dynamics
     from trajopt.graph.trace import trace as trace
     from trajopt.phases.phases import Phases as Phases
     from trajopt.phases.phases_solution import PhasesSolution as PhasesSolution
@@ -93,7 +93,7 @@ export_lazily(
         "Quantity": "trajopt.terms.term",
         "ExpressionTerm": "trajopt.terms.term",
         "Block": "trajopt.graph.protocols.block",
-        "Dynamics": "trajopt.graph.protocols.block",
+        "Dynamics": "trajopt.graph.protocols.dynamics",
         "DeclaredQuantity": "trajopt.graph.declared_quantities",
         "trace": "trajopt.graph.trace",
         "Neighbours": "trajopt.splines.node_sets",

@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 else:
     Loader = object
 
+_PROTOCOLS = (
+    "trajopt.graph.protocols.block",
+    "trajopt.graph.protocols.term",
+    "trajopt.graph.protocols.dynamics",
+)
 # former module -> modules that define its names now, asked in this order
 FORMER = MappingProxyType(
     {
         "trajopt.active": ("trajopt.report.active_constraints",),
         "trajopt.arithmetic": ("trajopt.terms.arithmetic",),
-        "trajopt.block": ("trajopt.graph.protocols.block", "trajopt.graph.elementary"),
+        "trajopt.block": (*_PROTOCOLS, "trajopt.graph.elementary"),
         "trajopt.bspline": ("trajopt.splines.basis",),
         "trajopt.certificate": ("trajopt.solution.certificate",),
         "trajopt.certified": ("trajopt.refinement.certified",),
@@ -34,6 +39,7 @@ FORMER = MappingProxyType(
         "trajopt.derivative_check": ("trajopt.transcription.derivative_check",),
         "trajopt.diagnosis": ("trajopt.verification.diagnosis",),
         "trajopt.expression": ("trajopt.graph.trace", "trajopt.graph.expression"),
+        "trajopt.graph.block": _PROTOCOLS,
         "trajopt.ipopt": ("trajopt.solvers.ipopt",),
         "trajopt.kkt": ("trajopt.solvers.optimality.kkt", "trajopt.solvers.optimality.active_set"),
         "trajopt.multistart": ("trajopt.studies.multistart",),

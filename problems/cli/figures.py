@@ -61,7 +61,7 @@ def draw_one(
     without: Collection[str] = (),
 ) -> list[str]:
     """The figures of one motion, in files whose names begin with `prefix`."""
-    from trajopt.graph.protocols.block import SkeletonDynamics
+    from trajopt.graph.protocols.dynamics import SkeletonDynamics
     from trajopt.plot.state_curves import has_states
     from trajopt.problem.systems.system import System
 

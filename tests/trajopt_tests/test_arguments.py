@@ -12,7 +12,8 @@ import problems
 import trajopt
 from trajopt import arguments, errors
 from trajopt.arguments import implements, numbers, shown
-from trajopt.graph.protocols.block import Block, NamedTerm, SecondOrderBlock, SymbolicBlock, Term
+from trajopt.graph.protocols.block import Block, SecondOrderBlock, SymbolicBlock
+from trajopt.graph.protocols.term import NamedTerm, Term
 
 WRONG = {
     "text": "abc",

@@ -9,7 +9,7 @@ from typing import Any
 from trajopt.arguments import shown
 from trajopt.errors import UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
-from trajopt.graph.protocols.block import Dynamics, QuantityDeclaration
+from trajopt.graph.protocols.dynamics import Dynamics, QuantityDeclaration
 
 
 class QuantityTable:

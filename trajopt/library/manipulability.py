@@ -11,7 +11,8 @@ from trajopt import arguments
 from trajopt.arguments import shown
 from trajopt.arrays import Array
 from trajopt.errors import ProblemError
-from trajopt.graph.protocols.block import Dynamics, Pairs, SecondOrderBlock, Values
+from trajopt.graph.protocols.block import Pairs, SecondOrderBlock, Values
+from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.terms.block_term import BlockTerm, block_term
 
 ROUNDING = 1e-8  # relative difference up to which two computations of dJ/dq count as equal

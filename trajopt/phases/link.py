@@ -17,7 +17,8 @@ from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
 from trajopt.graph.names import own_term
-from trajopt.graph.protocols.block import Block, QuantityDeclaration
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import QuantityDeclaration
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.graph.trace import trace_several
 from trajopt.problem.instant import Instant

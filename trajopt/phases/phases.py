@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from trajopt import arguments
 from trajopt.arguments import shown
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.protocols.block import Term
+from trajopt.graph.protocols.term import Term
 from trajopt.phases.link import Link, LinkedCost, TermLink, function_of, term_link_of
 from trajopt.problem import input_checks
 from trajopt.problem.checked_problem import checked_problem

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import shown
 from trajopt.errors import OptionError
-from trajopt.graph.protocols.block import GravityField, SkeletonDynamics
+from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, title
 from trajopt.plot.drawable import check_solution
 from trajopt.plot.scenery import draw_scenery, points_of, scenery

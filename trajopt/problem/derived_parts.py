@@ -1,16 +1,22 @@
-"""What follows from the parts of a problem: everything that is stated, its curves and their places."""
+"""What follows from the parts of a problem: its terms' blocks and widths, names, curves and continuity."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.arguments import implements
 from trajopt.arrays import Array
+from trajopt.graph.data import Data
 from trajopt.graph.leaves import EXTRA, SplineLeaf, extra_leaf, spline_leaves
 from trajopt.graph.names import bare
-from trajopt.graph.protocols.block import Block, Dynamics
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantity_table import QuantityTable
+from trajopt.problem import term_checks
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
 from trajopt.problem.own_quantities import own_components, own_widths
 from trajopt.problem.statements.integrals import IntegralConstraint
@@ -24,13 +30,14 @@ if TYPE_CHECKING:
 
 
 class DerivedParts:
-    """Properties of a problem that follow from its fields."""
+    """What a problem answers from its fields alone."""
 
     dynamics: Dynamics
     constraints: list[Constraint]
     integrals: list[IntegralConstraint]
     periodicities: list[Periodicity]
     extras: dict[str, AdditionalCurve]
+    datasets: dict[str, Data]
     lower_continuities: list[LowerContinuity]
     trajectory: Trajectory
     _blocks: dict[Any, tuple[Block, ...]]
@@ -49,6 +56,23 @@ class DerivedParts:
     def width_of(self, quantity: str) -> int:
         """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""
         return self.quantities(quantity)
+
+    def blocks_of(self, term: Any) -> tuple[Block, ...]:
+        """The blocks of a term, traced once however often the term is used."""
+        if not isinstance(term, Hashable) or term not in self._blocks:
+            if not implements(term, Term):
+                raise term_checks.no_term(term)
+            table, data = self.quantities, self.datasets.values()
+            self._blocks[term] = term_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)
+            term_checks.check_components(term, self.width_of_term(term))
+        return self._blocks[term]
+
+    def width_of_term(self, term: Any) -> int:
+        """Number of components of a term."""
+        for block in self.blocks_of(term):
+            if term.quantity in block.outputs:
+                return block.outputs[term.quantity]
+        return self.width_of(term.quantity)
 
     def component_names(self, quantity: str, width: int) -> list[str]:
         """Names of a quantity's components in reports: joint names where there is one per joint.

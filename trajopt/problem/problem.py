@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt import arguments
-from trajopt.arguments import implements
 from trajopt.errors import OptionError
 from trajopt.graph.data import Data, data_of
 from trajopt.graph.leaves import extra_leaf
-from trajopt.graph.protocols.block import Block, Dynamics, Term
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
@@ -374,25 +374,6 @@ class Problem(DerivedParts):
     def at(self, over: Over) -> Instant:
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""
         return instant_of(self, over)
-
-    # -- names and widths ---------------------------------------------------------------------------------
-
-    def blocks_of(self, term: Any) -> tuple[Block, ...]:
-        """The blocks of a term, traced once however often the term is used."""
-        if not isinstance(term, Hashable) or term not in self._blocks:
-            if not implements(term, Term):
-                raise term_checks.no_term(term)
-            table, data = self.quantities, self.datasets.values()
-            self._blocks[term] = term_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)
-            term_checks.check_components(term, self.width_of_term(term))
-        return self._blocks[term]
-
-    def width_of_term(self, term: Any) -> int:
-        """Number of components of a term."""
-        for block in self.blocks_of(term):
-            if term.quantity in block.outputs:
-                return block.outputs[term.quantity]
-        return self.width_of(term.quantity)
 
     def _boundary(self, place: Literal["start", "end"], **given: Values) -> None:
         for term, lower, upper, name in boundary_values(self.dynamics, place, given):

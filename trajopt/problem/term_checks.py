@@ -16,7 +16,9 @@ from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.full_patterns import completed
 from trajopt.graph.leaves import is_parameter
 from trajopt.graph.names import term_of
-from trajopt.graph.protocols.block import Block, Dynamics, NamedTerm, Term
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
 from trajopt.terms.state import StateTerm

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.graph.protocols.block import DescribedJoints
+from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.problem import Problem
 from trajopt.solution.equations.torque_equations import torque_equations
 from trajopt.solvers.capabilities import CheckpointingSolver

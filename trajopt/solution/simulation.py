@@ -27,7 +27,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.leaves import extra_leaf
-from trajopt.graph.protocols.block import ForwardDynamics, LoadedForwardDynamics
+from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics

@@ -16,7 +16,8 @@ from trajopt.blas_threads import one_blas_thread
 from trajopt.errors import OptionError
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
-from trajopt.graph.protocols.block import Term, Values
+from trajopt.graph.protocols.block import Values
+from trajopt.graph.protocols.term import Term
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
-from trajopt.graph.protocols.block import DescribedJoints, Dynamics
+from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
 
 

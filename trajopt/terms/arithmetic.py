@@ -12,7 +12,8 @@ from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import OptionError, ShapeError
 from trajopt.graph.elementary import Square, WeightedSum
-from trajopt.graph.protocols.block import Block, Term
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.term import Term
 
 #: NumPy's functions that terms have -> CasADi's name of them.
 FUNCTIONS = {

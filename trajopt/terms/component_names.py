@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from trajopt.arguments import implements
-from trajopt.graph.protocols.block import Block, NamedTerm, Term
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
 from trajopt.terms.block_term import BlockTerm

@@ -21,7 +21,8 @@ from trajopt.arguments import numbers, shown
 from trajopt.arrays import Array
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.names import own_term
-from trajopt.graph.protocols.block import Block, Term
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.term import Term
 from trajopt.terms.arithmetic import Arithmetic, Combination, FunctionOf, Squared, inner_blocks
 
 MOST_SELECTIONS = 64  # smooth bounds that stand for one bound of a term with kinks

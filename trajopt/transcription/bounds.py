@@ -15,7 +15,7 @@ from scipy import sparse
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError, StructureError
 from trajopt.graph.leaves import extra_leaf
-from trajopt.graph.protocols.block import DescribedJoints, Dynamics
+from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import Problem
 from trajopt.solvers.optimality.violation import bound_violation

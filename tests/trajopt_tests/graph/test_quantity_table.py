@@ -11,7 +11,7 @@ import trajopt
 from trajopt.errors import ProblemError, UnknownNameError
 from trajopt.graph.declared_quantities import LEAVES, STANDARD
 from trajopt.graph.leaves import SPLINE_LEAVES, TIME_LEAVES
-from trajopt.graph.protocols.block import QuantityDeclaration
+from trajopt.graph.protocols.dynamics import QuantityDeclaration
 
 JERKY = {
     "tau": trajopt.DeclaredQuantity(None, "N", "forces on the masses"),

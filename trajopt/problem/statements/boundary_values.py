@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import numbers, shown
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.graph.protocols.block import Dynamics
+from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
 from trajopt.terms import term as terms

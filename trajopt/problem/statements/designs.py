@@ -14,7 +14,9 @@ from trajopt.arrays import Array
 from trajopt.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import PARAMETER, is_parameter
-from trajopt.graph.protocols.block import Block, DesignableDynamics, Term
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import DesignableDynamics
+from trajopt.graph.protocols.term import Term
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.terms.nonsmooth import refuse_kinks

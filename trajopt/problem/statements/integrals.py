@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.errors import OptionError
-from trajopt.graph.protocols.block import Term
+from trajopt.graph.protocols.term import Term
 from trajopt.problem.input_checks import bounds_or_value
 from trajopt.problem.term_checks import label_of, no_term
 from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set

@@ -7,7 +7,7 @@ from typing import Any
 
 from trajopt.arguments import few, shown
 from trajopt.errors import OptionError, UnknownNameError, near_matches
-from trajopt.graph.protocols.block import DescribedJoints, Dynamics
+from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.term import ExpressionTerm
 

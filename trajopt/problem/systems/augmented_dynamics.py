@@ -34,7 +34,7 @@ from trajopt.problem.systems.system import (
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
-# What a robot may offer beside its dynamics: the members of the optional protocols of `graph/protocols/block.py`.
+# What a robot may offer beside its dynamics: the members of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = (
     "forward_dynamics",
     "loaded_forward_dynamics",

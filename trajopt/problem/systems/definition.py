@@ -10,7 +10,8 @@ from trajopt.arguments import LONGEST_NAME, check_count, shown, unit
 from trajopt.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED
 from trajopt.graph.leaves import TIME_LEAVES
-from trajopt.graph.protocols.block import Block, Dynamics
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import WIDEST
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics

@@ -29,7 +29,7 @@ from trajopt.problem.systems.system import System
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
-# What a robot may offer beside its dynamics: the members of the optional protocols of `graph/protocols/block.py`.
+# What a robot may offer beside its dynamics: the members of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = ("gravity", "joints", "property_value")
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.errors import ProblemError
-from trajopt.graph.protocols.block import ForwardDynamics
+from trajopt.graph.protocols.dynamics import ForwardDynamics
 from trajopt.solution.switching_structure import Saturation, Structure
 from trajopt.solution.violation import path_limits
 

@@ -1,0 +1,172 @@
+"""The protocol of a robot's dynamics, and one for each of its optional members (`DeclaringDynamics` ...).
+
+Any object with these attributes will do; nothing needs to be inherited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from trajopt.arrays import Array
+from trajopt.graph.protocols.block import Block
+
+
+class QuantityDeclaration(Protocol):
+    """Declaration of a quantity that a dynamics computes; `trajopt.DeclaredQuantity` is one."""
+
+    @property
+    def width(self) -> int | None:
+        """Number of components; None stands for one per joint."""
+        ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def description(self) -> str:
+        """What it is, with axes and points of reference."""
+        ...
+
+    @property
+    def components(self) -> Sequence[str]:
+        """Names of the components in reports; empty: the joints' if there is one per joint, or numbers."""
+        ...
+
+    @property
+    def argument(self) -> str:
+        """Kind of thing that is named behind the colon, "link" in "position:foot"; empty without a colon."""
+        ...
+
+    @property
+    def block(self) -> str:
+        """Quantities with the same value here are asked for together, in one call of `Dynamics.block`."""
+        ...
+
+    @property
+    def changed_by_loads(self) -> bool:
+        """Whether it contains the wrenches of `Problem.load`, which are inputs of its block then."""
+        ...
+
+
+class Dynamics(Protocol):
+    """The dynamics of a robot to be optimized; `dynamics.RigidBodyModel` is one.
+
+    Each optional member has a protocol of its own: `DeclaringDynamics`, `DesignableDynamics`,
+    `NamedCoordinates`, `ForwardDynamics`, `LoadedForwardDynamics`, `SkeletonDynamics`, `GravityField`,
+    `DescribedJoints`.
+    """
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def joint_names(self) -> Sequence[str]: ...
+    @property
+    def limits(self) -> Any:
+        """Arrays (n,): q_lower, q_upper, velocity, torque_lower, torque_upper; infinite where absent."""
+        ...
+
+    def block(self, outputs: Sequence[str], loads: Sequence[str] = ()) -> Block:
+        """The block that computes these quantities from q, v, a and the loads on the named links."""
+        ...
+
+
+@runtime_checkable
+class DeclaringDynamics(Dynamics, Protocol):
+    """A dynamics that declares the quantities it computes; others are taken to compute the standard ones."""
+
+    @property
+    def quantities(self) -> Mapping[str, QuantityDeclaration]:
+        """Name -> declaration; a name with an argument stands without it, "position" for "position:foot"."""
+        ...
+
+
+@runtime_checkable
+class DesignableDynamics(Dynamics, Protocol):
+    """A dynamics with properties, "forearm.mass" say, that `Problem.design` lets follow from parameters."""
+
+    def property_value(self, name: str) -> Array:
+        """A property (width,) as it is; raises for a name that the dynamics does not know."""
+        ...
+
+    def with_properties(self, values: Mapping[str, Array]) -> Dynamics:
+        """The same with other values of these properties; raises where such a robot cannot exist."""
+        ...
+
+    def designed_block(
+        self, outputs: Sequence[str], loads: Sequence[str], fixed: Mapping[str, Array]
+    ) -> Block:
+        """`block` with the properties `fixed` as further inputs, "design:forearm.mass".
+
+        fixed : property -> (width,), NaN in components that are inputs; the others are constant
+        """
+        ...
+
+
+@runtime_checkable
+class NamedCoordinates(Protocol):
+    """A dynamics whose states and controls terms may name: `node.altitude` for component 0 of "q"."""
+
+    @property
+    def aliases(self) -> Mapping[str, tuple[str, int | None]]:
+        """Name -> quantity and component, None for all; a name with an argument is "rate:altitude"."""
+        ...
+
+
+@runtime_checkable
+class ForwardDynamics(Protocol):
+    """A dynamics that computes accelerations, for the simulation in `Solution.verify` and for shooting."""
+
+    def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        """Accelerations (..., n) of torques and forces tau (..., n) at the state q, v (..., n)."""
+        ...
+
+
+@runtime_checkable
+class LoadedForwardDynamics(ForwardDynamics, Protocol):
+    """A dynamics that also computes accelerations under wrenches on links, of `Problem.load`."""
+
+    def loaded_forward_dynamics(self, q: Array, v: Array, tau: Array, loads: Mapping[str, Array]) -> Array:
+        """Accelerations (..., n) of tau and wrenches (..., 6) by link, world axes about the world origin."""
+        ...
+
+
+@runtime_checkable
+class SkeletonDynamics(Protocol):
+    """A dynamics that can be drawn as line segments, by `plot.motion` and in the report."""
+
+    def skeleton(self, q: Array) -> Array:
+        """End points in world axes (m) of the segments, (..., segments, 2, 3) for q (..., n)."""
+        ...
+
+
+@runtime_checkable
+class GravityField(Protocol):
+    """A dynamics with uniform gravity: figures draw its direction downwards."""
+
+    @property
+    def gravity(self) -> Array:
+        """(3,) m/s^2 in world axes."""
+        ...
+
+
+@runtime_checkable
+class JointDescription(Protocol):
+    """Name and kind of a joint; figures choose rad or m by the kind."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """ "revolute" or "prismatic"; other kinds are labelled with both units."""
+        ...
+
+
+@runtime_checkable
+class DescribedJoints(Protocol):
+    """A dynamics that describes its joints."""
+
+    @property
+    def joints(self) -> Sequence[JointDescription]:
+        """At least those with a coordinate of their own."""
+        ...
