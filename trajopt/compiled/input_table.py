@@ -18,6 +18,7 @@ from trajopt.compiled.inputs import (
     LimitInput,
     WeightInput,
 )
+from trajopt.compiled.limit_pattern import LimitPattern
 from trajopt.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.independent_copy import independent_copy
@@ -89,10 +90,10 @@ def input_table(problem: Problem, kept_as_rows: Collection[int] = ()) -> InputTa
         found.append(_limits("integrals", number, integral, names, np.zeros(integral.lower.size, dtype=bool)))
     for table in ("parameters", "extras"):
         for name, unknown in getattr(problem, table).items():
-            kinds = _kinds(unknown.lower, unknown.upper)
-            found.append(BoundsInput(name, _identifier(name), table, *kinds))
+            pattern = LimitPattern.of(unknown.lower, unknown.upper)
+            found.append(BoundsInput(name, _identifier(name), table, pattern))
     bounds = np.array([arc.duration_bounds for arc in problem.trajectory.arcs]).T
-    found.append(DurationInput("duration", "duration", _kinds(bounds[0], bounds[1])))
+    found.append(DurationInput("duration", "duration", LimitPattern.of(bounds[0], bounds[1])))
     for name, data in problem.datasets.items():
         found.append(DataInput(name, _identifier(name), data.width))
     for number, cost in enumerate(problem.costs):
@@ -115,12 +116,8 @@ def with_values_in_the_matrix(problem: Problem, number: int) -> np.ndarray:
 def _limits(table: str, number: int, stated: Any, names: Sequence[str], unchanging: np.ndarray) -> LimitInput:
     match = _AT_AN_END.fullmatch(stated.name)
     keyword = "_".join(match.groups()) if match else _identifier(stated.name)
-    kinds = _kinds(stated.lower, stated.upper)
-    return LimitInput(stated.name, keyword, table, number, tuple(names), *kinds, unchanging)
-
-
-def _kinds(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return np.isfinite(lower), np.isfinite(upper), lower == upper
+    pattern = LimitPattern.of(stated.lower, stated.upper)
+    return LimitInput(stated.name, keyword, table, number, tuple(names), pattern, unchanging)
 
 
 def _identifier(name: str) -> str:

@@ -8,7 +8,6 @@ or raises StructureError where the value would need another program.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +15,11 @@ import numpy as np
 
 from trajopt.arguments import shown
 from trajopt.arrays import Array
+from trajopt.compiled.limit_pattern import COMPILE_AGAIN, LimitPattern
 from trajopt.errors import OptionError, ShapeError, StructureError
 from trajopt.graph.data import data_of
 from trajopt.problem.input_checks import bounds_or_value, equal_to, finite_number
 from trajopt.problem.problem import Problem
-
-COMPILE_AGAIN = "compile the problem again with this value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,34 +71,27 @@ class LimitInput(Input):
 
     table, number : the list of the problem that it stands in, and its place there
     components : names of the components
-    has_lower, has_upper, equal : (width,) which limits are finite, and which are equal
     unchanging : (width,) components whose value stands in the eliminated equations
     """
 
     table: str
     number: int
     components: tuple[str, ...]
-    has_lower: Array
-    has_upper: Array
-    equal: Array
+    pattern: LimitPattern
     unchanging: Array
 
     @property
     def form(self) -> str:
-        width = self.equal.size
+        width = self.pattern.width
         one = "a number" if width == 1 else f"a number or ({width},)"
-        if not self._is_value:
+        if not self.pattern.is_value:
             return f"(lower, upper), each {one}"
-        return one if self.equal.all() else f"{one}, None where free"
-
-    @property
-    def _is_value(self) -> bool:
-        return bool(np.array_equal(self.has_lower | self.has_upper, self.equal))
+        return one if self.pattern.equal.all() else f"{one}, None where free"
 
     def put(self, problem: Problem, value: Any) -> None:
         rows = getattr(problem, self.table)
         before = rows[self.number]
-        lower, upper = self._value(value) if self._is_value else self._limits(value)
+        lower, upper = self._value(value) if self.pattern.is_value else self._limits(value)
         moved = self.unchanging & ((lower != before.lower) | (upper != before.upper))
         if moved.any():
             raise StructureError(
@@ -112,24 +103,25 @@ class LimitInput(Input):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return side_labels(self.components, self.has_lower, self.has_upper, self.equal)
+        return self.pattern.labels(self.components)
 
     def numbers(self, problem: Problem) -> Array:
         stated = getattr(problem, self.table)[self.number]
-        return numbers_of(stated.lower, stated.upper, self.has_lower, self.has_upper, self.equal)
+        return self.pattern.numbers(stated.lower, stated.upper)
 
     def put_numbers(self, problem: Problem, numbers: Array) -> None:
         rows = getattr(problem, self.table)
-        lower, upper = limits_of(numbers, self.has_lower, self.has_upper, self.equal)
+        lower, upper = self.pattern.limits(numbers)
         rows[self.number] = replace(rows[self.number], lower=lower, upper=upper)
 
     def _value(self, value: Any) -> tuple[Array, Array]:
         """Bounds of a value: one number for all fixed components, or one per component."""
+        equal = self.pattern.equal
         listed = isinstance(value, list | tuple)
         entries = list(value) if listed else value
-        if listed and len(entries) == self.equal.size:
+        if listed and len(entries) == equal.size:
             given = np.array([each is not None for each in entries])
-            wrong = given != self.equal
+            wrong = given != equal
             if wrong.any():
                 was = "free" if given[int(np.argmax(wrong))] else "fixed"
                 raise StructureError(
@@ -137,18 +129,18 @@ class LimitInput(Input):
                     f"{COMPILE_AGAIN}"
                 )
             entries = [0.0 if each is None else each for each in entries]
-        elif np.ndim(value) and not self.equal.all():
+        elif np.ndim(value) and not equal.all():
             raise ShapeError(
                 f"'{self.name}' leaves components free: give a list with None for "
-                f"{', '.join(self._names(~self.equal))}"
+                f"{', '.join(self._names(~equal))}"
             )
-        wanted = equal_to(entries, self.equal.size, self.name, self.components)
-        return np.where(self.equal, wanted, -np.inf), np.where(self.equal, wanted, np.inf)
+        wanted = equal_to(entries, equal.size, self.name, self.components)
+        return np.where(equal, wanted, -np.inf), np.where(equal, wanted, np.inf)
 
     def _limits(self, value: Any) -> tuple[Array, Array]:
         lower, upper = pair(value, self.name)
-        bounds = bounds_or_value(lower, upper, None, self.equal.size, self.name, self.components)
-        check_kinds(self.name, bounds, (self.has_lower, self.has_upper, self.equal), self.components)
+        bounds = bounds_or_value(lower, upper, None, self.pattern.width, self.name, self.components)
+        self.pattern.check(self.name, *bounds, self.components)
         return bounds
 
     def _names(self, which: Array) -> list[str]:
@@ -166,39 +158,38 @@ class BoundsInput(Input):
     """
 
     table: str
-    has_lower: Array
-    has_upper: Array
-    equal: Array
+    pattern: LimitPattern
 
     @property
     def form(self) -> str:
-        one = "a number" if self.equal.size == 1 else f"a number or ({self.equal.size},)"
-        return one if self.equal.all() else f"(lower, upper), each {one}"
+        width = self.pattern.width
+        one = "a number" if width == 1 else f"a number or ({width},)"
+        return one if self.pattern.equal.all() else f"(lower, upper), each {one}"
 
     def put(self, problem: Problem, value: Any) -> None:
         known = getattr(problem, self.table)
-        before, width = known[self.name], self.equal.size
+        before, width = known[self.name], self.pattern.width
         components = [str(i) for i in range(width)]
-        if self.equal.all():
+        if self.pattern.equal.all():
             lower = upper = equal_to(value, width, self.name, components)
         else:
             lower, upper = bounds_or_value(*pair(value, self.name), None, width, self.name, components)
-        check_kinds(self.name, (lower, upper), (self.has_lower, self.has_upper, self.equal), components)
+        self.pattern.check(self.name, lower, upper, components)
         guess = np.clip(before.guess, lower, upper)
         known[self.name] = replace(before, lower=lower, upper=upper, guess=guess)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        components = [str(i) if self.equal.size > 1 else "" for i in range(self.equal.size)]
-        return side_labels(components, self.has_lower, self.has_upper, self.equal)
+        width = self.pattern.width
+        return self.pattern.labels([str(i) if width > 1 else "" for i in range(width)])
 
     def numbers(self, problem: Problem) -> Array:
         unknown = getattr(problem, self.table)[self.name]
-        return numbers_of(unknown.lower, unknown.upper, self.has_lower, self.has_upper, self.equal)
+        return self.pattern.numbers(unknown.lower, unknown.upper)
 
     def put_numbers(self, problem: Problem, numbers: Array) -> None:
         known = getattr(problem, self.table)
-        lower, upper = limits_of(numbers, self.has_lower, self.has_upper, self.equal)
+        lower, upper = self.pattern.limits(numbers)
         known[self.name] = replace(known[self.name], lower=lower, upper=upper)
 
 
@@ -270,66 +261,37 @@ class DataInput(Input):
 
 @dataclass(frozen=True, eq=False)
 class DurationInput(Input):
-    """The duration of every arc, where it is fixed, or its bounds.
+    """The duration of every arc, where it is fixed, or its bounds."""
 
-    kinds : which bounds are finite below, finite above, and equal, (arcs,) each
-    """
-
-    kinds: tuple[Array, Array, Array]
+    pattern: LimitPattern
 
     @property
     def form(self) -> str:
-        one = "seconds" if self.kinds[2].all() else "(shortest, longest)"
-        return one if self.kinds[2].size == 1 else f"{one} for each of {self.kinds[2].size} arcs"
+        one = "seconds" if self.pattern.equal.all() else "(shortest, longest)"
+        return one if self.pattern.width == 1 else f"{one} for each of {self.pattern.width} arcs"
 
     def put(self, problem: Problem, value: Any) -> None:
-        arcs = self.kinds[2].size
+        arcs = self.pattern.width
         given = [value] if arcs == 1 else value
         if not isinstance(given, list | tuple | np.ndarray) or len(given) != arcs:
             raise ShapeError(f"the duration is {shown(value)} but there are {arcs} arcs: give one for each")
         trajectory = problem.trajectory.with_durations(tuple(given))
         bounds = np.array([arc.duration_bounds for arc in trajectory.arcs]).T
-        check_kinds(self.name, (bounds[0], bounds[1]), self.kinds, [f"arc {i}" for i in range(arcs)])
+        self.pattern.check(self.name, bounds[0], bounds[1], [f"arc {i}" for i in range(arcs)])
         problem.trajectory = trajectory
 
     @property
     def labels(self) -> tuple[str, ...]:
-        arcs = self.kinds[2].size
-        return side_labels([f"arc {i}" if arcs > 1 else "" for i in range(arcs)], *self.kinds)
+        arcs = self.pattern.width
+        return self.pattern.labels([f"arc {i}" if arcs > 1 else "" for i in range(arcs)])
 
     def numbers(self, problem: Problem) -> Array:
         bounds = np.array([arc.duration_bounds for arc in problem.trajectory.arcs]).T
-        return numbers_of(bounds[0], bounds[1], *self.kinds)
+        return self.pattern.numbers(bounds[0], bounds[1])
 
     def put_numbers(self, problem: Problem, numbers: Array) -> None:
-        bounds = np.stack(limits_of(numbers, *self.kinds), axis=1).tolist()
+        bounds = np.stack(self.pattern.limits(numbers), axis=1).tolist()
         problem.trajectory = problem.trajectory.with_durations([(low, high) for low, high in bounds])
-
-
-def numbers_of(lower: Array, upper: Array, has_lower: Array, has_upper: Array, equal: Array) -> Array:
-    """Fixed values, lower limits and upper limits, one after the other."""
-    return np.concatenate([lower[equal], lower[has_lower & ~equal], upper[has_upper & ~equal]])
-
-
-def limits_of(numbers: Array, has_lower: Array, has_upper: Array, equal: Array) -> tuple[Array, Array]:
-    """Lower and upper limits from `numbers_of`."""
-    lower, upper = np.full(equal.size, -np.inf), np.full(equal.size, np.inf)
-    ends = np.cumsum([equal.sum(), (has_lower & ~equal).sum()])
-    fixed, low, high = np.split(numbers, ends)
-    lower[equal] = upper[equal] = fixed
-    lower[has_lower & ~equal], upper[has_upper & ~equal] = low, high
-    return lower, upper
-
-
-def side_labels(
-    components: Sequence[str], has_lower: Array, has_upper: Array, equal: Array
-) -> tuple[str, ...]:
-    """Names of the numbers of `numbers_of`."""
-    names = np.array(components, dtype=object)
-    found = list(names[equal])
-    for side, which in (("lower", has_lower & ~equal), ("upper", has_upper & ~equal)):
-        found += [f"{name}, {side}".lstrip(", ") for name in names[which]]
-    return tuple(found)
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
@@ -339,22 +301,3 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
             f"the value of '{name}' is {shown(value)}: give (lower, upper), None where there is none"
         )
     return value[0], value[1]
-
-
-def check_kinds(
-    name: str, bounds: tuple[Array, Array], kinds: tuple[Array, Array, Array], components: Sequence[str]
-) -> None:
-    """StructureError where other limits are finite, or equal, than when the problem was compiled."""
-    lower, upper = bounds
-    now = np.isfinite(lower), np.isfinite(upper), lower == upper
-    for is_now, was, finite in zip(
-        now, kinds, ("a lower limit", "an upper limit", "equal limits"), strict=True
-    ):
-        wrong = np.flatnonzero(is_now != was)
-        if wrong.size:
-            i = int(wrong[0])
-            where = f", component {components[i] or i}," if is_now.size > 1 else ""
-            has, had = ("has", "had none") if is_now[i] else ("lacks", "had one")
-            raise StructureError(
-                f"'{name}'{where} {has} {finite} but {had} when the problem was compiled: {COMPILE_AGAIN}"
-            )
