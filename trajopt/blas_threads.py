@@ -7,6 +7,7 @@ matrices. OpenBLAS divides them among all cores and lets the idle ones wait in a
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -20,7 +21,7 @@ def one_blas_thread(loaded: str = "numpy") -> Iterator[None]:
     """Limit every BLAS of this process to one thread, and restore what was there at the end.
 
     Nothing is limited where the user has set one of the environment variables `SETTINGS`. The limit belongs
-    to the process: of several threads that solve, the first sets it and restores it.
+    to the process: of several Python threads that solve, the last to end restores what the first has found.
 
     loaded : a package whose BLAS may have been loaded since the last call; libraries are searched for once
         per name
@@ -28,12 +29,49 @@ def one_blas_thread(loaded: str = "numpy") -> Iterator[None]:
     if any(os.environ.get(name) for name in SETTINGS):
         yield
         return
-    with _libraries(loaded).limit(limits=1, user_api="blas"):
+    _LIMIT.begin(loaded)
+    try:
         yield
+    finally:
+        _LIMIT.end()
+
+
+class _Limit:
+    """The limit of this process, while anyone needs it: threadpoolctl knows only limits of single threads."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+        self._limiters: dict[str, Any] = {}  # by the package that had been loaded, in the order of limits
+
+    def begin(self, loaded: str) -> None:
+        with self._lock:
+            self._users += 1
+            if loaded not in self._limiters:
+                _let_any_thread_set_limits()
+                self._limiters[loaded] = _libraries(loaded).limit(limits=1, user_api="blas")
+
+    def end(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                _let_any_thread_set_limits()
+                for limiter in reversed(self._limiters.values()):
+                    limiter.restore_original_limits()
+                self._limiters.clear()
+                _let_any_thread_set_limits()
+
+
+_LIMIT = _Limit()
 
 
 @cache
 def _libraries(loaded: str) -> Any:
+    """The BLAS libraries in this process, searched for after the package `loaded` was."""
+    return _with_bundled_openblas().ThreadpoolController()
+
+
+@cache
+def _with_bundled_openblas() -> Any:
     import threadpoolctl
 
     class BundledOpenBLAS(threadpoolctl.OpenBLASController):
@@ -42,4 +80,11 @@ def _libraries(loaded: str) -> Any:
         filename_prefixes = ("libcasadi-tp-openblas",)
 
     threadpoolctl.register(BundledOpenBLAS)
-    return threadpoolctl.ThreadpoolController()
+    return threadpoolctl
+
+
+def _let_any_thread_set_limits() -> None:
+    """Since 3.7 threadpoolctl ignores limits of all threads but the one that set the first."""
+    clear = getattr(_with_bundled_openblas().OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)

@@ -88,3 +88,29 @@ except KeyError:
     during, before, _ = _printed(failing)
 
     assert during == 1 and before > 1
+
+
+def test_overlapping_solves_in_threads_end_with_the_threads_of_before():
+    """The second solve begins within the first and ends after it, in another thread."""
+    overlapping = """
+from threading import Event, Thread
+began, ended = Event(), Event()
+def second(iteration):
+    began.set()
+    assert ended.wait(60.0)
+    during.append(threads())
+def first(iteration):
+    during.append(threads())
+    assert began.wait(60.0)
+waiting = Thread(target=trajopt.solve, args=(two_link_rr.build(),), kwargs={"progress": second})
+def start_the_second(iteration):
+    if not waiting.is_alive() and not began.is_set():
+        waiting.start()
+    first(iteration)
+trajopt.solve(problem, progress=start_the_second)
+ended.set()
+waiting.join()
+"""
+    during, before, _ = _printed(overlapping)
+
+    assert during == 1 and before > 1
