@@ -183,7 +183,7 @@ def _shared(phases: Phases, problems: list[Problem]) -> Iterator[tuple[str, tupl
 
 def _value_at(problem: Problem, term: Any, instant: Instant) -> Array:
     """The value of a term at an instant of the guess; zero where it is not finite there."""
-    spline_map = SplineMap(problem)
+    spline_map = SplineMap.of(problem)
     graph = graph_of(problem, [term])
     x = spline_map.layout.vector(*first_guess(problem, layout=spline_map.layout))
     with np.errstate(all="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
+from trajopt.kept import LARGEST_KEPT, MOST_KEPT
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
@@ -219,6 +220,11 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
             f"multiplicities are {shown(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
-    points.setflags(write=False)
-    repeats.setflags(write=False)
-    return SplineBasis(points, int(degree), repeats)
+    make = _basis if points.size <= LARGEST_KEPT else _basis.__wrapped__
+    return make(points.tobytes(), int(degree), repeats.tobytes())
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
+    """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
+    return SplineBasis(np.frombuffer(breakpoints), degree, np.frombuffer(multiplicities, dtype=np.int64))

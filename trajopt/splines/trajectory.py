@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import check_count, counted, numbers, shown
 from trajopt.errors import OptionError, ShapeError
+from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
@@ -231,24 +232,38 @@ class Trajectory:
     @cached_property
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
-        width = max(arc.basis.degree for arc in self.arcs) + 1
-        parts: list[tuple[NDArray, ...]] = []
-        first_span = 0
-        for index, arc in enumerate(self.arcs):
-            extra = np.array(self.extra_points[index] if self.extra_points else (), dtype=float)
-            limits = np.array(self.limit_points[index] if self.limit_points else (), dtype=float)
-            span, s, weight, only = _arc_nodes(arc, extra, limits)
-            basis = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
-            basis[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
-            first = arc.basis.first_control_point[span]
-            parts.append((np.full(s.size, index), s, first_span + span, first, weight, only, basis))
-            first_span += arc.basis.span_count
-        arcs, s, spans, firsts, weights, only, bases = zip(*parts, strict=True)
-        return Nodes(
-            *(np.concatenate(column) for column in (arcs, s, spans, firsts, weights)),
-            basis=np.concatenate(bases, axis=1),
-            limits_only=np.concatenate(only),
-        )
+        if sum(arc.basis.span_count for arc in self.arcs) > LARGEST_KEPT:
+            return _nodes(self)
+        by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule) for arc in self.arcs)
+        added = (tuple(map(tuple, points)) for points in (self.extra_points, self.limit_points))
+        return _kept_nodes(Content(self, *by_arc, *added))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_nodes(trajectory: Content[Trajectory]) -> Nodes:
+    return _nodes(trajectory.value)
+
+
+def _nodes(trajectory: Trajectory) -> Nodes:
+    """The nodes of all arcs."""
+    width = max(arc.basis.degree for arc in trajectory.arcs) + 1
+    parts: list[tuple[NDArray, ...]] = []
+    first_span = 0
+    for index, arc in enumerate(trajectory.arcs):
+        extra = np.array(trajectory.extra_points[index] if trajectory.extra_points else (), dtype=float)
+        limits = np.array(trajectory.limit_points[index] if trajectory.limit_points else (), dtype=float)
+        span, s, weight, only = _arc_nodes(arc, extra, limits)
+        basis = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
+        basis[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
+        first = arc.basis.first_control_point[span]
+        parts.append((np.full(s.size, index), s, first_span + span, first, weight, only, basis))
+        first_span += arc.basis.span_count
+    arcs, s, spans, firsts, weights, only, bases = zip(*parts, strict=True)
+    return Nodes(
+        *(np.concatenate(column) for column in (arcs, s, spans, firsts, weights)),
+        basis=np.concatenate(bases, axis=1),
+        limits_only=np.concatenate(only),
+    )
 
 
 def _arc_nodes(arc: Arc, extra: NDArray, limits: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:

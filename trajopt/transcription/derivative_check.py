@@ -59,7 +59,7 @@ def check_problem(problem: Problem) -> None:
     fresh = [block for block in graph.blocks if not _is_tested(block) and key[block] not in checked]
     if not fresh:
         return
-    spline_map = SplineMap(problem)
+    spline_map = SplineMap.of(problem)
     guess = first_guess(problem, layout=spline_map.layout)
     z = spline_map.leaf_values(spline_map.layout.vector(*guess), set(graph.leaves))
     components = problem.component_names

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from trajopt.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content, of_array, of_matrix
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
 from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
@@ -91,10 +92,11 @@ class Curvature:
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 pattern[chain.columns[first], chain.columns[other]] = part
             patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
-        second = SecondDerivatives(self.leaf_map, chain)
-        by_span = (np.stack([known[used] for used in used_on]) for known in (patterns, touched))
-        entries, raw_size = second.entries(*by_span)
-        return second, hessian_map(entries, raw_size)
+        second = SecondDerivatives.of(self.leaf_map, chain)
+        by_span = [np.stack([known[used] for used in used_on]) for known in (patterns, touched)]
+        if self.leaf_map.spline_map.layout.size > LARGEST_KEPT:
+            return second, hessian_map(*second.entries(*by_span))
+        return second, _kept_hessian_map(second, *map(of_array, by_span))
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,14 +291,44 @@ def program_maps(
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
     row_weights = _row_weights(chain, groups, leaf_map.nodes)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
-    entries, raw_size = leaf_map.jacobian_entries(pattern, chain.used_count)
+    if leaf_map.spline_map.layout.size > LARGEST_KEPT:
+        entries = _jacobian_map(leaf_map, pattern, chain.used_count, row_weights, linear_count)
+    else:
+        contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
+        entries = _kept_jacobian_map(leaf_map, *contents, linear_count)
     return ProgramMaps(
         chain=chain,
         leaf_map=leaf_map,
         curvature=Curvature(chain, leaf_map, objectives, groups) if graph.has_curvature else None,
         row_weights=row_weights,
-        jacobian_map=jacobian_map(entries, row_weights, raw_size, linear_count),
+        jacobian_map=entries,
     )
+
+
+def _jacobian_map(
+    leaf_map: LeafMap, pattern: Array, stride: int, weights: sparse.csr_array, first_row: int
+) -> EntryMap:
+    """The entries of the Jacobian from `first_row` on; pattern and stride as in `jacobian_entries`."""
+    entries, raw_size = leaf_map.jacobian_entries(pattern, stride)
+    return jacobian_map(entries, weights, raw_size, first_row)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_jacobian_map(
+    leaf_map: LeafMap,
+    pattern: Content[Array],
+    stride: int,
+    weights: Content[sparse.csr_array],
+    first_row: int,
+) -> EntryMap:
+    return _jacobian_map(leaf_map, pattern.value, stride, weights.value, first_row)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_hessian_map(
+    second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]
+) -> EntryMap:
+    return hessian_map(*second.entries(pattern.value, has_adjoint.value))
 
 
 def _objective_weights(chain: ChainRule, objectives: Sequence[Objective], nodes: int) -> Array:

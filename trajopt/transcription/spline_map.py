@@ -11,14 +11,16 @@ are taken in `derivatives`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.leaves import parameter_leaf
+from trajopt.graph.leaves import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
+from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content
 from trajopt.problem.problem import Problem
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
@@ -51,16 +53,25 @@ class SplineMap:
     spline : leaves that are derivatives of curves, by name, with order and curves
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.nodes = problem.trajectory.nodes
-        self.spline = problem.spline_leaves
-        self.layout = layout_of(problem)
+    def __init__(self, nodes: Nodes, spline: Mapping[str, SplineLeaf], layout: Layout) -> None:
+        self.nodes, self.spline, self.layout = nodes, spline, layout
         bases = [self.nodes.basis, *(basis_at(self.nodes, g.bases) for g in self.layout.groups[1:])]
         self.groups = tuple(
             _group_at_nodes(self.nodes, basis, places)
             for basis, places in zip(bases, self.layout.groups, strict=True)
         )
         self._global = _global_jacobians(self.nodes, self.layout)
+
+    @staticmethod
+    def of(problem: Problem) -> SplineMap:
+        """The map of a problem; problems with the same nodes, curves and parameters share it."""
+        nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
+        if layout.size > LARGEST_KEPT:
+            return SplineMap(nodes, spline, layout)
+        leaves = (
+            (name, each.order, each.curves.stop, each.width, each.group) for name, each in spline.items()
+        )
+        return _kept_map(Content((nodes, spline, layout), nodes, *leaves, layout.key))
 
     def arc_durations(self, x: Array) -> Array:
         """Duration of every node's arc, (K,)."""
@@ -96,6 +107,11 @@ class SplineMap:
     def global_jacobian(self, leaf: str) -> Array:
         """d leaf / d (durations, parameters), constant, (K, width, durations and parameters)."""
         return self._global[leaf]
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_map(parts: Content[tuple[Nodes, Mapping[str, SplineLeaf], Layout]]) -> SplineMap:
+    return SplineMap(*parts.value)
 
 
 def _group_at_nodes(nodes: Nodes, basis: Array, places: CurvePlaces) -> GroupAtNodes:

@@ -61,7 +61,7 @@ def structure_of(problem: Problem, kept_as_rows: Collection[int] = ()) -> Progra
     kept_as_rows : numbers of constraints that become rows although they are linear equations
     Raises ProblemError or a subclass where the problem contradicts itself or nothing is left to optimize.
     """
-    spline_map = SplineMap(checked_problem(problem))
+    spline_map = SplineMap.of(checked_problem(problem))
     conditions = conditions_of(problem, spline_map, kept_as_rows)
     solution = _general_solution(problem, spline_map, conditions.equations)
     linear = linear_rows(problem, spline_map, solution.N, solution.free)
@@ -168,4 +168,4 @@ def _evaluated(
             )
     inputs = {name for block in joined.blocks for name in block.inputs}
     leaves = (inputs | used).intersection(graph.leaves) or {"q"}
-    return joined, LeafMap(spline_map, solution.N, leaves)
+    return joined, LeafMap.of(spline_map, solution.N, leaves)

@@ -7,7 +7,7 @@ parameters. Linear equalities leave the entries y of it free, x = N y + c, and y
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +64,12 @@ class Layout:
     durations: slice
     parameters: Mapping[str, slice]
     size: int
+
+    @property
+    def key(self) -> Hashable:
+        """The same for layouts on the same bases with the same curves and parameters."""
+        groups = tuple((group.bases, group.first_curve, group.curve_count) for group in self.groups)
+        return groups, tuple((name, place.start, place.stop) for name, place in self.parameters.items())
 
     @property
     def bases(self) -> tuple[SplineBasis, ...]:

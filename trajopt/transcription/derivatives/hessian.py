@@ -15,11 +15,15 @@ dense product. All parts are given as those of a matrix M with Hessian M + M'.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.kept import LARGEST_KEPT, MOST_KEPT
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
 from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups
@@ -36,11 +40,14 @@ class SecondDerivatives:
     pairs are filled, see `InnerCurvature`; else those that blocks give themselves, and `total` has the rest.
     """
 
-    def __init__(self, leaf_map: LeafMap, chain: ChainRule) -> None:
-        self.leaf_map, pairs = leaf_map, list(chain.graph.hessian_pattern(chain.used))
-        wide = any(group.curve_count > WIDE for group in leaf_map.groups)
-        self._inner = InnerCurvature(chain.graph, chain.rows, chain.columns) if wide else None
-        self._filled = set(pairs) if wide else chain.direct_pairs()
+    def __init__(
+        self,
+        leaf_map: LeafMap,
+        pairs: Sequence[tuple[str, str]],
+        filled: Collection[tuple[str, str]],
+        inner: InnerCurvature | None = None,
+    ) -> None:
+        self.leaf_map, self._inner, self._filled = leaf_map, inner, filled
         columns, spline = leaf_map.columns, leaf_map.spline_width
         spans = SpanGroups(leaf_map.spline_map.nodes.span)
         self._by_curves = []
@@ -49,14 +56,24 @@ class SecondDerivatives:
                 mine = [pair for pair in pairs if pair[0] in group.leaves and pair[1] in other.leaves]
                 if mine:
                     self._by_curves.append(_CurvePair(leaf_map, spans, group, other, mine))
-        filled = (pair for pair in pairs if pair in self._filled)
-        self._with_global = [pair for pair in filled if columns[pair[1]].start >= spline]
+        self._with_global = [p for p in pairs if p in filled and columns[p[1]].start >= spline]
         # By two global leaves: different ones stand once in M, one and the same counts twice in M + M'.
         self._global_share = np.triu(np.ones((leaf_map.width - spline,) * 2))
         for place in columns.values():
             if place.start >= spline:
                 own = slice(place.start - spline, place.stop - spline)
                 self._global_share[own, own] = 0.5
+
+    @staticmethod
+    def of(leaf_map: LeafMap, chain: ChainRule) -> SecondDerivatives:
+        """Those that the graph of a chain rule has; where leaves are narrow, the same ones as before."""
+        pairs = tuple(chain.graph.hessian_pattern(chain.used))
+        if any(group.curve_count > WIDE for group in leaf_map.groups):
+            inner = InnerCurvature(chain.graph, chain.rows, chain.columns)
+            return SecondDerivatives(leaf_map, pairs, frozenset(pairs), inner)
+        if leaf_map.spline_map.layout.size > LARGEST_KEPT:
+            return SecondDerivatives(leaf_map, pairs, chain.direct_pairs())
+        return _kept_derivatives(leaf_map, pairs, frozenset(chain.direct_pairs()))
 
     def zeros(self) -> tuple[Pairs, list[Array]]:
         """Room for second derivatives by pairs of leaves; `fill` adds them, `raw` reads the arrays behind.
@@ -170,6 +187,13 @@ class SecondDerivatives:
         found[:, spline:] &= self._global_share > 0.0
         found[:, leaf_map.duration_column] |= found[:, divided].any(axis=1)
         return found
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_derivatives(
+    leaf_map: LeafMap, pairs: Sequence[tuple[str, str]], filled: frozenset[tuple[str, str]]
+) -> SecondDerivatives:
+    return SecondDerivatives(leaf_map, pairs, filled)
 
 
 class _CurvePair:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.graph.protocols.block import Values
+from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content, of_matrix
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
 from trajopt.transcription.spline_map import SplineMap
 
@@ -105,6 +106,13 @@ class LeafMap:
         self.B.sum_duplicates()
         self._B_transposed = self.B.T
 
+    @staticmethod
+    def of(spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> LeafMap:
+        """The map, the same one as before for the same arguments."""
+        if spline_map.layout.size > LARGEST_KEPT:
+            return LeafMap(spline_map, N, needed)
+        return _kept_map(spline_map, of_matrix(N), frozenset(needed))
+
     def offset(self, c: Array) -> Array:
         """What eliminated unknowns add to Q, (K width,), where x = N y + c."""
         return self._by_x @ c
@@ -170,6 +178,11 @@ class LeafMap:
         origin, column, factor = entries_of_rows(self.B, k * self.width + leaf)
         place = (k * stride + row)[origin]
         return Entries(index[origin], place, column, factor), int(np.prod(shape))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str]) -> LeafMap:
+    return LeafMap(spline_map, N.value, needed)
 
 
 def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[CurveGroup, ...]:

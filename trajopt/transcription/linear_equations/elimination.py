@@ -10,8 +10,8 @@ independent). Components with the same entries, those of joints with the same co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError
+from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content, of_array, of_matrix
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
@@ -123,7 +124,14 @@ def eliminate(
     last[last_resort] = True
     A = sparse.csr_array(A)
     A.sum_duplicates()
-    return _solve(A, last, labels, advice)
+    if A.shape[1] > LARGEST_KEPT:
+        return _solve(A, last, labels, advice)
+    return replace(_kept_solution(of_matrix(A), of_array(last)), labels=labels, advice=advice)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
+    return _solve(A.value, last.value, (), "")
 
 
 def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: str) -> GeneralSolution:

@@ -1,0 +1,71 @@
+"""What the structure of a problem alone decides is made once for all problems that have it."""
+
+import gc
+from functools import _lru_cache_wrapper
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from trajopt.kept import of_array
+from trajopt.splines.basis import SplineBasis
+
+POINT = 0.01  # added to all unknowns of the start: no derivative vanishes there
+
+
+def evaluated(nlp):
+    """Rows, gradient, Jacobian and Hessian beside the start, with where the entries stand."""
+    y = nlp.start + POINT
+    values = nlp.rows(y), nlp.gradient(y), nlp.jacobian(y), nlp.hessian(y, np.ones(nlp.row_count), 1.0)
+    return *values, nlp.jacobian_rows, nlp.jacobian_columns, nlp.hessian_rows, nlp.hessian_columns
+
+
+def forget():
+    """Empty every cache of the package."""
+    for each in gc.get_objects():
+        if isinstance(each, _lru_cache_wrapper) and each.__module__.startswith("trajopt"):
+            each.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"q_end": (0.7, -0.4)},
+        {"intervals": 7},
+        {"torque_lower": (-5.0, -6.0)},
+        {"v_end": (0.3, 0.1)},
+    ],
+)
+def test_a_problem_after_another_has_the_functions_that_it_has_alone(change):
+    forget()
+    alone = evaluated(trajopt.transcribe(problems.two_link_rr.build(**{"intervals": 6, **change})))
+    forget()
+    trajopt.transcribe(problems.two_link_rr.build(intervals=6))
+    after = evaluated(trajopt.transcribe(problems.two_link_rr.build(**{"intervals": 6, **change})))
+    for one, other in zip(alone, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_programs_of_two_goals_share_their_maps_and_not_their_values():
+    first, second = (
+        trajopt.transcribe(problems.two_link_rr.build(intervals=6, q_end=goal)) for goal in ((1, 1), (2, 0))
+    )
+    assert first.functions.leaf_map is second.functions.leaf_map
+    assert first.functions.curvature.entries is second.functions.curvature.entries
+    assert not np.allclose(first.functions.leaf_offset, second.functions.leaf_offset)
+
+
+def test_bases_with_the_same_breakpoints_are_one_and_others_are_not():
+    assert SplineBasis.uniform(6) is SplineBasis.uniform(6)
+    assert SplineBasis.uniform(6) is not SplineBasis.uniform(6, degree=4)
+    moved = np.linspace(0.0, 1.0, 7)
+    moved[3] = np.nextafter(moved[3], 1.0)
+    assert SplineBasis.clamped(moved, 3) is not SplineBasis.uniform(6)
+
+
+def test_arrays_are_the_same_content_where_type_shape_and_entries_are():
+    array = np.arange(6.0)
+    assert of_array(array) == of_array(array.copy()) and hash(of_array(array)) == hash(of_array(array.copy()))
+    assert of_array(array) != of_array(array.reshape(2, 3))
+    assert of_array(array) != of_array(array.view(np.int64))
