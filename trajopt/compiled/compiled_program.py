@@ -20,7 +20,7 @@ from trajopt.problem.problem import Problem
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
-from trajopt.solvers.capabilities import ToleranceSolver
+from trajopt.solvers.capabilities import ToleranceSolver, takes_hessian
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.solver import Solver, WarmStart
 from trajopt.solvers.wrappers.active_set_newton import ActiveSetNewton
@@ -98,7 +98,7 @@ class CompiledProgram:
         run = RunRecord.of(chosen, {"compiled": True, **self._together(values, inputs)})
         with one_blas_thread(), iteration_callback(progress) as callback, np.errstate(all="ignore"):
             nlp, point = self._program(problem, start)
-            if point is not None and isinstance(chosen, ToleranceSolver):
+            if point is not None and isinstance(chosen, ToleranceSolver) and takes_hessian(chosen):
                 chosen = ActiveSetNewton(chosen)
             result = chosen.solve(nlp, callback, point)
             return replace(Solution.of(problem, nlp, result), run=run)

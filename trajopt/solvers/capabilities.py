@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -102,6 +102,14 @@ class CheckpointingSolver(Solver, Protocol):
 
 
 @runtime_checkable
+class HessianChoosingSolver(Solver, Protocol):
+    """Takes second derivatives of the NLP, "exact", or is told to do without them, "lbfgs"."""
+
+    @property
+    def hessian(self) -> Literal["exact", "lbfgs"]: ...
+
+
+@runtime_checkable
 class RowSelectingNLP(Protocol):
     """Differentiates some of its rows without computing what only the others need."""
 
@@ -160,6 +168,11 @@ def with_options(solver: Solver, options: Mapping[str, Any]) -> Solver:
 def without_checkpoints(solver: Solver) -> Solver:
     """The solver for NLPs other than the one whose checkpoints it writes; without checkpoints, itself."""
     return solver.without_checkpoints if isinstance(solver, CheckpointingSolver) else solver
+
+
+def takes_hessian(solver: Solver) -> bool:
+    """Whether nobody told the solver to do without second derivatives, so that Newton steps may be made."""
+    return not isinstance(solver, HessianChoosingSolver) or solver.hessian == "exact"
 
 
 def nonfinite_cause(nlp: NLP, y: np.ndarray) -> str:

@@ -235,6 +235,16 @@ def test_warm_starts_find_the_optimum_of_a_cold_solve(arm):
         assert warm.problem.constraints[2].lower.tolist() == list(goal)
 
 
+def test_a_solver_that_is_told_to_do_without_second_derivatives_makes_no_newton_steps():
+    compiled = trajopt.compile(problems.double_integrator.build())
+    start = compiled.solve()
+    exact, without = (
+        compiled.solve(start=start, solver=trajopt.Ipopt(hessian=each)) for each in ("exact", "lbfgs")
+    )
+    assert exact.converged and "Newton steps" in exact.detail
+    assert without.converged and "Newton steps" not in without.detail
+
+
 def test_threads_give_the_same_answers_as_one_after_the_other(arm):
     compiled, first = arm
     alone = [compiled.solve(q_end=goal, start=first) for goal in GOALS]

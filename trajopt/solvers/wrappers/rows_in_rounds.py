@@ -22,6 +22,7 @@ from trajopt.solvers.capabilities import (
     TimeLimitedSolver,
     ToleranceSolver,
     jacobian_of_rows,
+    takes_hessian,
     with_options,
     with_start_preset,
     with_time_limit,
@@ -96,7 +97,7 @@ class RowsInRounds:
         A start that lacks nothing but a few rows goes on by Newton's method first.
         """
         near = replace(self, solver=with_start_preset(self.solver, preset), coarse=0.0)
-        if preset is not StartPreset.SAME_MOTION:
+        if preset is not StartPreset.SAME_MOTION or not takes_hessian(self.solver):
             return near
         left = self._seconds_left([])
         return NewtonFirst(near, self.solver.tol, left if left < np.inf else None)

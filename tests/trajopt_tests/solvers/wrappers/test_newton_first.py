@@ -160,5 +160,7 @@ def test_rows_in_rounds_begin_with_it_where_the_start_lacks_nothing_but_rows():
     of_solver = RowsInRounds(Ipopt(time_limit=2.0), time_limit=3.0)
     limited = of_solver.with_start_preset(StartPreset.SAME_MOTION)
     assert isinstance(limited, NewtonFirst) and limited.time_limit == 2.0
+    without = RowsInRounds(Ipopt(hessian="lbfgs")).with_start_preset(StartPreset.SAME_MOTION)
+    assert isinstance(without, RowsInRounds)  # no second derivatives, so that no Newton steps
     other = RowsInRounds().with_start_preset(StartPreset.NEAR_START)
     assert isinstance(other, RowsInRounds)
