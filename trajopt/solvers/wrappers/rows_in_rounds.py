@@ -294,13 +294,18 @@ def _continued(callback: Callback | None, before: list[Result]) -> Callback | No
     """The caller's callback, with iteration numbers and seconds counted through all rounds."""
     if callback is None:
         return None
-    count, spent = sum(result.iterations for result in before), _seconds(before)
+    count, spent = _iterates(before), _seconds(before)
 
     def seen(iteration: Iteration) -> object:
         number, seconds = count + iteration.iteration, spent + iteration.seconds
         return callback(replace(iteration, iteration=number, seconds=seconds))
 
     return seen
+
+
+def _iterates(results: list[Result]) -> int:
+    """How many iterates some rounds had, the start of each included."""
+    return sum(result.iterations + 1 for result in results)
 
 
 def _seconds(results: list[Result]) -> float:
@@ -310,10 +315,11 @@ def _seconds(results: list[Result]) -> float:
 
 def _whole(nlp: NLP, kept: np.ndarray, results: list[Result]) -> Result:
     """The last result as one of the whole NLP, with iterations and times of all rounds."""
-    last, histories, count = results[-1], [], 0
-    for result in results:
-        histories.append(result.history + np.array([count, 0.0, 0.0]))
-        count += result.iterations
+    last = results[-1]
+    histories = [
+        result.history + np.array([_iterates(results[:round_]), 0.0, 0.0])
+        for round_, result in enumerate(results)
+    ]
     kinds = dict.fromkeys(kind for result in results for kind in result.timings)
     timings = {kind: sum(result.timings.get(kind, 0.0) for result in results) for kind in kinds}
     detail = f"{int(kept.sum())} of {kept.size} rows in {counted(len(results), 'round')}"
@@ -321,7 +327,7 @@ def _whole(nlp: NLP, kept: np.ndarray, results: list[Result]) -> Result:
         last,
         row_multipliers=_spread(last.row_multipliers, kept),
         infeasibility=max(last.infeasibility, float(_row_violation(nlp, last.y).max(initial=0.0))),
-        iterations=count,
+        iterations=_iterates(results) - 1,
         seconds=_seconds(results),
         timings=timings,
         history=np.concatenate(histories),
