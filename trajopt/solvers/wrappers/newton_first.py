@@ -21,7 +21,8 @@ SHIFT = 1e-12
 # Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
 # are scaled by as little as 1e-5.
 FINER = 1e-3
-LARGEST = 1000  # unknowns: the steps are dense
+# The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
+LARGEST, MOST_ENTRIES = 1000, 10_000_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class NewtonFirst:
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve `nlp` from `nlp.start` or `start`; `detail` of the result says how many steps it took."""
         limit, solver = self.time_limit, self.solver
-        if not nlp.has_hessian or nlp.variable_count > LARGEST:
+        n = nlp.variable_count
+        if not nlp.has_hessian or n > LARGEST or n * (n + nlp.row_count) > MOST_ENTRIES:
             return (solver if limit is None else with_time_limit(solver, limit)).solve(nlp, callback, start)
         at = WarmStart(nlp.start if start is None else start.y)
         found, ended = newton_steps(nlp, callback, at, self.tol, limit, SHIFT, FINER)

@@ -12,6 +12,7 @@ from trajopt.errors import ShapeError
 from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.wrappers import newton_first
 from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS
 from trajopt.solvers.wrappers.newton_first import NewtonFirst
 
@@ -144,6 +145,16 @@ def test_where_the_steps_fail_the_solver_goes_on_without_multipliers():
 def test_without_second_derivatives_the_solver_solves():
     found = first(Ipopt()).solve(replace(hs071(), has_hessian=False))
     assert found.converged and NEWTON not in found.detail
+
+
+def test_a_program_with_too_many_rows_for_dense_steps_is_the_solvers(monkeypatch):
+    """Two unknowns and 60 rows: a matrix of 62 constraints with 124 entries."""
+    polygon = nearest_in_polygon(range(60))
+    start = WarmStart(Ipopt().solve(nearest_in_polygon(range(0, 60, 4))).y)
+    for most, newton in ((124, True), (123, False)):
+        monkeypatch.setattr(newton_first, "MOST_ENTRIES", most)
+        found = first(Ipopt()).solve(polygon, None, start)
+        assert found.converged and (NEWTON in found.detail) is newton
 
 
 def test_the_time_limit_is_one_for_both():
