@@ -97,6 +97,12 @@ class Monitor:
         self.reason = self.reason or reason
 
     @property
+    def stopped(self) -> bool:
+        """Whether there is a reason to stop, of which the time limit is looked at now."""
+        self._check_time()
+        return self.reason is not None
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the solve began."""
         return time.perf_counter() - self._began

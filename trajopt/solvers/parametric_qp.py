@@ -18,6 +18,7 @@ by one row and column. Best, "An algorithm for the solution of the parametric qu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,19 +66,24 @@ class QuadraticSolution:
 
 
 def followed(
-    program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray, most_changes: int
+    program: QuadraticProgram,
+    multipliers: np.ndarray,
+    side: np.ndarray,
+    most_changes: int,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> QuadraticSolution | None:
     """The minimum that is reached from an active set and its multipliers; None where the way ends early.
 
     It ends where active constraints depend on each other, H is not positive definite along them, no step
-    meets all constraints, or the active set changes more than `most_changes` times.
+    meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
+    before every change, says so.
     """
     size = np.maximum(np.sqrt(np.einsum("ij,ij->i", program.A, program.A)), SMALLEST)
     unit = QuadraticProgram(
         program.H, program.g, program.A / size[:, None], program.lower / size, program.upper / size
     )
     way = _Way(unit, multipliers * size, side)
-    found = way.followed(most_changes) if way.starts else None
+    found = way.followed(most_changes, stopped) if way.starts else None
     return None if found is None else replace(found, multipliers=found.multipliers / size)
 
 
@@ -105,10 +111,10 @@ class _Way:
         self.rates = np.where(np.isfinite(rates), rates, 0.0)
         self.starts = len(self.active) <= self.n and self._factorize()
 
-    def followed(self, most_changes: int) -> QuadraticSolution | None:
+    def followed(self, most_changes: int, stopped: Callable[[], bool]) -> QuadraticSolution | None:
         """The minimum at tau = 1, or at the tau where the way ends; None where that is early."""
         changes = 0
-        while changes <= most_changes:
+        while changes <= most_changes and not stopped():
             event = self.advance()
             if event is None:
                 return self.solution(changes)

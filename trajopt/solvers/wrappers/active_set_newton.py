@@ -68,7 +68,7 @@ class ActiveSetNewton:
 
     @property
     def time_limit(self) -> float | None:
-        """That of the solver, for Newton's steps and the solver together; checked after every step."""
+        """That of the solver, for Newton's steps and the solver together; checked before each change."""
         return self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
 
     def with_time_limit(self, seconds: float) -> ActiveSetNewton:
@@ -182,13 +182,11 @@ class _Newton:
             enough = residuals.error <= self.finest or residuals.error >= error  # or what rounding leaves
             optimal = step > 0 and residuals.error <= self.tol and enough
             error = residuals.error
-            if optimal and self._is_minimum(here, side):
+            if optimal and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
                 return monitor.result(Status.CONVERGED, at, step, detail)
-            if not goes_on:
-                return monitor.result(Status.SOLVER_ERROR, None, step, detail)
-            found = None if optimal else self._step(here, side)
+            found = self._step(here, side) if goes_on and not optimal else None
             if found is None:
-                return None
+                return monitor.result(Status.SOLVER_ERROR, None, step, detail) if monitor.stopped else None
             self.y, self.multipliers, side = self.y + found.d, found.multipliers, found.side
             changes += found.changes
         return None
@@ -228,10 +226,11 @@ class _Newton:
         size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
         for shift in self.shifts:
             shifted = replace(program, H=program.H + shift * size * self.identity)
-            found = followed(shifted, self.multipliers, side, max(MOST_CHANGES, self.n))
+            most = max(MOST_CHANGES, self.n)
+            found = followed(shifted, self.multipliers, side, most, lambda: self.monitor.stopped)
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
-            if best is not None and best.tau > ENOUGH:
+            if (best is not None and best.tau > ENOUGH) or self.monitor.stopped:
                 break
         return best
 

@@ -1,7 +1,9 @@
 """Newton's method on an active set: steps from the optimum of other values, else the solver."""
 
+import itertools
 import signal
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from small_nlps import INF, failing, hs071, quadratic_with_rows, rosenbrock, slo
 
 from trajopt import Ipopt, Status
 from trajopt.errors import OptionError
+from trajopt.solvers import monitor
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_time_limit
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
@@ -62,6 +65,19 @@ def test_the_time_limit_ends_the_steps_with_the_best_point():
     found = solver.solve(slow(0.05), None, NO_STEPS)
     assert found.status is Status.TIME_LIMIT and 0.12 <= found.seconds < 0.5
     assert found.objective <= rosenbrock().objective(rosenbrock().start)
+
+
+def test_the_time_limit_ends_a_step_between_two_changes_of_its_active_set(monkeypatch):
+    """The nearest corner of a cube of 50 unknowns: 50 changes in a step, by a clock that ticks when read."""
+    far = -np.linspace(2.0, 9.0, 50)
+    corner = quadratic_with_rows(np.eye(50), far, np.zeros((0, 50)), [], [], upper=np.ones(50))
+    start = WarmStart(np.zeros(50), np.zeros(0), np.zeros(50), np.zeros(50))
+    assert "2 Newton steps, 50 changes" in ActiveSetNewton().solve(corner, None, start).detail
+    ticks = itertools.count()
+    monkeypatch.setattr(monitor, "time", SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    found = ActiveSetNewton(Ipopt(time_limit=40.0)).solve(corner, None, start)
+    assert found.status is Status.TIME_LIMIT and found.seconds < 50.0
+    assert found.objective < 0.0 and found.infeasibility < 1e-12
 
 
 def test_the_solver_that_goes_on_has_what_is_left_of_the_time():

@@ -101,6 +101,21 @@ def test_ctrl_c_while_the_multipliers_are_looked_for_is_a_status():
     np.testing.assert_array_equal(found.y, hs071().start)
 
 
+@pytest.mark.parametrize("evaluation", range(3))
+def test_ctrl_c_during_a_step_is_a_status_even_where_the_step_leads_to_the_optimum(evaluation):
+    """The second derivatives of the first step, of the second one, and those that tell a minimum."""
+
+    def press():
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    nlp = quadratic_with_rows(np.eye(2), [-3.0, -1.0], np.eye(2), [-1.0] * 2, [2.0] * 2)
+    counted = first(Ipopt()).solve(nlp)
+    assert counted.converged and NEWTON in counted.detail
+    found = first(Ipopt()).solve(failing(nlp, "hessian", evaluation, press, times=1))
+    assert found.status is Status.INTERRUPTED
+
+
 def test_a_flat_valley_is_crossed_in_a_few_steps():
     """Curvatures of 1e6 and 1e-2: a shift of 1e-6 of the larger one would move by a hundredth each step."""
     valley = quadratic_with_rows(np.diag([1e6, 1e-2]), [0.0, -1e-2], np.eye(2), [-2.0] * 2, [2.0] * 2)
