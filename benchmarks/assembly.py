@@ -2,9 +2,11 @@
 
 Microseconds of a processor for all functions and derivatives at a point never seen before, one after the
 other as IPOPT asks for them: objective and rows, gradient, Jacobian, Hessian. Each is the second percentile
-of 400 points (60 for whole bodies), which other work on the machine moves little. Then memory against the
-number of intervals, as `tracemalloc` sees it: what a transcribed problem keeps, and the highest mark while
-everything is evaluated.
+of 400 points (60 for whole bodies), which other work on the machine moves little. Then, of whole bodies, the
+Jacobian of all rows beside that of the rows with which `RowsInRounds` begins, equations and limits that the
+start meets or violates (`NLP.jacobian_of_rows`), each after objective, rows and gradient at a new point. Then
+memory against the number of intervals, as `tracemalloc` sees it: what a transcribed problem keeps, and the
+highest mark while everything is evaluated.
 Last a six-axis arm in minimum time, torques and velocities limited, on 40 intervals. One BLAS thread.
 """
 
@@ -29,6 +31,7 @@ import numpy as np
 
 import trajopt
 from problems import catalogue
+from trajopt.solvers.optimality.violation import bound_violation
 
 POINTS, FEW_POINTS = 400, 60
 WHOLE_BODIES = ("gait", "gait_stride")
@@ -69,6 +72,29 @@ def parts_of(name: str) -> dict[str, Any]:
     }
     times = {part: f"{value:.0f}" for part, value in zip(PARTS, columns, strict=True)}
     return {"problem": name} | sizes | times | {"together": f"{columns.sum():.0f}"}
+
+
+def some_rows_of(name: str) -> dict[str, Any]:
+    """Microseconds of the Jacobian of all rows, and of those with which rows in rounds begin."""
+    nlp = trajopt.transcribe(catalogue.build(name, {}))
+    inside = -bound_violation(nlp.rows(nlp.start), nlp.row_lower, nlp.row_upper)
+    kept = (nlp.row_lower == nlp.row_upper) | (inside <= trajopt.RowsInRounds().margin)
+    rng = np.random.default_rng(0)
+    jacobians = (nlp.jacobian, nlp.jacobian_of_rows(kept))
+    seconds = np.empty((FEW_POINTS, len(jacobians)))
+    for taken in seconds:
+        for i, jacobian in enumerate(jacobians):
+            y = nlp.start + 1e-3 * rng.standard_normal(nlp.variable_count)
+            nlp.objective(y)
+            nlp.rows(y)
+            nlp.gradient(y)
+            began = time.process_time()
+            jacobian(y)
+            taken[i] = time.process_time() - began
+    whole, part = np.quantile(1e6 * seconds, 0.02, axis=0)
+    counts = {"problem": name, "rows": kept.size, "of these kept": int(kept.sum())}
+    entries = {"entries": nlp.jacobian_rows.size, "of kept rows": int(kept[nlp.jacobian_rows].sum())}
+    return counts | entries | {"Jacobian": f"{whole:.0f}", "that of kept rows": f"{part:.0f}"}
 
 
 def memory_of(name: str, intervals: int) -> dict[str, Any]:
@@ -137,6 +163,7 @@ def main() -> None:
     text = table(times)
     if not sys.argv[1:]:
         memory = [memory_of(name, size) for name in GROWING for size in SIZES]
+        text += f"\n\n## Jacobian of some rows\n{table([some_rows_of(name) for name in WHOLE_BODIES])}"
         text += f"\n\n## Memory\n{table(memory)}\n\n## Six axes\n{six_axes()}"
         machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
         load = f"{os.cpu_count()} cores with a load of {os.getloadavg()[0]:.1f} at the end"
