@@ -56,7 +56,11 @@ FORMER = MappingProxyType(
         "trajopt.statements": ("trajopt.problem.costs_and_constraints",),
         "trajopt.switching_time": ("trajopt.refinement.switching.shooting",),
         "trajopt.trajectory": ("trajopt.splines.trajectory",),
-        "trajopt.use": ("trajopt.splines.node_sets", "trajopt.transcription.row_groups"),
+        "trajopt.use": (
+            "trajopt.splines.node_sets",
+            "trajopt.splines.over",
+            "trajopt.transcription.row_groups",
+        ),
         "trajopt.verify": ("trajopt.verification.verify",),
     }
 )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trajopt.errors import OptionError
-from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, node_set
+from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet
+from trajopt.splines.over import node_set
 
 
 @dataclass(frozen=True, eq=False)

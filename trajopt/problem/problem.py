@@ -50,7 +50,8 @@ from trajopt.problem.systems.controls import (
     fitting_trajectory,
 )
 from trajopt.solvers.registry import check_solver
-from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set
+from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks

@@ -20,7 +20,8 @@ from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
-from trajopt.splines.node_sets import END, PATH, NodeSet, Over, no_cost, node_set
+from trajopt.splines.node_sets import END, PATH, NodeSet, no_cost
+from trajopt.splines.over import Over, node_set
 from trajopt.terms.state import StateTerm
 from trajopt.terms.term import Quantity
 

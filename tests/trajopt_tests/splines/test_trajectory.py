@@ -6,7 +6,7 @@ import pytest
 from trajopt import Arc, SplineBasis, Trajectory
 from trajopt.errors import OptionError, ShapeError
 from trajopt.splines.curve import Curve
-from trajopt.splines.node_sets import node_set
+from trajopt.splines.over import node_set
 
 
 def test_smooth_spans_share_their_end_and_jumping_ones_do_not():

@@ -13,7 +13,8 @@ from trajopt.errors import OptionError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem.input_checks import bounds_or_value
 from trajopt.problem.term_checks import label_of, no_term
-from trajopt.splines.node_sets import PATH, NodeSet, Over, node_set
+from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.splines.over import Over, node_set
 
 
 @dataclass(frozen=True)

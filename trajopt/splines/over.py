@@ -1,0 +1,52 @@
+"""What users write as `over`, the part of a motion over which something counts, and the node set it means.
+
+`over="path"`, `"start"`, `"end"`, a window `(s0, s1)` of normalised time, `ArcNodes(...)`, `Neighbours(...)`.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Literal
+
+from trajopt.arguments import shown
+from trajopt.errors import OptionError, near_matches
+from trajopt.splines.node_sets import END, PATH, START, NodeSet, TimeWindow
+from trajopt.splines.time_window import Window
+
+# What messages tell of times within the motion, where a spline has a node only by chance.
+ONE_INSTANT = (
+    "; one instant within the motion is where two arcs meet: Trajectory.uniform(10, arcs=2) and "
+    "over=ArcNodes(0, 'end')"
+)
+ENDS = "; the ends of the motion are 'start' and 'end'"
+
+# What users write: a node set, or "path", "start", "end", a window (s0, s1) of normalised time.
+Over = Literal["path", "start", "end"] | Window | NodeSet
+
+
+def node_set(over: Any) -> NodeSet:
+    """The node set that users mean by `over`; OptionError where it means none."""
+    if isinstance(over, NodeSet):
+        return over
+    if isinstance(over, tuple):
+        numbers = len(over) == 2 and all(isinstance(s, Real) for s in over)
+        if numbers and 0.0 <= over[0] < over[1] <= 1.0:
+            return TimeWindow(float(over[0]), float(over[1]))
+        instant = _of_instant(over[0]) if numbers and over[0] == over[1] else ""
+        raise OptionError(f"over is {shown(over)}: a window is (s0, s1) with 0 <= s0 < s1 <= 1{instant}")
+    for known in (PATH, START, END):
+        if isinstance(over, str) and known == over:
+            return known
+    near = near_matches(over, ("path", "start", "end"))
+    instant = _of_instant(over) if isinstance(over, Real) and not isinstance(over, bool) else ""
+    raise OptionError(
+        f"over is {shown(over)}{near}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or Neighbours"
+        f"{instant}"
+    )
+
+
+def _of_instant(s: Any) -> str:
+    """What to write instead of one normalised time; nothing for a number beyond the motion."""
+    if s in (0.0, 1.0):
+        return ENDS
+    return ONE_INSTANT if 0.0 < s < 1.0 else ""
