@@ -10,7 +10,8 @@ from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.system import System, unit_of_rate
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
-from trajopt.terms.nonsmooth import Maximum, Slacked
+from trajopt.terms.nonsmooth import Maximum
+from trajopt.terms.smoothed_term import Slacked
 from trajopt.terms.state import StateTerm
 from trajopt.terms.term import ComponentTerm
 

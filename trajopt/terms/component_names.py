@@ -12,7 +12,8 @@ from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
 from trajopt.terms.block_term import BlockTerm
-from trajopt.terms.nonsmooth import Maximum, Slacked
+from trajopt.terms.nonsmooth import Maximum
+from trajopt.terms.smoothed_term import Slacked
 
 
 def names_of_components(

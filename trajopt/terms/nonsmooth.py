@@ -1,18 +1,9 @@
-"""Terms with kinks, absolute values and maxima, of which problems minimize and bound the convex combinations.
-
-    |u| <= c            is stated as     -c <= u <= c
-    max(u, w) <= c      is stated as     u <= c and w <= c
-    minimize |u|        is stated as     minimize s  subject to  s >= u, s >= -u     with a slack s
-
-All of it is smooth, and exact: a cost that presses on s makes it equal to |u| at every node. A term that is
-bounded from below, or maximized, is not convex and cannot be stated in this way.
-"""
+"""Terms with kinks: absolute values, maxima and minima. `smooth_forms.py` tells how they are stated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,8 +15,6 @@ from trajopt.graph.names import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
 from trajopt.terms.arithmetic import Arithmetic, Combination, FunctionOf, Squared, inner_blocks
-
-MOST_SELECTIONS = 64  # smooth bounds that stand for one bound of a term with kinks
 
 Factor = float | tuple[float, ...]
 
@@ -42,7 +31,7 @@ class Maximum(Arithmetic):
     def name(self) -> str:
         if self.is_absolute:
             return f"|{self.pieces[0].name}|"
-        floor = [] if self.floor is None else [_written(self.floor)]
+        floor = [] if self.floor is None else [written(self.floor)]
         return f"max({', '.join([*(piece.name for piece in self.pieces), *floor])})"
 
     @property
@@ -106,7 +95,7 @@ def maximum(*terms: Any) -> Maximum:
         np.asarray(term.floor) for term in given if isinstance(term, Maximum) and term.floor is not None
     ]
     floor = np.max(np.broadcast_arrays(*floors), axis=0) if floors else None
-    return Maximum(tuple(pieces), None if floor is None else _factor(floor))
+    return Maximum(tuple(pieces), None if floor is None else factor_of(floor))
 
 
 def minimum(*terms: Any) -> Combination:
@@ -116,24 +105,6 @@ def minimum(*terms: Any) -> Combination:
     """
     # 0 - 0, not -0, so that minimum(-u, 0) has the name and the slack of maximum(u, 0)
     return -maximum(*(-each if isinstance(each, Arithmetic) else 0.0 - _floor(each) for each in terms))
-
-
-@dataclass(frozen=True)
-class Slacked(Arithmetic):
-    """The slack that stands for a maximum: the quantity `quantity` of the program; `exact` is the maximum.
-
-    Solvers see the slack; reports and certificates compare its integral at the nodes with that of `exact`.
-    """
-
-    exact: Maximum
-    quantity: str
-
-    @property
-    def name(self) -> str:
-        return self.exact.name
-
-    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        return ()
 
 
 def has_kinks(term: Any) -> bool:
@@ -150,90 +121,11 @@ def refuse_kinks(term: Any, where: str) -> None:
         )
 
 
-def with_slacks(term: Any, weight: float, slack_of: Callable[[Maximum], Any]) -> Any:
-    """weight * term with slacks in place of all maxima; OptionError where that is not convex in them.
-
-    slack_of : the term of the slack that stands for a maximum
-    """
-    if isinstance(term, Maximum):
-        if weight < 0.0:
-            raise _not_convex(term, "maximized, or counted negatively")
-        return slack_of(term)
-    if isinstance(term, Combination):
-        parts = []
-        for factor, part in term.parts:
-            signed = weight * np.asarray(factor)
-            if has_kinks(part) and np.any(signed < 0.0) and np.any(signed > 0.0):
-                raise _not_convex(part, "counted negatively in some components")
-            sign = -1.0 if np.any(signed < 0.0) else 1.0
-            parts.append((factor, with_slacks(part, sign, slack_of)))
-        return Combination(tuple(parts))
-    if isinstance(term, Squared) and isinstance(term.base, Maximum) and term.base.is_nonnegative:
-        if weight < 0.0:
-            raise _not_convex(term, "maximized, or counted negatively")
-        return Squared(slack_of(term.base))
-    refuse_kinks(term, "a square or a function")
-    return term
-
-
-def selections(term: Any) -> Iterator[tuple[Any, Array, str]]:
-    """Smooth terms t_j and numbers c_j with term = max_j (t_j + c_j), and a name of each piece.
-
-    A term is None where only the number is left. Raises OptionError for a term that is no such maximum.
-    """
-    parts = list(_linear_parts(term))
-    kinks = [(factor, part) for factor, part in parts if isinstance(part, Maximum)]
-    smooth = [(factor, part) for factor, part in parts if not isinstance(part, Maximum)]
-    for factor, part in kinks:
-        if np.any(np.asarray(factor) < 0.0):
-            raise _not_convex(part, "bounded from below")
-    for _, part in smooth:
-        refuse_kinks(part, "a square or a function")
-    choices = [[*part.pieces, *([] if part.floor is None else [None])] for _, part in kinks]
-    if np.prod([len(each) for each in choices]) > MOST_SELECTIONS:
-        raise OptionError(
-            f"'{term.name}' has more than {MOST_SELECTIONS} pieces: bound its parts one by one, or the "
-            "integral of it"
-        )
-    for chosen in product(*choices):
-        number, several, named = np.zeros(1), list(smooth), []
-        for (factor, kink), piece in zip(kinks, chosen, strict=True):
-            if piece is None:
-                number = number + np.asarray(factor) * np.asarray(kink.floor)
-            else:
-                several.append((factor, piece))
-            named.append(_written(kink.floor) if piece is None else piece.name)
-        yield _combined(several), number, ", ".join(named)
-
-
-def _combined(parts: list[tuple[Factor, Any]]) -> Any:
-    """The sum of multiples of terms: the term itself where there is one of factor 1, None without any."""
-    if len(parts) == 1 and parts[0][0] == 1.0:
-        return parts[0][1]
-    return Combination(tuple(parts)) if parts else None
-
-
-def _linear_parts(term: Any, factor: Any = 1.0) -> Iterator[tuple[Factor, Any]]:
-    """The terms of which a term is the weighted sum, none of them a sum."""
-    if not isinstance(term, Combination):
-        yield _factor(np.asarray(factor)), term
-        return
-    for own, part in term.parts:
-        yield from _linear_parts(part, np.asarray(factor) * np.asarray(own))
-
-
 def _parts(term: Any) -> tuple[Any, ...]:
     """The terms that a term is made of."""
     if isinstance(term, Combination):
         return tuple(part for _, part in term.parts)
     return (term.base,) if isinstance(term, Squared | FunctionOf) else ()
-
-
-def _not_convex(term: Any, how: str) -> OptionError:
-    return OptionError(
-        f"'{term.name}' is {how}, which is not convex, so no slack can state it: absolute values and maxima "
-        "are minimized or bounded from above (minima maximized or bounded from below)"
-    )
 
 
 def _check_pieces(terms: Any) -> None:
@@ -257,9 +149,11 @@ def _floor(value: Any) -> Array:
     return floor
 
 
-def _factor(values: Array) -> Factor:
+def factor_of(values: Array) -> Factor:
+    """The factor of a term: one number, or one for each component."""
     return float(values) if np.ndim(values) == 0 else tuple(np.asarray(values).tolist())
 
 
-def _written(floor: Any) -> str:
+def written(floor: Any) -> str:
+    """The number of a maximum, or one for each component, in the names of terms."""
     return f"{floor:g}" if np.ndim(floor) == 0 else f"({', '.join(f'{value:g}' for value in floor)})"

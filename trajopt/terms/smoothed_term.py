@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from trajopt.terms.arithmetic import Combination, Squared
-from trajopt.terms.nonsmooth import Slacked
+from trajopt.graph.protocols.block import Block
+from trajopt.terms.arithmetic import Arithmetic, Combination, Squared
+from trajopt.terms.nonsmooth import Maximum
 from trajopt.terms.term import ExpressionTerm
 
-__all__ = ["SmoothedTerm", "exact_of"]
+__all__ = ["Slacked", "SmoothedTerm", "exact_of"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,24 @@ class SmoothedTerm(ExpressionTerm):
     """
 
     exact: ExpressionTerm | None = None
+
+
+@dataclass(frozen=True)
+class Slacked(Arithmetic):
+    """The slack that stands for a maximum: the quantity `quantity` of the program; `exact` is the maximum.
+
+    Solvers see the slack; reports and certificates compare its integral at the nodes with that of `exact`.
+    """
+
+    exact: Maximum
+    quantity: str
+
+    @property
+    def name(self) -> str:
+        return self.exact.name
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        return ()
 
 
 def exact_of(term: Any) -> Any:

@@ -1,0 +1,103 @@
+"""Smooth forms of terms with kinks: slacks in costs and integrals, a bound of each piece in limits.
+
+    |u| <= c            is stated as     -c <= u <= c
+    max(u, w) <= c      is stated as     u <= c and w <= c
+    minimize |u|        is stated as     minimize s  subject to  s >= u, s >= -u     with a slack s
+
+All of it is smooth, and exact: a cost that presses on s makes it equal to |u| at every node. A term that is
+bounded from below, or maximized, is not convex and cannot be stated in this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from trajopt.arrays import Array
+from trajopt.errors import OptionError
+from trajopt.terms.arithmetic import Combination, Squared
+from trajopt.terms.nonsmooth import Factor, Maximum, factor_of, has_kinks, refuse_kinks, written
+
+MOST_SELECTIONS = 64  # smooth bounds that stand for one bound of a term with kinks
+
+
+def with_slacks(term: Any, weight: float, slack_of: Callable[[Maximum], Any]) -> Any:
+    """weight * term with slacks in place of all maxima; OptionError where that is not convex in them.
+
+    slack_of : the term of the slack that stands for a maximum
+    """
+    if isinstance(term, Maximum):
+        if weight < 0.0:
+            raise _not_convex(term, "maximized, or counted negatively")
+        return slack_of(term)
+    if isinstance(term, Combination):
+        parts = []
+        for factor, part in term.parts:
+            signed = weight * np.asarray(factor)
+            if has_kinks(part) and np.any(signed < 0.0) and np.any(signed > 0.0):
+                raise _not_convex(part, "counted negatively in some components")
+            sign = -1.0 if np.any(signed < 0.0) else 1.0
+            parts.append((factor, with_slacks(part, sign, slack_of)))
+        return Combination(tuple(parts))
+    if isinstance(term, Squared) and isinstance(term.base, Maximum) and term.base.is_nonnegative:
+        if weight < 0.0:
+            raise _not_convex(term, "maximized, or counted negatively")
+        return Squared(slack_of(term.base))
+    refuse_kinks(term, "a square or a function")
+    return term
+
+
+def selections(term: Any) -> Iterator[tuple[Any, Array, str]]:
+    """Smooth terms t_j and numbers c_j with term = max_j (t_j + c_j), and a name of each piece.
+
+    A term is None where only the number is left. Raises OptionError for a term that is no such maximum.
+    """
+    parts = list(_linear_parts(term))
+    kinks = [(factor, part) for factor, part in parts if isinstance(part, Maximum)]
+    smooth = [(factor, part) for factor, part in parts if not isinstance(part, Maximum)]
+    for factor, part in kinks:
+        if np.any(np.asarray(factor) < 0.0):
+            raise _not_convex(part, "bounded from below")
+    for _, part in smooth:
+        refuse_kinks(part, "a square or a function")
+    choices = [[*part.pieces, *([] if part.floor is None else [None])] for _, part in kinks]
+    if np.prod([len(each) for each in choices]) > MOST_SELECTIONS:
+        raise OptionError(
+            f"'{term.name}' has more than {MOST_SELECTIONS} pieces: bound its parts one by one, or the "
+            "integral of it"
+        )
+    for chosen in product(*choices):
+        number, several, named = np.zeros(1), list(smooth), []
+        for (factor, kink), piece in zip(kinks, chosen, strict=True):
+            if piece is None:
+                number = number + np.asarray(factor) * np.asarray(kink.floor)
+            else:
+                several.append((factor, piece))
+            named.append(written(kink.floor) if piece is None else piece.name)
+        yield _combined(several), number, ", ".join(named)
+
+
+def _combined(parts: list[tuple[Factor, Any]]) -> Any:
+    """The sum of multiples of terms: the term itself where there is one of factor 1, None without any."""
+    if len(parts) == 1 and parts[0][0] == 1.0:
+        return parts[0][1]
+    return Combination(tuple(parts)) if parts else None
+
+
+def _linear_parts(term: Any, factor: Any = 1.0) -> Iterator[tuple[Factor, Any]]:
+    """The terms of which a term is the weighted sum, none of them a sum."""
+    if not isinstance(term, Combination):
+        yield factor_of(np.asarray(factor)), term
+        return
+    for own, part in term.parts:
+        yield from _linear_parts(part, np.asarray(factor) * np.asarray(own))
+
+
+def _not_convex(term: Any, how: str) -> OptionError:
+    return OptionError(
+        f"'{term.name}' is {how}, which is not convex, so no slack can state it: absolute values and maxima "
+        "are minimized or bounded from above (minima maximized or bounded from below)"
+    )
