@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.transcription.transcribe import transcribe
-from trajopt.verification.diagnosis import Labels
+from trajopt.verification.limit_labels import LimitLabels
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -82,7 +82,7 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     nlp = transcribe(solution.problem)
     if own is None or lower is None or upper is None or own.size != nlp.row_count:
         return []
-    labels = Labels(solution.problem, nlp, point.y)
+    labels = LimitLabels(solution.problem, nlp, point.y)
     rows = np.where(np.arange(nlp.row_count) < nlp.linear.count, own, 0.0)
     scaled = np.abs(np.concatenate([rows, upper - lower]))
     sizes = scaled / (labels.units * nlp.objective_scale)

@@ -31,27 +31,14 @@ from trajopt.solvers.capabilities import without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_labels import Label, RowLabel, UnknownLabels
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification.dependent_equations import sentences
 from trajopt.verification.elastic import Elastic, one_slack_for
+from trajopt.verification.limit_labels import LimitLabels, Place
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
 CANDIDATES = 6  # limits for which the smallest change is computed
-
-
-@dataclass(frozen=True)
-class Place:
-    """One row or bound of a problem, named."""
-
-    limit: str
-    component: str
-    time: float | None
-
-    def __str__(self) -> str:
-        when = "" if self.time is None else f" at t = {self.time:.4f} s"
-        return f"{self.limit}{', ' * bool(self.component)}{self.component}{when}"
 
 
 @dataclass(frozen=True)
@@ -146,14 +133,14 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
         status, y = answer.status, answer.y
     else:
         status, y = solution.status, unknowns_of(problem, nlp, solution)
-    labels = Labels(problem, nlp, y)
+    labels = LimitLabels(problem, nlp, y)
     relaxed, solver = Elastic(nlp), without_checkpoints(solver)
     y_relaxed = solver.solve(relaxed, None, relaxed.warm(y)).y
     over = relaxed.violations(y_relaxed)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
-    conflicts = () if feasible else labels.conflicts(over)
+    conflicts = () if feasible else conflicts_of(labels, over)
     known = solution is None or nlp.unknowns.fits(solution.curve, solution.parameters)
-    worst = labels.conflicts(relaxed.violations(y)) if known else ()
+    worst = conflicts_of(labels, relaxed.violations(y)) if known else ()
     return Diagnosis(
         name=problem.name,
         status=str(status.value),
@@ -174,7 +161,7 @@ def repeated_equations(solution: Solution) -> list[str]:
     """
     nlp = transcribe(solution.problem)
     y = unknowns_of(solution.problem, nlp, solution)
-    labels = Labels(solution.problem, nlp, y)
+    labels = LimitLabels(solution.problem, nlp, y)
     return sentences(nlp, y, labels.name)
 
 
@@ -188,7 +175,7 @@ def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
 
 
 def changes(
-    nlp: NLP, labels: Labels, conflicts: Sequence[Conflict], solver: Solver, y: NDArray
+    nlp: NLP, labels: LimitLabels, conflicts: Sequence[Conflict], solver: Solver, y: NDArray
 ) -> tuple[Change, ...]:
     """The smallest change of each conflicting limit that restores feasibility alone, where there is one."""
     found = []
@@ -212,75 +199,22 @@ def changes(
     return tuple(sorted(found, key=lambda change: change.relative))
 
 
-class Labels:
-    """What the rows and bounds of a program are called, when they hold and in which units, (m + n,) each.
-
-    limits, components, times : the constraint, its component, and the time of the node if there is one
-    units, parts : factors from a scaled violation to one in the limit's unit, and to a part of the limit
-    """
-
-    def __init__(self, problem: Problem, nlp: NLP, y: NDArray) -> None:
-        layout, free = nlp.unknowns.layout, nlp.unknowns.elimination.free
-        unknowns = UnknownLabels.of(problem, layout)
-        self.labels: list[Label] = [*nlp.row_labels, *(unknowns.label(int(column)) for column in free)]
-        self.limits = [label.constraint for label in self.labels]
-        self.components = [label.component for label in self.labels]
-        times = nlp.unknowns.node_times(y)
-        nodes = [label.node if isinstance(label, RowLabel) else None for label in self.labels]
-        self.times = [None if node is None else float(times[node]) for node in nodes]
-        self.units = np.concatenate([1.0 / nlp.row_scale, np.ones(nlp.variable_count)])
-        self.parts = np.ones(self.units.size)
-        self._measure_velocities(problem, nlp, nlp.unknowns.curve(y).durations)
-        self._measure_durations(nlp)
-        self._keys = list(zip(self.limits, self.components, strict=True))
-
-    def _measure_velocities(self, problem: Problem, nlp: NLP, durations: NDArray) -> None:
-        """Rows of velocity hulls are multiplied by the duration and bounded by zero."""
-        limits = {c.name: c for c in problem.constraints if c.hold == "hull" and c.term.quantity == "v"}
-        joints = list(problem.dynamics.joint_names)
-        for row, label in enumerate(nlp.linear.labels):
-            if isinstance(label, RowLabel):
-                limit, joint = limits[label.constraint], joints.index(label.component)
-                sizes = np.abs([limit.lower[joint], limit.upper[joint]])
-                self.units[row] /= float(np.mean(durations))
-                self.parts[row] = self.units[row] / (sizes[np.isfinite(sizes)].max(initial=0.0) or 1.0)
-
-    def _measure_durations(self, nlp: NLP) -> None:
-        for place in nlp.unknowns.durations:
-            bounds = [b for b in (nlp.lower[place], nlp.upper[place]) if np.isfinite(b) and b > 0.0]
-            self.parts[nlp.row_count + place] = 1.0 / max(bounds, default=1.0)
-
-    def name(self, index: int) -> str:
-        """A row by its constraint, component and time, an unknown by its own label."""
-        label = self.labels[index]
-        return str(self.place(index) if isinstance(label, RowLabel) else label)
-
-    def members(self, place: Place) -> NDArray:
-        """All rows and bounds of a component of a limit, of all components where none is named."""
-        if not place.component:
-            return np.flatnonzero([limit == place.limit for limit in self.limits])
-        key = (place.limit, place.component)
-        return np.flatnonzero([other == key for other in self._keys])
-
-    def place(self, index: int) -> Place:
-        return Place(self.limits[index], self.components[index], self.times[index])
-
-    def conflicts(self, over: NDArray) -> tuple[Conflict, ...]:
-        """Violated limits, each at its worst place, the largest relative violation first."""
-        size = over.max(axis=0)
-        found: dict[tuple[str, str], list[int]] = {}
-        for index in np.flatnonzero(size > FEASIBLE):
-            found.setdefault(self._keys[index], []).append(int(index))
-        result = []
-        for indices in found.values():
-            worst = max(indices, key=lambda i: size[i])
-            amount = float(size[worst] * self.units[worst])
-            relative = float(size[worst] * self.parts[worst])
-            result.append(Conflict(self.place(worst), amount, relative, len(indices)))
-        return tuple(sorted(result, key=lambda conflict: -conflict.relative))
+def conflicts_of(labels: LimitLabels, over: NDArray) -> tuple[Conflict, ...]:
+    """Violated limits, each at its worst place, the largest relative violation first."""
+    size = over.max(axis=0)
+    found: dict[tuple[str, str], list[int]] = {}
+    for index in np.flatnonzero(size > FEASIBLE):
+        found.setdefault(labels.keys[index], []).append(int(index))
+    result = []
+    for indices in found.values():
+        worst = max(indices, key=lambda i: size[i])
+        amount = float(size[worst] * labels.units[worst])
+        relative = float(size[worst] * labels.parts[worst])
+        result.append(Conflict(labels.place(worst), amount, relative, len(indices)))
+    return tuple(sorted(result, key=lambda conflict: -conflict.relative))
 
 
-def warnings_of(nlp: NLP, y: NDArray, labels: Labels) -> list[str]:
+def warnings_of(nlp: NLP, y: NDArray, labels: LimitLabels) -> list[str]:
     """Bad scaling of rows and unknowns, and equalities that follow from each other, at y."""
     found = []
     values = np.abs(nlp.jacobian(y))
