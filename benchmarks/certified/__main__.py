@@ -21,14 +21,14 @@ import numpy as np
 import dynamics
 import problems
 import trajopt
-from benchmarks.bracket_coverage import Coverage, coverage
+from benchmarks.certified.bracket_coverage import Coverage, coverage
 from benchmarks.page_rows import with_row, with_section
 from trajopt.enclosures import integrals
 from trajopt.enclosures.suprema import MOST_PIECES
 from trajopt.errors import ProblemError
 from trajopt.refinement.switching.shooting import switching_times
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "certified.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "certified.md"
 TOLERANCE = 1e-6
 TIME_LIMIT = 60.0  # s of one certificate, by the wall: more than any needs
 REPEATS, PATIENCE = 5, 3.0  # solves timed, and seconds after which no more are

@@ -1,0 +1,1 @@
+"""Certified optima of the library's problems: `python -m benchmarks.certified`."""
