@@ -7,7 +7,7 @@ import pytest
 
 import problems
 import trajopt
-from benchmarks.certified.__main__ import arm_under_gravity, drawn_arm
+from benchmarks.certified.cases import arm_under_gravity, drawn_arm
 from benchmarks.page_rows import with_row, with_section
 from trajopt.errors import OptionError
 

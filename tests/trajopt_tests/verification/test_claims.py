@@ -8,7 +8,7 @@ import pytest
 
 import problems
 import trajopt
-from benchmarks.certified.__main__ import drawn_arm
+from benchmarks.certified.cases import drawn_arm
 from trajopt.solution import archive
 
 

@@ -6,8 +6,8 @@ from hand_written import PointMasses
 
 import problems
 import trajopt
-from benchmarks.certified.__main__ import cases, drawn_arm
 from benchmarks.certified.bracket_coverage import coverage
+from benchmarks.certified.cases import cases, drawn_arm
 from trajopt.refinement.bracketing.bracket_search import BracketSearch
 from trajopt.refinement.bracketing.control_point_gain import gain_of_control_points
 from trajopt.refinement.bracketing.local_mesh import cut, raised
