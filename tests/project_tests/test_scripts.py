@@ -27,6 +27,11 @@ def test_the_files_of_a_term_are_those_that_the_map_names(capsys):
     for step in steps:
         if step[:2] in ("1.", "2.", "3.", "4.", "7.", "8.", "10"):
             assert re.findall(r"`(\S+\.py)`", step)[0] in listed, step
+    stated, hessian, together = re.findall(r": (\d+) files", listed)
+    counts = (
+        f"{stated} where the term is stated, {hessian} in one evaluation of the Hessian, {together} together"
+    )
+    assert counts in page
 
 
 def test_plans_of_a_receding_horizon_steer_to_both_goals():
