@@ -81,7 +81,7 @@ def test_every_room_says_what_it_is_and_stands_in_the_picture():
     drawn = (ROOT / "docs" / "figures" / "architecture.svg").read_text(encoding="utf-8")
     for room in architecture.MAY_IMPORT:
         assert architecture.summary(room), room
-        assert f">{room}<" in drawn, f"{room}: python scripts/architecture.py --draw"
+        assert f">{room}<" in drawn, f"{room}: python scripts/architecture_picture.py"
 
 
 def test_nothing_imports_scripts_benchmarks_or_tests():
