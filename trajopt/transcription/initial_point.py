@@ -115,30 +115,32 @@ def with_guessed_duration(
     y: Array,
     bounds: Bounds,
     violation: Callable[[Array], float],
-    of_linear: Callable[[Array], float],
+    of_linear: Callable[[Array], float] | None,
 ) -> Array:
     """The guess at the shortest duration at which the rows are violated least, where durations are free.
 
     y : the guess at any duration, which is returned where the user guessed one, or none is free
     violation : y -> the largest violation of a row
-    of_linear : the same of the linear rows alone
+    of_linear : the same of the linear rows alone, None where there are none
     """
     places = unknowns.durations
     if problem.guessed_durations is not None or places.size == 0:
         return y
+    y = bounds.clipped(y)
 
     arcs = problem.trajectory.arcs
     arc_of = unknowns.elimination.free[places] - unknowns.layout.durations.start
     same_curve = problem.guessed_curve is not None or not _end_rates(problem)
 
     least, most = np.transpose([arc.duration_bounds for arc in arcs])
+    of_places = Bounds(bounds.lower[places], bounds.upper[places])
 
     def trial(duration: float) -> Array:
         if not same_curve:
             return bounds.clipped(unknowns.of(*first_guess(problem, duration, unknowns.layout)))
         other = y.copy()
-        other[places] = np.clip(duration / len(arcs), least, most)[arc_of]
-        return bounds.clipped(other)
+        other[places] = of_places.clipped(np.clip(duration / len(arcs), least, most)[arc_of])
+        return other
 
     shortest, longest = least.sum(), most.sum()
     if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
@@ -147,7 +149,7 @@ def with_guessed_duration(
         lambda seconds: violation(trial(seconds)),
         float(shortest),
         float(longest),
-        lambda seconds: of_linear(trial(seconds)),
+        None if of_linear is None else lambda seconds: of_linear(trial(seconds)),
     )
     return trial(duration)
 
@@ -156,7 +158,7 @@ def shortest_duration(
     violation: Callable[[float], float],
     shortest: float,
     longest: float,
-    of_linear: Callable[[float], float] = lambda seconds: 0.0,
+    of_linear: Callable[[float], float] | None = None,
 ) -> float:
     """The shortest duration, seconds, whose violation is zero, or nearly the least where none is.
 
@@ -171,6 +173,7 @@ def shortest_duration(
     if low >= high:
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     known = cache(violation)
+    of_linear = of_linear or (lambda seconds: 0.0)
     tried = np.geomspace(low, high, max(2, 1 + math.ceil(PER_DECADE * math.log10(high / low)))).tolist()
     good_ones = (i for i, each in enumerate(tried) if of_linear(each) == 0.0 and known(each) == 0.0)
     first, enough = next(good_ones, None), 0.0

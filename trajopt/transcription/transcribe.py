@@ -94,7 +94,7 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
         guess,
         bounds,
         lambda y: row_bounds.violation(functions.rows(y)),
-        lambda y: linear.bounds.violation(linear.A @ y + linear.b),
+        (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.count else None,
     )
     return _program(structure, values, functions, row_bounds, start, None)
 
