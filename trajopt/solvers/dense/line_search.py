@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trajopt.solvers.dense.centrality import SHARE
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep, longest
 from trajopt.solvers.dense.slack_program import Point
 from trajopt.solvers.monitor import Refusal
@@ -34,7 +35,6 @@ class LineSearch:
     ) -> None:
         self.newton, self.barrier, self.entries = newton, barrier, entries
         self.program, self.point = newton.program, newton.at.point
-        self.share = max(0.99, 1.0 - barrier)
         self.violation = self.point.violation
         self.value = self._barrier_function(self.point)
         self.slope = 0.0  # of the barrier function along the step
@@ -59,7 +59,7 @@ class LineSearch:
         return None
 
     def longest(self, step: Direction) -> float:
-        return longest(self.point.t, step.dt, self.share)
+        return longest(self.point.t, step.dt, SHARE)
 
     def entry(self) -> tuple[float, float]:
         """What the filter holds against later points when this step was not one of descent."""

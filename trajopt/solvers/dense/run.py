@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.solvers.dense.barrier_rule import BarrierRule
+from trajopt.solvers.dense.centrality import SHARE, centred
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.line_search import LineSearch
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals, longest
@@ -110,19 +111,31 @@ class InteriorPointRun:
         is_free = rule.is_free and at.point.t.size > 0
         if is_free:
             corrected = rule.corrected(newton, residuals)
-            found = None if corrected is None else self._searched(newton, rule, corrected)
+            if corrected is not None:
+                found = self._searched(newton, rule, *centred(newton, corrected, rule.barrier))
+            else:
+                found = None
             found = found or self._searched(newton, rule, rule.barrier)
             if found is not None:
                 return found
             rule.hold(residuals)
         return self._searched(newton, rule, rule.barrier)
 
-    def _searched(self, newton: NewtonStep, rule: BarrierRule, target: np.ndarray | float) -> Iterate | None:
-        """The next iterate on the way to z t = target, None where the line search finds none."""
+    def _searched(
+        self,
+        newton: NewtonStep,
+        rule: BarrierRule,
+        target: np.ndarray | float,
+        step: Direction | None = None,
+    ) -> Iterate | None:
+        """The next iterate on the way to z t = target, None where the line search finds none.
+
+        step : the direction there, where it is known
+        """
         if rule.is_new:
             self.entries, self.first, rule.is_new = [], newton.at.point.violation, False
         search = LineSearch(newton, rule.barrier, self.entries, self.first)
-        step = newton.direction(target)
+        step = newton.direction(target) if step is None else step
         found = search.found(step, target)
         if found is None:
             return None
@@ -130,14 +143,14 @@ class InteriorPointRun:
         if not search.descends(length):
             self.entries.append(search.entry())
         self.length = float(np.abs(point.x - newton.at.point.x).max())
-        return self._moved(newton, rule.barrier, step, point, length, search.share)
+        return self._moved(newton, rule.barrier, step, point, length)
 
     def _moved(
-        self, newton: NewtonStep, barrier: float, step: Direction, point: Point, length: float, share: float
+        self, newton: NewtonStep, barrier: float, step: Direction, point: Point, length: float
     ) -> Iterate:
         """The iterate at an accepted point: y goes with the unknowns, z as far as it stays positive."""
         y, of_equations, z = newton.at.multipliers
-        z = z + longest(z, step.dz, share) * step.dz
+        z = z + longest(z, step.dz, SHARE) * step.dz
         around = barrier / point.t
         multipliers = Multipliers(
             y + length * (step.y - y),

@@ -1,0 +1,50 @@
+"""Corrections of a direction that bring the products z t of its end nearer to their mean.
+
+Products far below the barrier parameter stop later steps, those far above it take further steps. So the
+direction is corrected for a step that is longer than the one it allows: products at its end that lie outside
+of [mu / 10, 10 mu] are aimed at the nearer end of this interval, by at most 10 mu. All corrections share the
+factorized matrix (Gondzio, Comput. Optim. Appl. 6, 1996, 137).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.solvers.dense.newton_step import Direction, NewtonStep, longest
+
+__all__ = ["SHARE", "centred"]
+
+SHARE = 0.9999  # of a gap or of its multiplier: the most that a step takes
+CORRECTIONS = 2
+LONGER = 0.3  # by how much the steps are longer for which a direction is corrected
+WORTH = 0.1  # of that, by which a correction has to make steps longer
+LEAST, MOST = 0.1, 10.0  # products, times the barrier parameter
+FULL = 0.995  # steps that need no correction
+
+
+def centred(newton: NewtonStep, target: np.ndarray, barrier: float) -> tuple[np.ndarray, Direction]:
+    """What z t is aimed at, corrected, and the direction there.
+
+    target : of z t (gaps,), before
+    """
+    step = newton.direction(target)
+    primal, dual = _lengths(newton, step)
+    for _ in range(CORRECTIONS):
+        if min(primal, dual) >= FULL:
+            break
+        point, z = newton.at.point, newton.at.multipliers.z
+        products = (point.t + min(1.0, primal + LONGER) * step.dt) * (z + min(1.0, dual + LONGER) * step.dz)
+        nearest = np.clip(products, LEAST * barrier, MOST * barrier)
+        other = target + np.maximum(nearest - products, -MOST * barrier)
+        corrected = newton.direction(other)
+        lengths = _lengths(newton, corrected)
+        if sum(lengths) < primal + dual + WORTH * LONGER:
+            break
+        target, step, (primal, dual) = other, corrected, lengths
+    return target, step
+
+
+def _lengths(newton: NewtonStep, step: Direction) -> tuple[float, float]:
+    """The longest steps of the gaps and of their multipliers."""
+    at = newton.at
+    return longest(at.point.t, step.dt, SHARE), longest(at.multipliers.z, step.dz, SHARE)
