@@ -57,7 +57,9 @@ if TYPE_CHECKING:
     from dynamics.model.joint_limits import JointLimits as JointLimits
     from dynamics.model.model import RigidBodyModel as RigidBodyModel
     from dynamics.model.rotor import Rotor as Rotor
-    from dynamics.papers.safeea import christoffel_symbols_serial as christoffel_symbols_serial
+    from dynamics.papers.safeea.christoffel_recursion import (
+        christoffel_symbols_serial as christoffel_symbols_serial,
+    )
     from dynamics.quantities.armature_error import ArmatureError as ArmatureError
     from dynamics.quantities.armature_error import armature_error as armature_error
     from dynamics.quantities.generalized_forces import GeneralizedForce as GeneralizedForce
@@ -137,6 +139,6 @@ export_lazily(
         "CoriolisMatrices": "dynamics.algorithms.coriolis",
         "coriolis_matrix": "dynamics.algorithms.coriolis",
         "christoffel_symbols": "dynamics.algorithms.christoffel",
-        "christoffel_symbols_serial": "dynamics.papers.safeea",
+        "christoffel_symbols_serial": "dynamics.papers.safeea.christoffel_recursion",
     },
 )

@@ -24,7 +24,7 @@ from dynamics.algorithms.aba import aba
 from dynamics.algorithms.christoffel import _christoffel_symbols
 from dynamics.algorithms.coriolis import _coriolis_matrix
 from dynamics.kernels.node_batch import batch
-from dynamics.papers.autotree import autotree
+from dynamics.papers.trees.autotree import autotree
 
 SIZES = (5, 7, 10, 14, 20, 28, 40, 56)  # no powers of two, at which rows of a result share cache sets
 NODES = 8

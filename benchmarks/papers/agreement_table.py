@@ -7,11 +7,11 @@ import numpy as np
 from benchmarks.markdown import section, small, table
 from benchmarks.papers.models import serial
 from benchmarks.papers.safeea_tables import random_robot
-from dynamics.papers.christoffel_algorithm import christoffel_algorithm
-from dynamics.papers.coordinate_change import changed_matrices
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.safeea import christoffel_symbols_serial
-from dynamics.papers.savin import Lagrangian
+from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
+from dynamics.papers.echeandia_wensing.coordinate_change import changed_matrices
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.safeea.christoffel_recursion import christoffel_symbols_serial
+from dynamics.papers.savin.lagrangian import Lagrangian
 
 STEP = 1e-30
 

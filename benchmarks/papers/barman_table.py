@@ -11,8 +11,8 @@ from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.models import binary, biped, serial
 from benchmarks.papers.production import NODES, kernel_time
 from benchmarks.timing import time_of
-from dynamics.papers.barman import newton_euler
-from dynamics.papers.barman_sensitivities import newton_euler_sensitivities
+from dynamics.papers.barman.newton_euler import newton_euler
+from dynamics.papers.barman.sensitivities import newton_euler_sensitivities
 
 
 def barman_section() -> str:

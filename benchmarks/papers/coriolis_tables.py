@@ -10,11 +10,11 @@ from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.models import binary, biped, quadruped, serial
 from benchmarks.papers.production import kernel_time
 from benchmarks.timing import once, time_of
-from dynamics.papers.autotree import autotree
-from dynamics.papers.barman import newton_euler
-from dynamics.papers.christoffel_algorithm import christoffel_algorithm
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.linkage import Linkage, linkage_of
+from dynamics.papers.barman.newton_euler import newton_euler
+from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.trees.autotree import autotree
+from dynamics.papers.trees.linkage import Linkage, linkage_of
 
 TRIALS = 100  # per size, as in the article
 

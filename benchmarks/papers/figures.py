@@ -12,9 +12,9 @@ from benchmarks.papers.coriolis_tables import random_states
 from benchmarks.papers.models import binary, biped, quadruped, serial
 from benchmarks.papers.production import kernel_time
 from benchmarks.timing import time_of
-from dynamics.papers.christoffel_algorithm import christoffel_algorithm
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.linkage import linkage_of
+from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.trees.linkage import linkage_of
 
 SIZES = (4, 8, 12, 20, 32, 48)
 LEGGED_SIZES = (4, 8, 12, 20, 32, 40)

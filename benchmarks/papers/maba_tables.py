@@ -14,12 +14,12 @@ from benchmarks.papers.production import kernel_time
 from benchmarks.timing import time_of
 from dynamics import RigidBodyModel
 from dynamics.model.rotor import Rotor
-from dynamics.papers.autotree import autotree
-from dynamics.papers.barman import newton_euler
-from dynamics.papers.gauss_principle import gauss_accelerations
-from dynamics.papers.maba import maba
-from dynamics.papers.maba_as_printed import MISPRINTS, Misprint, maba_as_printed
-from dynamics.papers.mcrba import mcrba
+from dynamics.papers.barman.newton_euler import newton_euler
+from dynamics.papers.echeandia_thesis.gauss_principle import gauss_accelerations
+from dynamics.papers.echeandia_thesis.maba import maba
+from dynamics.papers.echeandia_thesis.maba_as_printed import MISPRINTS, Misprint, maba_as_printed
+from dynamics.papers.echeandia_thesis.mcrba import mcrba
+from dynamics.papers.trees.autotree import autotree
 
 SIZES = (5, 10, 15)
 

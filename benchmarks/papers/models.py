@@ -6,7 +6,7 @@ import numpy as np
 
 from dynamics import Body, Joint, RigidBodyModel
 from dynamics.model.rotor import Rotor
-from dynamics.papers.autotree import TUBE_CENTRE, TUBE_INERTIA, autotree
+from dynamics.papers.trees.autotree import TUBE_CENTRE, TUBE_INERTIA, autotree
 
 # 0.5 kg and gear ratio 5 are the thesis'; 1 kg m^2 about the axis is what reproduces its MCRBA rows.
 THESIS_ROTOR = Rotor(5.0, 0.5, np.diag([0.5, 0.5, 1.0]))

@@ -6,7 +6,7 @@ from random_trees import SEEDS, complex_step, random_state, random_tree, relativ
 from spanning_tree import spanning_tree
 
 import dynamics
-from dynamics.papers.christoffel_algorithm import christoffel_algorithm
+from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
 
 MODES = ("exact", "armature", "none")
 

@@ -6,7 +6,7 @@ from random_trees import SEEDS, STEP, complex_step, random_state, random_tree, r
 from spanning_tree import spanning_tree
 
 import dynamics
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
 
 FACTORS = ("christoffel", "plain")
 MODES = ("exact", "armature", "none")

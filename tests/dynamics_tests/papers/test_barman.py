@@ -10,11 +10,11 @@ from paper_models import GEARED, STEP, largest, random_model, state
 
 import dynamics
 from dynamics import ShapeError, UnknownNameError
-from dynamics.papers.barman import Load, newton_euler
-from dynamics.papers.barman_sensitivities import newton_euler_sensitivities
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.linkage import linkage_of
-from dynamics.papers.mcrba import gravity_forces
+from dynamics.papers.barman.newton_euler import Load, newton_euler
+from dynamics.papers.barman.sensitivities import newton_euler_sensitivities
+from dynamics.papers.echeandia_thesis.mcrba import gravity_forces
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.trees.linkage import linkage_of
 
 NODES = 3
 

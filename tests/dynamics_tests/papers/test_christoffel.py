@@ -11,15 +11,19 @@ from paper_models import GEARED, PARENTS, STEP, largest, random_chain, random_mo
 import dynamics
 from dynamics import ShapeError, TreeError
 from dynamics.model.mass_check import mass_matrix
-from dynamics.papers.barman import newton_euler
-from dynamics.papers.christoffel_algorithm import christoffel_algorithm
-from dynamics.papers.coordinate_change import changed_matrices, changed_symbols
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.operation_count import Tally, counted_chain, operation_count
-from dynamics.papers.path_form import path_form
-from dynamics.papers.safeea import christoffel_symbols_serial, relative_error, safeea_recursion
-from dynamics.papers.savin import Lagrangian
-from dynamics.papers.serial_chain import serial_chain
+from dynamics.papers.barman.newton_euler import newton_euler
+from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
+from dynamics.papers.echeandia_wensing.coordinate_change import changed_matrices, changed_symbols
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.safeea.christoffel_recursion import (
+    christoffel_symbols_serial,
+    relative_error,
+    safeea_recursion,
+)
+from dynamics.papers.safeea.operation_count import Tally, counted_chain, operation_count
+from dynamics.papers.safeea.path_form import path_form
+from dynamics.papers.safeea.serial_chain import serial_chain
+from dynamics.papers.savin.lagrangian import Lagrangian
 
 R, P = "revolute", "prismatic"
 CHAINS = ((R, R, R, R, R, R), (R, P, R, P, R), (P, R, R, P, P), (P, P, R, R), (R,))

@@ -16,16 +16,16 @@ from paper_models import (
 
 from dynamics import TreeError
 from dynamics.model.mass_check import mass_matrix
-from dynamics.papers.barman import newton_euler
-from dynamics.papers.body_jacobians import matrices_of_jacobians
-from dynamics.papers.centre_of_mass_coordinates import centroidal_matrices
-from dynamics.papers.christoffel_algorithm import christoffel_algorithm
-from dynamics.papers.coordinate_change import changed_forces, changed_matrices
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.coriolis_product import coriolis_product
-from dynamics.papers.joint_motion import X_AXIS, Y_AXIS, Z_AXIS, Floating, Screw, Spherical, euler_axes
-from dynamics.papers.joint_motion import euler_axes_rate as axes_rate
-from dynamics.papers.linkage import Link, Linkage
+from dynamics.papers.barman.newton_euler import newton_euler
+from dynamics.papers.echeandia_wensing.body_jacobians import matrices_of_jacobians
+from dynamics.papers.echeandia_wensing.centre_of_mass_coordinates import centroidal_matrices
+from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
+from dynamics.papers.echeandia_wensing.coordinate_change import changed_forces, changed_matrices
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.echeandia_wensing.coriolis_product import coriolis_product
+from dynamics.papers.trees.joint_motion import X_AXIS, Y_AXIS, Z_AXIS, Floating, Screw, Spherical, euler_axes
+from dynamics.papers.trees.joint_motion import euler_axes_rate as axes_rate
+from dynamics.papers.trees.linkage import Link, Linkage
 
 MODES = ("exact", "armature", "none")
 

@@ -12,13 +12,13 @@ from paper_models import GEARED, largest, random_model, random_rotor, state  # p
 
 from dynamics import Body, InertiaError, Joint, RigidBodyModel, TreeError, UnknownNameError
 from dynamics.model.rotor import Rotor
-from dynamics.papers.autotree import autotree
-from dynamics.papers.barman import newton_euler
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.gauss_principle import gauss_accelerations
-from dynamics.papers.maba import maba
-from dynamics.papers.maba_as_printed import MISPRINTS, maba_as_printed
-from dynamics.papers.mcrba import gravity_forces, mcrba
+from dynamics.papers.barman.newton_euler import newton_euler
+from dynamics.papers.echeandia_thesis.gauss_principle import gauss_accelerations
+from dynamics.papers.echeandia_thesis.maba import maba
+from dynamics.papers.echeandia_thesis.maba_as_printed import MISPRINTS, maba_as_printed
+from dynamics.papers.echeandia_thesis.mcrba import gravity_forces, mcrba
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.trees.autotree import autotree
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from paper_models import GEARED, largest, random_chain, random_model, state
 
 import dynamics
-from dynamics.papers.christoffel_algorithm import christoffel_algorithm
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.gauss_principle import gauss_accelerations
-from dynamics.papers.maba import maba
+from dynamics.papers.echeandia_thesis.gauss_principle import gauss_accelerations
+from dynamics.papers.echeandia_thesis.maba import maba
+from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
 
 
 @pytest.fixture(params=["exact", "armature", "none"])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from paper_models import GEARED, largest, random_model, state
 
-from dynamics.papers.barman import Load, newton_euler
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.savin import Lagrangian
+from dynamics.papers.barman.newton_euler import Load, newton_euler
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.savin.lagrangian import Lagrangian
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.mcrba import gravity_forces
-from dynamics.papers.safeea import christoffel_symbols_serial
+from dynamics.papers.echeandia_thesis.mcrba import gravity_forces
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.safeea.christoffel_recursion import christoffel_symbols_serial
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.papers.linkage import Linkage, linkage_of
+from dynamics.papers.trees.linkage import Linkage, linkage_of
 
 if TYPE_CHECKING:
     from dynamics.model.model import RigidBodyModel

@@ -15,8 +15,8 @@ import numpy as np
 
 from dynamics.errors import TreeError
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.joint_motion import JointMotion, Screw
-from dynamics.papers.spatial import spatial_inertia, transform
+from dynamics.papers.trees.joint_motion import JointMotion, Screw
+from dynamics.papers.trees.spatial import spatial_inertia, transform
 
 
 @dataclass(frozen=True, eq=False)

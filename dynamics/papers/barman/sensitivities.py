@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.barman import (
+from dynamics.papers.barman.newton_euler import (
     Forces,
     InnerForces,
     LinkMotion,
@@ -31,7 +31,7 @@ from dynamics.papers.barman import (
     subtract_load,
     world_rotation,
 )
-from dynamics.papers.linkage import Linkage, linkage_of
+from dynamics.papers.trees.linkage import Linkage, linkage_of
 
 BY = ("q", "v", "a")
 Columns = dict[str, np.ndarray]  # one (..., 3, N) for each of BY

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from dynamics.papers.spatial import hat
+from dynamics.papers.trees.spatial import hat
 
 
 class JointMotion(Protocol):

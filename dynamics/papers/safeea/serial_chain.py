@@ -9,8 +9,8 @@ import numpy as np
 from dynamics.arguments import number_array
 from dynamics.errors import ShapeError, TreeError
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.linkage import linkage_of
-from dynamics.papers.spatial import hat
+from dynamics.papers.trees.linkage import linkage_of
+from dynamics.papers.trees.spatial import hat
 
 
 @dataclass(frozen=True, eq=False)

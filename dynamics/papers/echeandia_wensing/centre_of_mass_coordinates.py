@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.papers.coordinate_change import changed_matrices
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.joint_motion import Floating
-from dynamics.papers.linkage import Linkage
+from dynamics.papers.echeandia_wensing.coordinate_change import changed_matrices
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.trees.joint_motion import Floating
+from dynamics.papers.trees.linkage import Linkage
 
 
 @dataclass(frozen=True, eq=False)

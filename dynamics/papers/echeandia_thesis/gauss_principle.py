@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamics.errors import InertiaError
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.geared_joint import BodyState, geared_joints, joint_states
+from dynamics.papers.trees.geared_joint import BodyState, geared_joints, joint_states
 
 
 def gauss_accelerations(model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:

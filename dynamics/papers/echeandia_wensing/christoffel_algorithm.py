@@ -6,8 +6,8 @@ import numpy as np
 
 from dynamics.errors import TreeError
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.linkage import Linkage, as_linkage
-from dynamics.papers.spatial import body_factor, swapped_cross
+from dynamics.papers.trees.linkage import Linkage, as_linkage
+from dynamics.papers.trees.spatial import body_factor, swapped_cross
 
 
 def christoffel_algorithm(tree: RigidBodyModel | Linkage, q: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dynamics.errors import ShapeError
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.linkage import Link, Linkage, linkage_of
+from dynamics.papers.trees.linkage import Link, Linkage, linkage_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.linkage import Linkage, as_linkage
-from dynamics.papers.spatial import BodyFactor, body_factor, motion_cross
+from dynamics.papers.trees.linkage import Linkage, as_linkage
+from dynamics.papers.trees.spatial import BodyFactor, body_factor, motion_cross
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ import numpy as np
 
 from dynamics.errors import TreeError
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.joint_motion import Screw
-from dynamics.papers.linkage import Link, linkage_of
-from dynamics.papers.spatial import motion_cross, transform
+from dynamics.papers.trees.joint_motion import Screw
+from dynamics.papers.trees.linkage import Link, linkage_of
+from dynamics.papers.trees.spatial import motion_cross, transform
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dynamics.papers.serial_chain import SerialChain
+from dynamics.papers.safeea.serial_chain import SerialChain
 
 
 class Tally:

@@ -10,8 +10,8 @@ import numpy as np
 
 from dynamics.errors import UnknownNameError
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.geared_joint import BodyState, GearedJoint, body_state, geared_joints, joint_states
-from dynamics.papers.spatial import force_cross, motion_cross
+from dynamics.papers.trees.geared_joint import BodyState, GearedJoint, body_state, geared_joints, joint_states
+from dynamics.papers.trees.spatial import force_cross, motion_cross
 
 Misprint = Literal["cross terms", "torque", "siblings", "rotor frame", "base acceleration"]
 MISPRINTS: tuple[Misprint, ...] = get_args(Misprint)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.coriolis_algorithm import velocity_pass
-from dynamics.papers.linkage import Linkage, as_linkage
-from dynamics.papers.spatial import BodyFactor
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import velocity_pass
+from dynamics.papers.trees.linkage import Linkage, as_linkage
+from dynamics.papers.trees.spatial import BodyFactor
 
 
 def coriolis_product(

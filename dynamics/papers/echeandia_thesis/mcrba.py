@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.body_jacobians import body_jacobians
-from dynamics.papers.coriolis_algorithm import coriolis_algorithm
-from dynamics.papers.linkage import linkage_of
+from dynamics.papers.echeandia_wensing.body_jacobians import body_jacobians
+from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
+from dynamics.papers.trees.linkage import linkage_of
 
 
 def gravity_forces(model: RigidBodyModel, q: np.ndarray) -> np.ndarray:

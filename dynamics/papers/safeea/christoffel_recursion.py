@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.model.model import RigidBodyModel, checked_model
-from dynamics.papers.linkage import linkage_of
-from dynamics.papers.serial_chain import SerialChain, serial_chain
+from dynamics.papers.safeea.serial_chain import SerialChain, serial_chain
+from dynamics.papers.trees.linkage import linkage_of
 
 
 def christoffel_symbols_serial(model: RigidBodyModel, q: np.ndarray) -> np.ndarray:

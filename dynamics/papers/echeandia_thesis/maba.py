@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.model.model import RigidBodyModel
-from dynamics.papers.geared_joint import geared_joints, joint_states
+from dynamics.papers.trees.geared_joint import geared_joints, joint_states
 
 
 def maba(model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Barman's thesis: the recursive Newton-Euler equations in moving coordinates, and their sensitivities."""

@@ -1,0 +1,1 @@
+"""Savin's lecture: the Lagrangian equations, symbolically."""
