@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.graph.dual_numbers import Operation, SideNumber
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.side_numbers import Operation, SideNumber
 
 NODES = 24  # of a motion, from which borders are looked for
 SPREADS = (0.1, 2.0)  # of the points beside them, relative to the largest value of an input and one

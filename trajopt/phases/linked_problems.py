@@ -11,9 +11,9 @@ import numpy as np
 from trajopt.arrays import Array
 from trajopt.errors import InfeasibleBoundsError, ShapeError
 from trajopt.graph.leaves import parameter_leaf
-from trajopt.phases.guesses_that_meet import guess_curves_that_meet
 from trajopt.phases.link import Function, TermLink, place
 from trajopt.phases.link_bounds import refuse_links_out_of_bounds
+from trajopt.phases.linked_guesses import guess_curves_that_meet
 from trajopt.phases.phases import Phases
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy

@@ -23,7 +23,7 @@ from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import Solution
 from trajopt.solvers.optimality.kkt import lagrangian_gradient, limit_distances, multipliers_of
 from trajopt.solvers.solver import NLP, WarmStart
-from trajopt.verification.neighbours import Neighbours
+from trajopt.verification.nearby_points import Neighbours
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
 LARGEST = 4000  # unknowns above which curvature is not looked at

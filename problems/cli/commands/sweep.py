@@ -65,10 +65,10 @@ def sweep(
     runs with your rights: read a stranger's before.
     """
     import trajopt
+    from problems.cli.grid import axes_of
     from problems.cli.literal import assignment
+    from problems.cli.named_build import NamedBuild
     from problems.cli.summary import plain
-    from problems.cli.sweeps.grid import axes_of
-    from problems.cli.sweeps.named_build import NamedBuild
     from trajopt.studies.many.point_table import row_of
     from trajopt.studies.many.sweep import grid
 

@@ -15,8 +15,8 @@ from interrupts import hears_ctrl_c
 import problems
 import trajopt
 from problems.cli.command_line import main
-from problems.cli.sweeps.grid import axes_of, values_of
-from problems.cli.sweeps.named_build import NamedBuild
+from problems.cli.grid import axes_of, values_of
+from problems.cli.named_build import NamedBuild
 from trajopt import sweep
 from trajopt.errors import OptionError, UnknownNameError
 from trajopt.studies.many import point_table

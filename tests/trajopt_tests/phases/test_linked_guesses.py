@@ -5,7 +5,7 @@ import pytest
 
 import trajopt
 from problems import two_link_rr
-from trajopt.phases.guesses_that_meet import values_between
+from trajopt.phases.linked_guesses import values_between
 from trajopt.phases.linked_program import linked_program
 
 NAN = np.nan
