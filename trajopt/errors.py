@@ -1,4 +1,4 @@
-"""What can be wrong with a question; failing to converge is not here, it is a `Status` of the answer.
+"""Errors and warnings of the package; a solve that does not converge raises none, but has a `Status`.
 
 TrajoptError (a ValueError)
 ├── ShapeError                 an array whose shape does not fit what it is for

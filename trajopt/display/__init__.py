@@ -1,1 +1,1 @@
-"""What objects show of themselves: the lines of a `repr`, the cards of a notebook, tables of samples."""
+"""Text and HTML of objects: the lines of a `repr`, the cards of a notebook, tables of samples."""

@@ -1,4 +1,4 @@
-"""What an object shows of itself in a console or a notebook: a headline and a few named facts."""
+"""Facts of an object in a console or a notebook: a headline and a few lines, each with a name."""
 
 from __future__ import annotations
 

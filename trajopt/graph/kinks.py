@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.graph.dual_numbers import Operation, SideNumber
+from trajopt.graph.dual_numbers import DualNumber, Operation
 from trajopt.graph.expression import ExpressionBlock
 
 NODES = 24  # of a motion, from which borders are looked for
@@ -83,14 +83,14 @@ class _Evaluated:
 
     @classmethod
     def of(cls, block: ExpressionBlock, points: Array) -> _Evaluated:
-        borders: list[tuple[Operation, SideNumber]] = []
-        inputs = SideNumber.inputs(points, borders)
+        borders: list[tuple[Operation, DualNumber]] = []
+        inputs = DualNumber.inputs(points, borders)
         edges = np.cumsum([0, *block.inputs.values()])
         u = {name: inputs[a:b] for name, a, b in zip(block.inputs, edges[:-1], edges[1:], strict=True)}
-        constant = SideNumber.constants(points.shape, borders)
+        constant = DualNumber.constants(points.shape, borders)
         with np.errstate(all="ignore"):
             outputs = [each for part in block.value_over(u, constant).values() for each in part]
-        given = [each if isinstance(each, SideNumber) else constant(each) for each in outputs]
+        given = [each if isinstance(each, DualNumber) else constant(each) for each in outputs]
         met = [border for _, border in borders]
         return cls(
             np.stack([each.value for each in given], axis=1),

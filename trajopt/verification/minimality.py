@@ -4,7 +4,8 @@ A motion at which the gradient of the Lagrangian vanishes may be a maximum or a 
 along which no active row changes has d' H d < 0, H being the Hessian of the Lagrangian. And an objective that
 falls like a power of the duration has a gradient that vanishes as well, without a minimum anywhere. Both are
 suspicions only, which rounding and rows that depend on each other may raise; what speaks against the motion
-are neighbours that meet every row and have a lower objective: on both sides along d, or at longer durations.
+are points nearby that meet every row and have a lower objective: on both sides along d, or at longer
+durations.
 
 A limit with a multiplier from which the motion keeps a distance costs their product to first order. Solvers
 hold every product below their tolerance, but there may be hundreds: with 1e-2 each, which is a KKT error of
@@ -23,7 +24,7 @@ from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import Solution
 from trajopt.solvers.optimality.kkt import lagrangian_gradient, limit_distances, multipliers_of
 from trajopt.solvers.solver import NLP, WarmStart
-from trajopt.verification.nearby_points import Neighbours
+from trajopt.verification.nearby_points import NearbyPoints
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
 LARGEST = 4000  # unknowns above which curvature is not looked at
@@ -32,7 +33,7 @@ RESTARTS = 300  # of that method, at most
 NEGATIVE = 1e-8  # of the largest curvature: what is above minus that is none
 DIRECTIONS = 3  # of most negative curvature that are followed
 LENGTHS = 0.5 ** np.arange(0, 14, 2)  # of the ways along them, as parts of the largest unknown
-BETTER = 1e-6  # of all costs together: by how much neighbours must be lower
+BETTER = 1e-6  # of all costs together: by how much points nearby must be lower
 LONGER = (2.0, 8.0)  # times the duration
 HALVINGS = 60  # of a duration, at most
 MEASURED = (1e-12, 1e-7)  # scaled objectives that are more than rounding, and that are enough
@@ -58,7 +59,7 @@ class Minimality:
 
 
 def minimality(solution: Solution, program: RebuiltProgram, point: WarmStart) -> Minimality:
-    """Looks for better neighbours of a converged motion; `point` has its multipliers in the program."""
+    """Looks for better points near a converged motion; `point` has its multipliers in the program."""
     nlp = program.nlp
     size = nlp.objective_scale * sum(abs(cost) for cost in solution.cost_terms.values())
     if not (ROUNDING < size < np.inf):
@@ -71,7 +72,7 @@ def minimality(solution: Solution, program: RebuiltProgram, point: WarmStart) ->
         return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain)
     if nlp.variable_count > LARGEST:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
-    return Minimality(lower_on_both_sides(Neighbours(nlp, point), size), "", gain)
+    return Minimality(lower_on_both_sides(NearbyPoints(nlp, point), size), "", gain)
 
 
 def products(nlp: NLP, point: WarmStart) -> Array:
@@ -95,11 +96,11 @@ def _longer(program: RebuiltProgram, point: WarmStart, size: float) -> str:
             gradient = gradient + sign * own
     if not y[places] @ gradient[places] < -FALLING * size:
         return ""
-    neighbours, here, found = Neighbours(nlp, point), nlp.objective(y), []
+    nearby, here, found = NearbyPoints(nlp, point), nlp.objective(y), []
     for factor in LONGER:
         longer = y.copy()
         longer[places] = np.minimum(factor * y[places], nlp.upper[places])
-        moved = neighbours.moved(longer)
+        moved = nearby.moved(longer)
         if moved is None or not nlp.objective(moved) < here - FALLING * size:
             break
         found.append((float(moved[places].sum() / y[places].sum()), float(nlp.objective(moved))))
@@ -127,7 +128,7 @@ def _faded(program: RebuiltProgram, point: WarmStart) -> str:
     while 0.0 < found[-1] < MEASURED[1] and len(found) <= HALVINGS:
         shorter = here.y.copy()
         shorter[places] = np.maximum(0.5 * here.y[places], nlp.lower[places])
-        moved = Neighbours(nlp, here).moved(shorter)
+        moved = NearbyPoints(nlp, here).moved(shorter)
         if moved is None or not nlp.objective(moved) > found[-1]:
             break
         here = replace(here, y=moved)
@@ -150,18 +151,18 @@ def _unscaled(program: RebuiltProgram, objective: float) -> str:
     return f"{objective / program.nlp.objective_scale:.6g}"
 
 
-def lower_on_both_sides(neighbours: Neighbours, size: float) -> str:
+def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
     """Why the point is no minimum, if both ways along a direction of negative curvature lower the objective.
 
     size : of all costs together, scaled as the objective
     """
-    nlp, y = neighbours.nlp, neighbours.point.y
+    nlp, y = nearby.nlp, nearby.point.y
     here = nlp.objective(y)
-    for direction in _descents(neighbours):
+    for direction in _descents(nearby):
         step = np.zeros(y.size)
-        step[neighbours.free] = direction * np.abs(y).max() / np.abs(direction).max()
+        step[nearby.free] = direction * np.abs(y).max() / np.abs(direction).max()
         for length in LENGTHS:
-            sides = [neighbours.moved(y + side * length * step) for side in (1.0, -1.0)]
+            sides = [nearby.moved(y + side * length * step) for side in (1.0, -1.0)]
             lower = [here - nlp.objective(moved) for moved in sides if moved is not None]
             if len(lower) == 2 and min(lower) > BETTER * size:
                 return (
@@ -172,15 +173,15 @@ def lower_on_both_sides(neighbours: Neighbours, size: float) -> str:
     return ""
 
 
-def _descents(neighbours: Neighbours) -> list[Array]:
+def _descents(nearby: NearbyPoints) -> list[Array]:
     """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
-    H, count = neighbours.hessian, neighbours.free.size
+    H, count = nearby.hessian, nearby.free.size
     own = np.abs(H.diagonal())
     if count == 0 or not np.all(np.isfinite(H.data)) or not own.max(initial=0.0) > 0.0:
         return []
 
     def curved(v: Array) -> Array:
-        return neighbours.projected(H @ neighbours.projected(v))
+        return nearby.projected(H @ nearby.projected(v))
 
     if count <= DENSE:
         values, vectors = np.linalg.eigh(_symmetric(curved(np.eye(count))))

@@ -8,7 +8,7 @@ factorization of
     | A  -delta  | | z | = | r |,
 
 delta a small number for rows that depend on each other. Active rows are all held, also those whose multiplier
-is zero: what is better among these neighbours is better among all.
+is zero: what is better among these points is better among all nearby.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MET = 1e-9  # scaled violation that counts as none
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
-    """The neighbours of a point with its multipliers; vectors are over the unknowns not at a bound."""
+class NearbyPoints:
+    """The points near one with its multipliers; vectors are over the unknowns not at a bound."""
 
     nlp: NLP
     point: WarmStart

@@ -2,7 +2,7 @@
 
 Every statement of the problem is evaluated at the nodes and between them, at both sides of breakpoints;
 costs and KKT residuals are computed again from the problem; a stationary motion is looked at for better
-neighbours (`minimality`); the motion is simulated forward from its torques.
+nearby points (`minimality`); the motion is simulated forward from its torques.
 """
 
 from __future__ import annotations

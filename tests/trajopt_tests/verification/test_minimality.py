@@ -14,7 +14,7 @@ from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification import minimality
 from trajopt.verification.minimality import lower_on_both_sides
-from trajopt.verification.nearby_points import Neighbours
+from trajopt.verification.nearby_points import NearbyPoints
 from trajopt.verification.recomputed_kkt import point_in, rebuilt_program
 
 CONJUGATE = 4.0 * math.pi**2  # of integral a^2 - c v^2 over 1 s from rest to rest: a minimum where c is below
@@ -50,7 +50,7 @@ def stationary(problem):
     y = nlp.start - np.linalg.solve(H, nlp.gradient(nlp.start))
     assert np.abs(nlp.gradient(y)).max() < 1e-8
     none = np.zeros(n)
-    return Neighbours(nlp, WarmStart(y, np.zeros(0), none, none)), abs(nlp.objective(y))
+    return NearbyPoints(nlp, WarmStart(y, np.zeros(0), none, none)), abs(nlp.objective(y))
 
 
 @pytest.mark.parametrize("dense", [minimality.DENSE, 5])
@@ -71,11 +71,11 @@ def test_a_saddle_is_told_from_a_minimum_at_its_conjugate_point(seed, dense, mon
         assert (not lower_on_both_sides(*stationary(problem))) == holds
 
 
-def test_neighbours_keep_active_rows():
+def test_points_nearby_keep_active_rows():
     """The pole's equation has as many rows as its coordinate has coefficients."""
     solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
     program = rebuilt_program(solution)
-    near = Neighbours(program.nlp, point_in(program, solution))
+    near = NearbyPoints(program.nlp, point_in(program, solution))
     J = dense_jacobian(program.nlp, program.nlp.jacobian(program.y))
     equations = program.nlp.row_lower == program.nlp.row_upper
     v = np.random.default_rng(1).standard_normal(program.y.size)

@@ -1,1 +1,1 @@
-"""Brackets of an optimum whose switching structure is not confirmed: local refinement and what it leaves."""
+"""Brackets of an objective whose switching structure is not confirmed, by local refinement of its spline."""

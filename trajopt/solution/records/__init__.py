@@ -1,1 +1,1 @@
-"""Records of how a solution came about."""
+"""How a solution came about, as values: its run, its iterations, its refinement; the header of its file."""

@@ -1,1 +1,1 @@
-"""Solvers made of another solver: with checkpoints on disk, or with the rows of a program in rounds."""
+"""Solvers made of another solver: checkpoints on disk, rows in rounds, Newton's steps before it."""
