@@ -17,6 +17,7 @@ from trajopt.transcription.row_labels import RowLabel
 # Steps of six control points that can be walked came near their constraints within 26 iterations of every
 # round. Where feet must not drift by LOOSELY_HELD, in m, some take many more and are found all the same.
 PATIENCE, LOOSELY_HELD = 110, 2.5e-3
+NEWTON = 1e-3  # tolerance of the rounds after which damped Newton steps follow: coarser ones lead elsewhere
 NAMED = 3  # constraints in the message
 
 
@@ -60,6 +61,8 @@ class GaitSolver(trajopt.RowsInRounds):
 def gait_solver(steps: Sequence[Step], drift: float) -> GaitSolver:
     """The solver for gaits in three dimensions, of whose many constraint rows few are active.
 
+    Rounds to a tolerance of `NEWTON` find the optimum that the walk ends in, damped Newton steps its digits.
+
     A step that comes nowhere near its constraints is given up after `PATIENCE` iterations, unless feet must
     stay within less than `LOOSELY_HELD` of their places: `drift`, in m, is how far they may be from them.
 
@@ -76,4 +79,4 @@ def gait_solver(steps: Sequence[Step], drift: float) -> GaitSolver:
         phases.append((f"double support {leads.format('in front')}", ends))
         phases.append((f"single support {leads.format('on the ground')}", step.begins + step.duration))
     patience = PATIENCE if drift >= LOOSELY_HELD else None
-    return GaitSolver(ipopt, patience=patience, phases=tuple(phases))
+    return GaitSolver(ipopt, patience=patience, phases=tuple(phases), newton=NEWTON)

@@ -27,7 +27,7 @@ from trajopt.solvers.parametric_qp import DEPENDENT, SMALLEST, QuadraticProgram,
 from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
 from trajopt.solvers.wrappers.continuation import continued
 
-__all__ = ["ActiveSetNewton", "active_sides", "newton_steps"]
+__all__ = ["ActiveSetNewton", "NewtonIterates", "Values", "active_sides", "newton_steps"]
 
 MOST_STEPS = 12
 # Of the active set in one step, or as many as there are unknowns: these cost what a few factorizations do.
@@ -112,7 +112,7 @@ def newton_steps(
         at = monitor.start
         if not at.has_multipliers:
             at = least_squares_multipliers(nlp, at.y, signed=False)
-        found = _Newton(nlp, monitor, at, tol, shift, finer).result()
+        found = NewtonIterates(nlp, monitor, at, tol, shift, finer).result()
     if found is not None:
         return found, True
     return monitor.result(Status.STEP_TOO_SMALL, None, 0, ""), monitor.reason is Status.INTERRUPTED
@@ -134,7 +134,7 @@ def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
     return side
 
 
-class _Values(NamedTuple):
+class Values(NamedTuple):
     """What is known at y: f, its gradient g, the rows, and their Jacobian A (m, n)."""
 
     f: float
@@ -143,7 +143,7 @@ class _Values(NamedTuple):
     A: np.ndarray
 
 
-class _Newton:
+class NewtonIterates:
     """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
 
     def __init__(
@@ -191,7 +191,7 @@ class _Newton:
             changes += found.changes
         return None
 
-    def _independent(self, here: _Values, side: np.ndarray) -> np.ndarray:
+    def _independent(self, here: Values, side: np.ndarray) -> np.ndarray:
         """The active set without constraints that depend on others of it, which take over their multipliers.
 
         Two limits that are one and the same at a node are both active, and both have a multiplier.
@@ -215,12 +215,12 @@ class _Newton:
         found[(found * self.multipliers < 0.0) & (self.lower != self.upper)] = 0
         return found
 
-    def _values(self) -> _Values:
+    def _values(self) -> Values:
         nlp, y, n, m = self.nlp, self.y, self.n, self.m
         A = np.bincount(self.jacobian_places, nlp.jacobian(y), minlength=m * n).reshape(m, n)
-        return _Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
+        return Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
 
-    def _step(self, here: _Values, side: np.ndarray) -> QuadraticSolution | None:
+    def _step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
         program, best = self._program(here), None
         size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
@@ -234,7 +234,7 @@ class _Newton:
                 break
         return best
 
-    def _is_minimum(self, here: _Values, side: np.ndarray) -> bool:
+    def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
         """Whether H has no curvature below -SHIFTS[0], relative, along the constraints that have multipliers.
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
@@ -248,7 +248,7 @@ class _Newton:
         along = Z.T @ program.H @ Z + least * np.eye(Z.shape[1])
         return not along.size or lapack.dpotrf(along)[1] == 0
 
-    def _program(self, here: _Values) -> QuadraticProgram:
+    def _program(self, here: Values) -> QuadraticProgram:
         n, values = self.n, np.concatenate([here.rows, self.y])
         entries = self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0)
         H = np.bincount(self.hessian_places, entries, minlength=n * n).reshape(n, n)

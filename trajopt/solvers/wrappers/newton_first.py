@@ -13,7 +13,7 @@ from trajopt.solvers.solver import NLP, Callback, Result, Solver, WarmStart
 from trajopt.solvers.wrappers.active_set_newton import newton_steps
 from trajopt.solvers.wrappers.continuation import continued
 
-__all__ = ["NewtonFirst"]
+__all__ = ["NewtonFirst", "dense_steps_fit"]
 
 # Of the largest entry of the Hessian, added to its diagonal. Flat valleys have a curvature of 1e-9 of it, in
 # which the usual shift of 1e-6 makes dozens of short steps.
@@ -43,8 +43,7 @@ class NewtonFirst:
     def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
         """Solve `nlp` from `nlp.start` or `start`; `detail` of the result says how many steps it took."""
         limit, solver = self.time_limit, self.solver
-        n = nlp.variable_count
-        if not nlp.has_hessian or n > LARGEST or n * (n + nlp.row_count) > MOST_ENTRIES:
+        if not dense_steps_fit(nlp):
             return (solver if limit is None else with_time_limit(solver, limit)).solve(nlp, callback, start)
         at = WarmStart(nlp.start if start is None else start.y)
         found, ended = newton_steps(nlp, callback, at, self.tol, limit, SHIFT, FINER)
@@ -53,3 +52,9 @@ class NewtonFirst:
         if limit is not None:
             solver = with_time_limit(solver, max(limit - found.seconds, 1e-3))
         return continued(found, solver, nlp, callback, start)
+
+
+def dense_steps_fit(nlp: NLP) -> bool:
+    """Whether an NLP has second derivatives, and is small enough for dense steps with all of its rows."""
+    n = nlp.variable_count
+    return nlp.has_hessian and n <= LARGEST and n * (n + nlp.row_count) <= MOST_ENTRIES

@@ -30,8 +30,9 @@ from trajopt.solvers.capabilities import (
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.optimality.violation import bound_violation, largest_violation
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
+from trajopt.solvers.wrappers.damped_newton import damped_newton_steps
 from trajopt.solvers.wrappers.least_violation import least_violation
-from trajopt.solvers.wrappers.newton_first import NewtonFirst
+from trajopt.solvers.wrappers.newton_first import NewtonFirst, dense_steps_fit
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["RowsInRounds"]
@@ -65,6 +66,9 @@ class RowsInRounds:
         not ends at the point of least squared violation (`least_violation`): as INFEASIBLE, or, where the
         rows hold there, the solve goes on from that point without this limit. INFEASIBLE is then what the
         search came to, no proof
+    newton : tolerance of rounds after which damped Newton steps with all rows follow (`damped_newton_steps`);
+        a solve whose first round is not coarse begins with them. None: rounds alone, as also where the steps
+        find no optimum, or are too large to be dense
 
     Raises OptionError for a solver whose tolerance cannot be set, a margin that is not positive, or a
     patience that is no whole number from 1.
@@ -75,6 +79,7 @@ class RowsInRounds:
     time_limit: float | None = None
     coarse: float = 1e-1
     patience: int | None = None
+    newton: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.solver, ToleranceSolver) or isinstance(self.solver, type):
@@ -85,6 +90,7 @@ class RowsInRounds:
         check_positive("time_limit", self.time_limit, optional=True)
         if not (isinstance(self.coarse, int | float) and 0.0 <= self.coarse < np.inf):
             raise OptionError(f"coarse is {shown(self.coarse)}: give a tolerance, 0 for the solver's own")
+        check_positive("newton", self.newton, optional=True)
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
 
@@ -117,8 +123,17 @@ class RowsInRounds:
         kept = fixed | _above(_row_violation(nlp, at.y), -self.margin)
         results: list[Result] = []
         patience = self.patience
+        able = takes_hessian(self.solver) and dense_steps_fit(nlp)
+        newton = max(self.newton, tol) if self.newton is not None and able else None
+        if newton is not None and start is None and self.coarse <= tol:
+            self._newton_steps(nlp, at, callback, results)
+            if results[-1].status is not Status.STEP_TOO_SMALL:
+                return results[-1]
+            newton = None
         while True:
-            asked = max(self.coarse, tol) if not results and start is None else tol
+            asked = newton or tol
+            if not results and start is None:
+                asked = max(self.coarse, asked)
             try:
                 results.append(self._round(nlp, kept, at, asked, callback, results, patience))
             except _RowsNotMet as unmet:
@@ -142,6 +157,11 @@ class RowsInRounds:
             if missing.sum() > MOST * left_out.size or _above(left_out, FAR).any():
                 kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
                 continue
+            if newton is not None and result.converged and asked <= newton:
+                self._newton_steps(nlp, _spread_point(result, kept), callback, results)
+                if results[-1].status is not Status.STEP_TOO_SMALL:
+                    return _whole(nlp, np.ones_like(kept), results)
+                newton = None
             kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
             # Multipliers of another set of rows cost more iterations than they save.
             usable = result.converged and not np.isnan(violation).any()
@@ -164,6 +184,15 @@ class RowsInRounds:
         if patience is not None:
             told = _PatienceCallback(subset, max(patience // 2, 1) if before else patience, told)
         return solver.solve(subset, told, _restricted(at, kept))
+
+    def _newton_steps(
+        self, nlp: NLP, at: WarmStart, callback: Callback | None, results: list[Result]
+    ) -> None:
+        """Append what damped Newton steps with all rows come to: STEP_TOO_SMALL if to no optimum."""
+        left = self._seconds_left(results)
+        limit = max(left, 1e-3) if left < np.inf else None
+        told = _continued(callback, results)
+        results.append(damped_newton_steps(nlp, told, at, self.solver.tol, limit))
 
     def _seconds_left(self, before: list[Result]) -> float:
         """Of the limits of time, after these rounds; infinite where there are none."""
@@ -284,6 +313,12 @@ def _spread(row_multipliers: np.ndarray, kept: np.ndarray) -> np.ndarray:
     whole = np.zeros(kept.size)
     whole[kept] = row_multipliers
     return whole
+
+
+def _spread_point(result: Result, kept: np.ndarray) -> WarmStart:
+    """The point of a round, with multipliers of all rows."""
+    of_rows = _spread(result.row_multipliers, kept)
+    return WarmStart(result.y, of_rows, result.lower_multipliers, result.upper_multipliers)
 
 
 def _restricted(at: WarmStart, kept: np.ndarray) -> WarmStart:
