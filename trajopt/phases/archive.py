@@ -20,11 +20,12 @@ from trajopt.solution.archive import built, check_fits, check_kind, recorded_rec
 from trajopt.solution.archive import contents as contents_of_one
 from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records.saved_solve import solve_arrays, solve_values
 from trajopt.solution.records.solution_header import FORMAT as OF_ONE
 from trajopt.solution.records.solution_header import VERSION as VERSION_OF_ONE
 from trajopt.solution.records.solution_header import FileKind, SavedRecipe, SolutionHeader
 from trajopt.solution.records.solution_reader import scaling_of, solution_of, status_of, warm_start_of
-from trajopt.solution.records.solve_history import histories_of, table_of
+from trajopt.solution.records.solve_history import histories_of
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_table import StartTable
 from trajopt.solvers.optimality.kkt import KKT
@@ -36,7 +37,6 @@ FORMAT = "trajopt solution of phases"
 VERSION = 1
 MOST = 1000  # phases
 ADVICE = "give a file written by PhasesSolution.save or by `trajopt solve`"
-POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
 
 
 @dataclass(frozen=True)
@@ -72,32 +72,13 @@ def contents(solution: PhasesSolution) -> dict[str, Any]:
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "name": solution.name,
+        **solve_values(solution),
         "names": list(solution.names),
         "recipe": recorded_recipe(solution.recipe),
-        "multipliers": list(solution.multipliers),
-        "status": solution.status.name,
-        "kkt": asdict(solution.kkt),
-        "iterations": solution.iterations,
-        "seconds": solution.seconds,
-        "n_variables": solution.n_variables,
-        "n_constraints": solution.n_constraints,
-        "timings": dict(solution.timings),
-        "detail": solution.detail,
-        "has_point": solution.point is not None,
-        "run": None if solution.run is None else asdict(solution.run),
         "starts": None if solution.starts is None else asdict(solution.starts),
-        "refinement": None if solution.refinement is None else solution.refinement.summary(),
         "certification": None if solution.certification is None else asdict(solution.certification),
     }
-    arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), "history": solution.history}
-    arrays["solves"] = table_of(solution.solves)
-    arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
-    if solution.point is not None:
-        arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
-    if solution.scaling is not None:
-        arrays["scaling_rows"] = solution.scaling.rows
-        arrays["scaling_objective"] = np.array([solution.scaling.objective])
+    arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **solve_arrays(solution)}
     for k, phase in enumerate(solution.phases):
         arrays |= {f"{_prefix(k)}{name}": values for name, values in contents_of_one(phase).items()}
     return arrays

@@ -120,12 +120,7 @@ class PhasesCertificate(CertifiedLines):
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""
         return {
-            "holds": self.holds,
-            "verdict": self.verdict,
-            "why_not": self.why_not,
-            "resolution": float(self.resolution),
-            "statements": len(self.lines),
-            "failing": [line.label for line in self.failing],
+            **self.summary_of_lines(),
             "method": self.method,
             "tolerance": self.tolerance,
             "rounds": self.rounds,

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +22,9 @@ from trajopt.files.near_files import check_ending
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
+from trajopt.solution.records.saved_solve import solve_arrays, solve_values
 from trajopt.solution.records.solution_header import ADDED_NODES, FORMAT, VERSION, FileKind, SolutionHeader
 from trajopt.solution.records.solution_reader import solution_of
-from trajopt.solution.records.solve_history import table_of
 from trajopt.solution.solve_table import recorded
 from trajopt.transcription.row_labels import continuity_name
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 ADVICE = "give a solution.npz written by save or by `trajopt solve`"
-POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
 SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
 REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
 
@@ -99,6 +97,7 @@ def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
 def contents(solution: Solution) -> dict[str, Any]:
     """All arrays of a solution's file, its header among them."""
     arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
+    arrays |= solve_arrays(solution)
     for i, (basis, points) in enumerate(
         zip(solution.curve.bases, solution.curve.control_points, strict=True)
     ):
@@ -109,15 +108,8 @@ def contents(solution: Solution) -> dict[str, Any]:
             arrays[f"apart_{g}_multiplicities_{i}"] = basis.multiplicities
             arrays[f"apart_{g}_control_points_{i}"] = points
     arrays["durations"], arrays["node_times"] = solution.curve.durations, solution.node_times
-    arrays["history"], arrays["solves"] = solution.history, table_of(solution.solves)
     time = np.linspace(0.0, solution.duration, SAMPLES)
     arrays |= {"t": time, "q": solution.q(time), "v": solution.v(time), "a": solution.a(time)}
-    arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
-    if solution.point is not None:
-        arrays |= {f"point_{name}": getattr(solution.point, name) for name in POINT}
-    if solution.scaling is not None:
-        arrays["scaling_rows"] = solution.scaling.rows
-        arrays["scaling_objective"] = np.array([solution.scaling.objective])
     for name in ADDED_NODES:
         arrays |= {f"{name}_{i}": np.array(points) for i, points in enumerate(getattr(solution, name))}
     return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
@@ -200,29 +192,17 @@ def _header(solution: Solution) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "name": solution.name,
+        **solve_values(solution),
         "recipe": recorded_recipe(solution.recipe),
         "degrees": [basis.degree for basis in solution.curve.bases],
         "apart_degrees": [[basis.degree for basis in group.bases] for group in solution.curve.apart],
         "joint_names": list(solution.joint_names),
         "parameters": list(solution.parameters),
-        "multipliers": list(solution.multipliers),
-        "status": solution.status.name,
         "objective": solution.objective,
         "cost_terms": dict(solution.cost_terms),
-        "kkt": asdict(solution.kkt),
-        "iterations": solution.iterations,
-        "seconds": solution.seconds,
-        "n_variables": solution.n_variables,
-        "n_constraints": solution.n_constraints,
-        "timings": dict(solution.timings),
-        "detail": solution.detail,
-        "has_point": solution.point is not None,
         **{name: len(getattr(solution, name)) for name in ADDED_NODES},
         **recorded(solution.levels, solution.starts),
-        "refinement": None if solution.refinement is None else solution.refinement.summary(),
         "certificate": None if solution.certificate is None else record(solution.certificate),
-        "run": None if solution.run is None else asdict(solution.run),
     }
 
 

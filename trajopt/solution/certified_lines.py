@@ -58,6 +58,17 @@ class CertifiedLines(ABC):
             return "DOES NOT HOLD"
         return "proved" if self.proved else "holds, sampled"
 
+    def summary_of_lines(self) -> dict[str, Any]:
+        """What `summary.json` holds of the lines of either certificate."""
+        return {
+            "holds": self.holds,
+            "verdict": self.verdict,
+            "why_not": self.why_not,
+            "resolution": float(self.resolution),
+            "statements": len(self.lines),
+            "failing": [line.label for line in self.failing],
+        }
+
     def __repr__(self) -> str:
         from trajopt.display.report_facts import certificate_facts
 
