@@ -35,7 +35,7 @@ def solve_values(solution: Any) -> dict[str, Any]:
 
 
 def solve_arrays(solution: Any) -> dict[str, Any]:
-    """Iterations, multipliers, the last point of the solver and the factors of its program, by their names."""
+    """Iterations, multipliers, the last point of the solver and the factors of its program, by name."""
     arrays = {"history": solution.history, "solves": table_of(solution.solves)}
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(solution.multipliers.values())}
     if solution.point is not None:
