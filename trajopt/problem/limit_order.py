@@ -28,5 +28,7 @@ def limit_order(problem: Problem, limit: Constraint) -> int | None:
 
 def depends_on_jerk(problem: Problem, term: Term) -> bool:
     """Whether a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
+    if term.quantity in problem.spline_leaves:
+        return term.quantity == "jerk"
     pattern = graph_of(problem, [term]).jacobian_pattern.get(term.quantity, {})
-    return term.quantity == "jerk" or bool(np.any(pattern.get("jerk", False)))
+    return bool(np.any(pattern.get("jerk", False)))

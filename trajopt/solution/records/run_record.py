@@ -18,10 +18,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trajopt.version import __version__
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
 BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
+MOST_WRITTEN = 100  # numbers of an array: longer ones are shortened
 SEED = 0  # of everything random: perturbed starts, sampled derivative checks
 
 
@@ -51,8 +54,15 @@ class RunRecord:
             versions=dict(installed_versions()),
             machine=_machine(),
             solver=repr(solver),
-            arguments={name: repr(value) for name, value in arguments.items()},
+            arguments={name: _written(value) for name, value in arguments.items()},
         )
+
+
+def _written(value: Any) -> str:
+    """A value as Python would write it; short arrays with all digits of their numbers."""
+    if isinstance(value, np.ndarray) and value.size <= MOST_WRITTEN:
+        return f"array({value.tolist()!r})"
+    return repr(value)
 
 
 @cache

@@ -28,7 +28,7 @@ def acceleration_jumps(solution: Solution, constraint: Constraint, c: int) -> Ar
     if not constraint.over.integrates:
         return np.empty(0)
     curve, when, found = solution.curve, interval_of(constraint.over, solution.curve), [np.empty(0)]
-    jerk, a = (_joints(solution, constraint, c, leaf) for leaf in ("jerk", "a"))
+    jerk, a = _joints(solution, constraint, c)
     found += [jump_times(curve, int(joint), 2, JUMP) for joint in np.flatnonzero(jerk)]
     for joint in np.flatnonzero(jerk | a):
         times = jump_times(curve, int(joint), 1, JUMP)
@@ -37,11 +37,13 @@ def acceleration_jumps(solution: Solution, constraint: Constraint, c: int) -> Ar
     return times[(times > when.first) & (times < when.last)]
 
 
-def _joints(solution: Solution, constraint: Constraint, c: int, leaf: str) -> Array:
-    """On which joints' jerk or acceleration, the leaf, a component of a constraint depends, (n,)."""
+def _joints(solution: Solution, constraint: Constraint, c: int) -> tuple[Array, Array]:
+    """On which joints' jerk, and on which accelerations, a component of a constraint depends, (n,) each."""
     problem, quantity = solution.problem, constraint.term.quantity
     n = problem.dynamics.n
     if quantity in problem.spline_leaves:
-        return (quantity == leaf) & (np.arange(n) == c)
-    pattern = graph_of(problem, [constraint.term]).jacobian_pattern.get(quantity, {})
-    return np.asarray(pattern[leaf])[c] if leaf in pattern else np.zeros(n, dtype=bool)
+        one = np.arange(n) == c
+        return one & (quantity == "jerk"), one & (quantity == "a")
+    pattern = graph_of(problem, [constraint.term]).leaf_pattern(quantity)
+    none = np.zeros((c + 1, n), dtype=bool)
+    return np.asarray(pattern.get("jerk", none))[c], np.asarray(pattern.get("a", none))[c]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.solvers.optimality.violation import largest_violation
 from trajopt.solvers.solver import NLP, Result, WarmStart
 
 __all__ = [
@@ -110,7 +109,7 @@ def kkt_residuals_of(
     inequality_rows = np.abs(of_rows[~equalities]).sum()
     return KKT(
         stationarity=_largest(of_lagrangian - of_lower + of_upper),
-        primal=largest_violation(nlp, y, rows),
+        primal=_largest(np.minimum(gaps, 0.0)),
         complementarity=_largest(gaps[counts] * sides[counts]),
         sign=_largest(wrong),
         dual_scale=_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
