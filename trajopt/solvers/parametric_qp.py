@@ -56,6 +56,7 @@ class QuadraticSolution:
 
     tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
     changes : of the active set on the way
+    inverse : of K for the active constraints `active`, whose rows were divided by `lengths` (m,)
     """
 
     d: np.ndarray
@@ -63,6 +64,20 @@ class QuadraticSolution:
     side: np.ndarray
     tau: float
     changes: int
+    inverse: np.ndarray
+    active: np.ndarray
+    lengths: np.ndarray
+
+    def step_of(self, of_gradient: np.ndarray, of_limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d (n,) and the changes of all multipliers (m,) with H d + A' mu = of_gradient, A_W d = of_limits.
+
+        of_limits : (m,), of which the active ones are read
+        """
+        lengths, n = self.lengths[self.active], self.d.size
+        found = self.inverse @ np.concatenate([of_gradient, of_limits[self.active] / lengths])
+        changes = np.zeros(self.multipliers.size)
+        changes[self.active] = found[n:] / lengths
+        return found[:n], changes
 
 
 def followed(
@@ -84,7 +99,7 @@ def followed(
     )
     way = _Way(unit, multipliers * size, side)
     found = way.followed(most_changes, stopped) if way.starts else None
-    return None if found is None else replace(found, multipliers=found.multipliers / size)
+    return None if found is None else replace(found, multipliers=found.multipliers / size, lengths=size)
 
 
 class _Way:
@@ -262,7 +277,7 @@ class _Way:
 
     def partial(self, changes: int) -> QuadraticSolution:
         """The minimum at the tau that was reached."""
-        return QuadraticSolution(self.d, self.mu, self.side, self.tau, changes)
+        return self._found(self.d, self.mu, self.tau, changes)
 
     def solution(self, changes: int) -> QuadraticSolution | None:
         """The minimum at tau = 1, solved once more for the active set that is left.
@@ -276,7 +291,13 @@ class _Way:
             d, mu, error = self._solved()
         multipliers = np.zeros(self.side.size)
         multipliers[self.active] = mu
-        return QuadraticSolution(d, multipliers, self.side, 1.0, changes)
+        return self._found(d, multipliers, 1.0, changes)
+
+    def _found(self, d: np.ndarray, mu: np.ndarray, tau: float, changes: int) -> QuadraticSolution:
+        ones = np.ones(self.side.size)  # the rows have unit length
+        return QuadraticSolution(
+            d, mu, self.side, tau, changes, self.inverse, np.array(self.active, dtype=int), ones
+        )
 
     def _solved(self) -> tuple[np.ndarray, np.ndarray, float]:
         """d and the multipliers of the active constraints at tau = 1, improved by their residual once.

@@ -15,6 +15,7 @@ from trajopt.solvers import monitor
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_time_limit
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.wrappers import active_set_newton
 from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS, ActiveSetNewton
 
 NO_STEPS = WarmStart(rosenbrock().start, np.zeros(0), np.zeros(2), np.zeros(2))
@@ -29,6 +30,17 @@ def test_from_the_optimum_of_other_limits_a_few_steps_lead_to_the_new_one():
     np.testing.assert_allclose(warm.y, cold.y, atol=1e-7)
     assert kkt_residuals(moved, warm).error <= Ipopt().tol
     assert warm.objective == moved.objective(warm.y) and warm.infeasibility <= Ipopt().tol
+
+
+def test_near_the_optimum_steps_solve_no_quadratic_program(monkeypatch):
+    """Once a step with known matrices is enough for the tolerance, no others are made."""
+    programs, followed = [], active_set_newton.followed
+    monkeypatch.setattr(active_set_newton, "followed", lambda *a: programs.append(a) or followed(*a))
+    start = Ipopt().solve(hs071()).warm_start
+    moved = replace(hs071(), row_lower=np.array([25.5, 41.0]), row_upper=np.array([INF, 41.0]))
+    found = ActiveSetNewton(Ipopt(tol=1e-10)).solve(moved, None, start)
+    assert NEWTON in found.detail and 0 < len(programs) < found.iterations
+    assert kkt_residuals(moved, found).error <= 1e-10
 
 
 def test_the_active_set_changes_on_the_way():
