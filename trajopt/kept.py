@@ -1,23 +1,26 @@
 """Results that follow from the structure of a problem alone, kept in the process by their content.
 
 Whoever solves for one goal after another states the same problem anew each time: bases, nodes, maps and
-patterns are those of the last one. Functions that make them have an `lru_cache`, and `Content` turns arrays
-into an argument of such a function. What is kept is never changed, and large programs keep nothing.
+patterns are those of the last one. Functions that make them are decorated with `kept`, and `Content` turns
+arrays into an argument of such a function. Arrays of what is kept are read-only, as other problems have them,
+too; large programs keep nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache, wraps
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
 
-__all__ = ["LARGEST_KEPT", "MOST_KEPT", "Content", "of_array", "of_matrix"]
+__all__ = ["LARGEST_KEPT", "Content", "kept", "of_array", "of_matrix", "read_only"]
 
 MOST_KEPT = 32  # results of each function
 LARGEST_KEPT = 500  # unknowns: in larger programs other things take longer, and their maps need megabytes
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -45,3 +48,40 @@ def of_matrix(matrix: Any) -> Content[sparse.csr_array]:
     """A sparse matrix by rows, equal to others with the same stored entries."""
     parts = (matrix.data, matrix.indices, matrix.indptr)
     return Content(matrix, matrix.shape, *(part.tobytes() for part in parts))
+
+
+def kept(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, whose last `MOST_KEPT` results are kept, with read-only arrays."""
+
+    @wraps(function)
+    def made(*arguments: P.args, **named: P.kwargs) -> T:
+        return read_only(function(*arguments, **named))
+
+    return cast(Callable[P, T], lru_cache(maxsize=MOST_KEPT)(made))
+
+
+def read_only(value: T) -> T:
+    """The value itself, all arrays in it, and in what it consists of, read-only."""
+    known: set[int] = set()
+    waiting: list[Any] = [value]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in known:
+            continue
+        known.add(id(each))
+        if isinstance(each, np.ndarray):
+            each.setflags(write=False)
+        else:
+            waiting.extend(_parts(each))
+    return value
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What a value consists of: its attributes, entries or items."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, tuple | list):
+        return value
+    if isinstance(value, type):
+        return ()
+    return getattr(value, "__dict__", {}).values()

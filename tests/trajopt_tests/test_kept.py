@@ -69,3 +69,29 @@ def test_arrays_are_the_same_content_where_type_shape_and_entries_are():
     assert of_array(array) == of_array(array.copy()) and hash(of_array(array)) == hash(of_array(array.copy()))
     assert of_array(array) != of_array(array.reshape(2, 3))
     assert of_array(array) != of_array(array.view(np.int64))
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [
+        lambda nlp, basis, nodes: basis.knots,
+        lambda nlp, basis, nodes: basis.greville,
+        lambda nlp, basis, nodes: basis.first_control_point,
+        lambda nlp, basis, nodes: nodes.s,
+        lambda nlp, basis, nodes: nodes.basis,
+        lambda nlp, basis, nodes: nlp.hessian_rows,
+        lambda nlp, basis, nodes: nlp.unknowns.elimination.free,
+        lambda nlp, basis, nodes: nlp.unknowns.elimination.N.data,
+        lambda nlp, basis, nodes: nlp.functions.leaf_map.B.data,
+        lambda nlp, basis, nodes: nlp.functions.curvature.entries.matrix.data,
+    ],
+    ids=["knots", "Greville abscissae", "first control points", "nodes", "basis at nodes", "Hessian's rows",
+         "free unknowns", "N", "B", "Hessian's map"],
+)  # fmt: skip
+def test_what_other_problems_share_cannot_be_changed(shared):
+    """Knots in seconds, say, `basis.knots * T` written in place, were the knots of all later problems."""
+    problem = problems.two_link_rr.build(intervals=6)
+    nlp = trajopt.transcribe(problem)
+    array = shared(nlp, problem.trajectory.arcs[0].basis, problem.trajectory.nodes)
+    with pytest.raises(ValueError, match="read-only"):
+        array *= 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers, shown
 from trajopt.errors import OptionError, ShapeError
-from trajopt.kept import LARGEST_KEPT, MOST_KEPT
+from trajopt.kept import LARGEST_KEPT, kept, read_only
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
@@ -81,7 +81,7 @@ class SplineBasis:
         """Knot vector, (count + degree + 1,)."""
         interior = np.repeat(self.breakpoints[1:-1], self.multiplicities)
         ends = np.ones(self.degree + 1)
-        return np.concatenate([0.0 * ends, interior, ends])
+        return read_only(np.concatenate([0.0 * ends, interior, ends]))
 
     @property
     def count(self) -> int:
@@ -95,7 +95,7 @@ class SplineBasis:
     @cached_property
     def first_control_point(self) -> NDArray[np.int64]:
         """Index of the first of the degree + 1 control points that shape each span, (spans,)."""
-        return np.concatenate([[0], np.cumsum(self.multiplicities)]).astype(np.int64)
+        return read_only(np.concatenate([[0], np.cumsum(self.multiplicities)]).astype(np.int64))
 
     @cached_property
     def greville(self) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ class SplineBasis:
         A control point that shapes one span alone, at a knot where the curve may jump, has it just inside.
         """
         if self.degree == 0:
-            return 0.5 * (self.breakpoints[:-1] + self.breakpoints[1:])
+            return read_only(0.5 * (self.breakpoints[:-1] + self.breakpoints[1:]))
         window = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         places = window.mean(axis=1)
         spans = np.flatnonzero(self.multiplicities > self.degree) + 1
@@ -112,7 +112,7 @@ class SplineBasis:
         first = self.first_control_point[spans]
         places[first - 1] -= side[spans - 1]
         places[first] += side[spans]
-        return places
+        return read_only(places)
 
     def local_values(self, span: int | NDArray[np.int64], s: ArrayLike) -> NDArray[np.float64]:
         """d^l B / ds^l of the degree + 1 functions that are not zero on a span, (4, points, degree + 1).
@@ -174,7 +174,7 @@ class SplineBasis:
         banded = np.zeros((2 * degree + 1, self.count))
         offset = np.arange(self.count)[:, None] - column
         banded[degree + offset, column] = self.local_values(span, self.greville)[0]
-        return banded
+        return read_only(banded)
 
 
 def _raised(functions: NDArray, u: NDArray, degree: int, at: NDArray | None) -> NDArray[np.float64]:
@@ -220,11 +220,15 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
             f"multiplicities are {shown(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
-    make = _basis if points.size <= LARGEST_KEPT else _basis.__wrapped__
+    make = _kept_basis if points.size <= LARGEST_KEPT else _basis
     return make(points.tobytes(), int(degree), repeats.tobytes())
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def _basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
+@kept
+def _kept_basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
     """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
+    return _basis(breakpoints, degree, multiplicities)
+
+
+def _basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
     return SplineBasis(np.frombuffer(breakpoints), degree, np.frombuffer(multiplicities, dtype=np.int64))

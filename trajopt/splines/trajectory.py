@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trajopt.arguments import check_count, counted, numbers, shown
 from trajopt.errors import OptionError, ShapeError
-from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content
+from trajopt.kept import LARGEST_KEPT, Content, kept
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
@@ -239,7 +239,7 @@ class Trajectory:
         return _kept_nodes(Content(self, *by_arc, *added))
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@kept
 def _kept_nodes(trajectory: Content[Trajectory]) -> Nodes:
     return _nodes(trajectory.value)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from trajopt.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
-from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content, of_array, of_matrix
+from trajopt.kept import LARGEST_KEPT, Content, kept, of_array, of_matrix
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
 from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
@@ -313,7 +313,7 @@ def _jacobian_map(
     return jacobian_map(entries, weights, raw_size, first_row)
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@kept
 def _kept_jacobian_map(
     leaf_map: LeafMap,
     pattern: Content[Array],
@@ -324,7 +324,7 @@ def _kept_jacobian_map(
     return _jacobian_map(leaf_map, pattern.value, stride, weights.value, first_row)
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@kept
 def _kept_hessian_map(
     second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]
 ) -> EntryMap:

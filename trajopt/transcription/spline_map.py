@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.leaves import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
-from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content
+from trajopt.kept import LARGEST_KEPT, Content, kept
 from trajopt.problem.problem import Problem
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
@@ -109,7 +108,7 @@ class SplineMap:
         return self._global[leaf]
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@kept
 def _kept_map(parts: Content[tuple[Nodes, Mapping[str, SplineLeaf], Layout]]) -> SplineMap:
     return SplineMap(*parts.value)
 

@@ -16,14 +16,13 @@ dense product. All parts are given as those of a matrix M with Hessian M + M'.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
-from trajopt.kept import LARGEST_KEPT, MOST_KEPT
+from trajopt.kept import LARGEST_KEPT, kept
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
 from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups
@@ -189,7 +188,7 @@ class SecondDerivatives:
         return found
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@kept
 def _kept_derivatives(
     leaf_map: LeafMap, pairs: Sequence[tuple[str, str]], filled: frozenset[tuple[str, str]]
 ) -> SecondDerivatives:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from trajopt.arrays import Array
 from trajopt.graph.protocols.block import Values
-from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content, of_matrix
+from trajopt.kept import LARGEST_KEPT, Content, kept, of_matrix
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
 from trajopt.transcription.spline_map import SplineMap
 
@@ -180,7 +180,7 @@ class LeafMap:
         return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@kept
 def _kept_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str]) -> LeafMap:
     return LeafMap(spline_map, N.value, needed)
 

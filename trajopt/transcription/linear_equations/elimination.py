@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError
-from trajopt.kept import LARGEST_KEPT, MOST_KEPT, Content, of_array, of_matrix
+from trajopt.kept import LARGEST_KEPT, Content, kept, of_array, of_matrix
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
@@ -129,7 +129,7 @@ def eliminate(
     return replace(_kept_solution(of_matrix(A), of_array(last)), labels=labels, advice=advice)
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@kept
 def _kept_solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
     return _solve(A.value, last.value, (), "")
 
