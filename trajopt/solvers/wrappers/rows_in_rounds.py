@@ -339,8 +339,8 @@ def _continued(callback: Callback | None, before: list[Result]) -> Callback | No
 
 
 def _iterates(results: list[Result]) -> int:
-    """How many iterates some rounds had, the start of each included."""
-    return sum(result.iterations + 1 for result in results)
+    """How many iterates some rounds had, the start of each included; not every solver tells its history."""
+    return sum(max(len(result.history), result.iterations + 1) for result in results)
 
 
 def _seconds(results: list[Result]) -> float:

@@ -124,6 +124,15 @@ def test_rounds_go_on_where_newton_steps_find_no_optimum(monkeypatch):
     assert found.y == pytest.approx(Ipopt().solve(polygon()).y, abs=1e-7)
 
 
+def test_iterations_count_on_after_newton_steps_that_found_no_optimum(monkeypatch):
+    monkeypatch.setattr(damped_newton, "MOST_STEPS", 2)
+    seen = []
+    found = RowsInRounds(Ipopt(), coarse=0.0, newton=1e-3).solve(hs071(), seen.append)
+    assert found.converged and DAMPED not in found.detail
+    numbers = [each.iteration for each in seen]
+    assert numbers == list(range(found.iterations + 1)) == found.history[:, 0].tolist()
+
+
 def test_newton_steps_need_second_derivatives():
     found = RowsInRounds(Ipopt(hessian="lbfgs"), newton=1e-3).solve(polygon())
     assert found.converged and DAMPED not in found.detail
