@@ -88,7 +88,6 @@ SHORTCUTS = frozenset(
         ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
         ("trajopt.solution.solution", "trajopt.solution.archive"),  # solution.save, Solution.load
         ("trajopt.solution.solution", "trajopt.solution.certificate"),  # the type of solution.certificate
-        ("trajopt.verification.phases_report", "trajopt.display.report_facts"),  # repr, card
         ("trajopt.verification.report", "trajopt.display.report_facts"),  # repr, card
     }
 )

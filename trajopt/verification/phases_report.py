@@ -26,13 +26,13 @@ from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt
 from trajopt.verification.equation_report import EquationResidual
 from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
-from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report
+from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report, Verdict
 from trajopt.verification.statements import Violation
 from trajopt.verification.verify import verify as verify_phase
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PhasesReport:
+class PhasesReport(Verdict):
     """The result of a verification of phases; print it.
 
     reports : of every phase, with what it shares held at its value
@@ -50,21 +50,6 @@ class PhasesReport:
     accuracy: float
     converged: bool
     status: str
-
-    @property
-    def kkt_error(self) -> float:
-        """The largest residual of the optimality conditions of all phases together."""
-        return self.kkt.error
-
-    @property
-    def holds(self) -> bool:
-        """The verdict: whether nothing was found to be wrong."""
-        return not self.reason
-
-    @property
-    def verdict(self) -> str:
-        """ "PASS" or "FAIL"."""
-        return "PASS" if self.holds else "FAIL"
 
     @property
     def holds_at_nodes(self) -> bool:
@@ -143,16 +128,6 @@ class PhasesReport:
             for violation in report.worst(count)
         ]
         return tuple(sorted(every, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
-
-    def __repr__(self) -> str:
-        from trajopt.display.report_facts import report_facts
-
-        return str(report_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.report_facts import report_card
-
-        return report_card(self)
 
     def __str__(self) -> str:
         head = f"FAIL: {self.reason}" if not self.holds else "PASS: all phases and links hold"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import fill
@@ -25,8 +26,46 @@ READABLE = 40  # lines; beyond, a report shows the worst component of each const
 EXACT = 1e-9  # relative residual below which an equation counts as an identity of the spline
 
 
+class Verdict(ABC):
+    """The verdict of a report, of one motion or of phases: PASS where no reason stands against it."""
+
+    kkt: KKT
+
+    @property
+    @abstractmethod
+    def reason(self) -> str:
+        """What is wrong, the most important first; empty where nothing is."""
+
+    @property
+    def kkt_error(self) -> float:
+        """The largest residual of the optimality conditions."""
+        return self.kkt.error
+
+    @property
+    def holds(self) -> bool:
+        """The verdict: whether nothing was found to be wrong."""
+        return not self.reason
+
+    @property
+    def verdict(self) -> str:
+        """ "PASS" or "FAIL"."""
+        return "PASS" if self.holds else "FAIL"
+
+    def __repr__(self) -> str:
+        from trajopt.display.report_facts import report_facts
+
+        this: Any = self  # one of the two reports
+        return str(report_facts(this))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.report_facts import report_card
+
+        this: Any = self
+        return report_card(this)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Report:
+class Report(Verdict):
     """The result of a verification; print it. Violations are in the units of their constraint.
 
     accuracy : relative, between nodes: of the range of a limit or the scale of an equation
@@ -62,21 +101,6 @@ class Report:
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
     rounding: float = 0.0
-
-    @property
-    def kkt_error(self) -> float:
-        """The largest residual of the optimality conditions."""
-        return self.kkt.error
-
-    @property
-    def holds(self) -> bool:
-        """The verdict: whether nothing was found to be wrong."""
-        return not self.reason
-
-    @property
-    def verdict(self) -> str:
-        """ "PASS" or "FAIL"."""
-        return "PASS" if self.holds else "FAIL"
 
     @property
     def holds_at_nodes(self) -> bool:
@@ -224,16 +248,6 @@ class Report:
             "free_simulation_error": _gap(self.free_simulation, "restarted"),
             "free_simulation_error_end_to_end": _gap(self.free_simulation, "end_to_end"),
         }
-
-    def __repr__(self) -> str:
-        from trajopt.display.report_facts import report_facts
-
-        return str(report_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.report_facts import report_card
-
-        return report_card(self)
 
     def __str__(self) -> str:
         named = self._shown()
