@@ -110,6 +110,13 @@ class HessianChoosingSolver(Solver, Protocol):
 
 
 @runtime_checkable
+class RankingSolver(Solver, Protocol):
+    """May have settings for solves that tell starts apart, whose objectives need not be exact; else None."""
+
+    def for_ranking(self) -> Solver | None: ...
+
+
+@runtime_checkable
 class RowSelectingNLP(Protocol):
     """Differentiates some of its rows without computing what only the others need."""
 
@@ -163,6 +170,11 @@ def with_options(solver: Solver, options: Mapping[str, Any]) -> Solver:
     if not isinstance(solver, ConfigurableSolver):
         raise OptionError(f"{type(solver).__name__} takes no options, but {', '.join(options)} was given")
     return solver.with_options(options)
+
+
+def for_ranking(solver: Solver) -> Solver | None:
+    """The solver for objectives that need not be exact, None where it has no settings for them."""
+    return solver.for_ranking() if isinstance(solver, RankingSolver) else None
 
 
 def without_checkpoints(solver: Solver) -> Solver:

@@ -8,6 +8,7 @@ import trajopt
 from benchmarks.robustness.cases import moved_arm, quick_pendulum
 from trajopt.errors import OptionError
 from trajopt.refinement.start_rules import ONE, SEARCHED, start_rule
+from trajopt.solvers.capabilities import for_ranking
 from trajopt.solvers.solver import Status
 
 
@@ -190,3 +191,23 @@ def test_what_no_guess_solves_says_so():
     assert not found.converged
     assert found.starts.known == f"none of {len(found.starts.starts)} starts converged"
     assert found.starts.chosen == 0
+
+
+def test_on_one_mesh_starts_are_ranked_and_the_best_two_solved():
+    """Where rounds end with Newton steps, the objectives of other starts are only compared."""
+    problem = problems.cart_pole.build(intervals=10)
+    solver = trajopt.RowsInRounds(trajopt.Ipopt(), newton=1e-3)
+    one, best = (trajopt.solve(problem, solver, starts=count) for count in (1, 5))
+    others = best.starts.starts[1:]
+    assert best.converged and best.objective <= one.objective * (1.0 + 1e-9)
+    assert 1 <= sum(start.finished for start in others) <= 2
+    assert all(len(start.solves) == 1 for start in others if not start.finished)
+    assert best.kkt.error <= 1e-8
+
+
+def test_only_rounds_that_end_with_newton_steps_rank_starts():
+    rounds = trajopt.RowsInRounds(trajopt.Ipopt(tol=1e-7), patience=110, newton=1e-3)
+    ranking = for_ranking(rounds)
+    assert ranking is not None and ranking.solver.tol > rounds.solver.tol
+    assert ranking.newton == rounds.coarse and ranking.patience == 55
+    assert for_ranking(trajopt.RowsInRounds(trajopt.Ipopt())) is None and for_ranking(trajopt.Ipopt()) is None

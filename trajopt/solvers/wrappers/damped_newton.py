@@ -37,6 +37,7 @@ SHORTER, LONGER, BARELY = 8.0, 8.0, 3.0
 POOR, FAIR, GOOD = 0.1, 0.3, 0.75  # of the decrease of the merit function that was promised
 FLAT = 1e-10  # of the largest entry of the Hessian: its least eigenvalue along the active constraints
 HALF = 0.5  # of the way to the minimum of the quadratic program: one that ends before is no step
+BESIDE = 10  # steps beside a point that meets the tolerance and is no minimum
 ROUNDING = 1e-12  # of the merit function
 FINER = 1e-3  # of the tolerance: the violation at the end, as rows of large gradients are scaled by 1e-5
 
@@ -67,7 +68,7 @@ class _DampedIterates(NewtonIterates):
         """
         nlp, monitor = self.nlp, self.monitor
         self.delta, self.sigma = FIRST, np.abs(self.multipliers)
-        here, changes = self._values(), 0
+        here, changes, beside = self._values(), 0, 0
         side = self._independent(here, active_sides(nlp, self.multipliers, self.finest))
         for step in range(MOST_STEPS + 1):
             at = self._point()
@@ -79,7 +80,8 @@ class _DampedIterates(NewtonIterates):
             optimal = residuals.error <= self.tol and residuals.primal <= self.finest
             if optimal and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
                 return monitor.result(Status.CONVERGED, at, step, detail)
-            found = self._damped_step(here, side) if goes_on and not optimal else None
+            beside = beside + 1 if optimal else 0
+            found = self._damped_step(here, side) if goes_on and beside <= BESIDE else None
             if found is None:
                 return monitor.result(Status.SOLVER_ERROR, None, step, detail) if monitor.stopped else None
             self.y, self.multipliers, side = self.y + found.d, found.multipliers, found.side
