@@ -56,11 +56,20 @@ def entry(package, name):
     """The directive by which autodoc writes a name, or its own text where it is an instance."""
     value, path = getattr(package, name), f"{package.__name__}.{name}"
     if inspect.isclass(value):
-        return f".. autoclass:: {path}\n   :members:\n   :exclude-members: __init__"
+        inherited = "\n   :inherited-members:" if has_own_base(package, value) else ""
+        return f".. autoclass:: {path}\n   :members:{inherited}\n   :exclude-members: __init__"
     if inspect.isroutine(value):
         return f".. autofunction:: {path}"
     text = docstrings.converted(inspect.getdoc(value)).replace("\n", "\n   ")
     return f".. py:data:: {path}\n\n   {text}"
+
+
+def has_own_base(package, value):
+    """Whether a class, no error, has another one of the package above it, whose members are its own."""
+    top = package.__name__.partition(".")[0]
+    return not issubclass(value, Exception) and any(
+        base.__module__.partition(".")[0] == top for base in value.__mro__[1:]
+    )
 
 
 def problems_page():
