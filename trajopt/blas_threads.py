@@ -45,10 +45,10 @@ class _Limit:
 
     def begin(self, loaded: str) -> None:
         with self._lock:
-            self._users += 1
             if loaded not in self._limiters:
                 _let_any_thread_set_limits()
                 self._limiters[loaded] = _libraries(loaded).limit(limits=1, user_api="blas")
+            self._users += 1  # only now: whom Ctrl-C or a failure stops on the way here does not call `end`
 
     def end(self) -> None:
         with self._lock:
@@ -60,8 +60,14 @@ class _Limit:
                 self._limiters.clear()
                 _let_any_thread_set_limits()
 
+    def unlock(self) -> None:
+        """Take a new lock, in a forked process: the thread that holds the old one is not in it."""
+        self._lock = threading.Lock()
+
 
 _LIMIT = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LIMIT.unlock)
 
 
 @cache

@@ -114,3 +114,53 @@ waiting.join()
     during, before, _ = _printed(overlapping)
 
     assert during == 1 and before > 1
+
+
+def test_a_search_for_libraries_that_ctrl_c_ends_leaves_no_limit_behind():
+    interrupted = """
+from trajopt import blas_threads
+search = blas_threads._libraries
+def stop(loaded):
+    raise KeyboardInterrupt
+blas_threads._libraries = stop
+try:
+    trajopt.solve(problem)
+except KeyboardInterrupt:
+    pass
+blas_threads._libraries = search
+trajopt.solve(problem, progress=watch)
+"""
+    during, before, _ = _printed(interrupted)
+
+    assert during == 1 and before > 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_process_that_is_forked_while_another_thread_sets_the_limit_can_solve():
+    """The lock that the other thread holds is copied, the thread is not."""
+    forked = """
+import os, signal, threading
+from trajopt import blas_threads
+search, searching, forked = blas_threads._libraries, threading.Event(), threading.Event()
+def slow(loaded):
+    searching.set()
+    assert forked.wait(60.0)
+    return search(loaded)
+blas_threads._libraries = slow
+other = threading.Thread(target=trajopt.solve, args=(problem,), kwargs={"progress": watch})
+other.start()
+assert searching.wait(60.0)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    blas_threads._libraries = search
+    with blas_threads.one_blas_thread():
+        os._exit(0)
+_, status = os.waitpid(child, 0)
+forked.set()
+other.join()
+assert status == 0, status
+"""
+    during, before, _ = _printed(forked)
+
+    assert during == 1 and before > 1
