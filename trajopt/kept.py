@@ -17,8 +17,8 @@ from scipy import sparse
 
 __all__ = ["LARGEST_KEPT", "Content", "kept", "of_array", "of_matrix", "read_only"]
 
-MOST_KEPT = 32  # results of each function
-LARGEST_KEPT = 500  # unknowns: in larger programs other things take longer, and their maps need megabytes
+MOST_KEPT = 16  # results of each function
+LARGEST_KEPT = 250  # unknowns: larger programs need 5 MB each for their maps, and longer for other things
 
 P = ParamSpec("P")
 T = TypeVar("T")
