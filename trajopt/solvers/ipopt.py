@@ -24,7 +24,7 @@ from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.capabilities import RowTolerances, RunSettings, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
+from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
 
 __all__ = ["Ipopt"]
@@ -69,6 +69,11 @@ _DEFAULTS = MappingProxyType(
         "option_file_name": "",  # else a stray ipopt.opt in the working directory changes the answer
     }
 )
+# Where constraints repeat each other, multipliers may grow to 1e17, and IPOPT divides its errors by their
+# mean size: it called points solved whose objective was 0.5 too high. So its word is not taken alone. The
+# library's problems have a divisor (`KKT.dual_scale`) of 129 at most; from LARGE_SCALE on nothing is divided.
+# Residuals at an optimum are near the tolerance, those of other points above WRONG times the gradient.
+LARGE_SCALE, WRONG = 1e6, 1e-4
 # From a thousand spans of six joints on, accelerations and jerks are 1e4 to 1e9 times the control points:
 # with MUMPS's own threshold of 1e-6, pivots lose digits, curvature is judged wrongly and the last iterations
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
@@ -313,7 +318,25 @@ class _Run:
         status = _STATUSES.get(info["status"], Status.UNKNOWN)
         if status is Status.ACCEPTABLE and is_optimal_to_rounding(self.nlp, final, tol):
             status = Status.CONVERGED
-        return self.monitor.result(status, final, self.iterations, info["status_msg"].decode())
+        message = info["status_msg"].decode()
+        if status is Status.CONVERGED and (wrong := self._wrong_residual(final, tol)):
+            status, message = Status.STEP_FAILED, wrong
+        return self.monitor.result(status, final, self.iterations, message)
+
+    def _wrong_residual(self, final: WarmStart, tol: float) -> str:
+        """What shows that a point which IPOPT calls solved is no optimum; else ""."""
+        kkt = kkt_residuals(self.nlp, final)
+        stationarity = kkt.stationarity / (kkt.dual_scale if kkt.dual_scale < LARGE_SCALE else 1.0)
+        size = max(1.0, float(np.abs(self.nlp.gradient(final.y)).max(initial=0.0)))
+        if (
+            max(stationarity, kkt.complementarity / kkt.complementarity_scale)
+            <= max(WRONG, 10.0 * tol) * size
+        ):
+            return ""
+        return (
+            f"IPOPT calls a point solved with a gradient of the Lagrangian of {kkt.stationarity:.1e} and a "
+            f"complementarity of {kkt.complementarity:.1e}: constraints may repeat each other"
+        )
 
 
 def _rebuilt(kind: type[Ipopt], settings: dict[str, Any]) -> Ipopt:

@@ -129,6 +129,26 @@ def test_a_square_problem_solved_counts_as_converged():
     np.testing.assert_allclose(result.y, [2.5], rtol=1e-12)
 
 
+def test_where_constraints_repeat_each_other_what_counts_as_converged_is_the_optimum():
+    """They have multipliers of any size, by whose mean IPOPT divides its errors."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, rows = int(rng.integers(4, 12)), int(rng.integers(4, 12))
+        root, A = rng.standard_normal((n, n)), rng.standard_normal((rows, n))
+        value = A @ rng.uniform(-0.5, 0.5, n)
+        upper = value + rng.uniform(0.0, 1.0, rows)
+        lower = np.where(np.arange(rows) < 1, value, value - rng.integers(0, 2, rows))
+        upper[0] = value[0]
+        twice = np.concatenate([np.arange(rows), [0, 0], rng.integers(0, rows, rows)])
+        stated = [
+            quadratic_with_rows(root @ root.T, np.ones(n), A[chosen], lower[chosen], upper[chosen])
+            for chosen in (np.arange(rows), twice)
+        ]
+        once, repeated = (Ipopt().solve(replace(nlp, start=np.full(n, 0.5))) for nlp in stated)
+        if repeated.converged:
+            assert repeated.objective == pytest.approx(once.objective, rel=1e-6, abs=1e-6), seed
+
+
 def test_every_return_code_of_ipopt_has_a_status():
     documented = {int(code) for code in __import__("ipopt_wrapper").STATUS_MESSAGES}
     assert documented <= _STATUSES.keys() | {-12}
