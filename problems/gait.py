@@ -56,6 +56,7 @@ def build(
     penetration: float = 5e-3,
     clearance: float | None = None,
     friction: float = 0.7,
+    sole: float = 0.0,
     cost: str = "sourced",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
@@ -84,6 +85,8 @@ def build(
     penetration : m, how deep foot points may sink where they are not held
     clearance : m, how high ball and toe of the swinging foot pass over the ground in the middle of swing
     friction : coefficient of the ground
+    sole : m, half the width of a standing foot's sole, whose edges are level with its middle within
+        contact_drift while the ball stands; 0 for a foot that can roll about the line from heel to toe
     cost : "sourced", whose terms have sources and which demands no posture, or "thesis", effort alone, with
         demands on posture; intervals, toe_off, clearance, smoothness and split left at None are 5, 0.28,
         0.015 m, 1e-6 s^4, "opposing" with the one, 3, 0.24, 0 m, 1e-6 s^4, "time" with the other
@@ -104,7 +107,7 @@ def build(
     )  # fmt: skip
     limits = StepLimits(
         contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
-        clearance=own.chosen("clearance", clearance),
+        clearance=own.chosen("clearance", clearance), sole=sole,
     )  # fmt: skip
     problem = gait_problem(
         "gait", person, (step,), limits,

@@ -56,6 +56,7 @@ def build(
     penetration: float = 5e-3,
     clearance: float | None = None,
     friction: float = 0.7,
+    sole: float = 0.0,
     cost: str = "sourced",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
@@ -87,7 +88,7 @@ def build(
         "gait_stride", Person(height, mass, backpack, hand_load, strength, slope), steps,
         StepLimits(
             contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
-            clearance=own.chosen("clearance", clearance),
+            clearance=own.chosen("clearance", clearance), sole=sole,
         ),
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         stiffer={"knee_r_flex": knee_stiffness}, without=without, start=start,

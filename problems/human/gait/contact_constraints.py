@@ -26,7 +26,6 @@ def foot_placement(problem: trajopt.Problem, step: Step, limits: StepLimits) -> 
     """
     for point, times in step.contacts.items():
         x, z = step.place(point)
-        leads = point.endswith(step.leads)
         for time in times:
             along, across = step.held(point, time)
             place = np.array([x if along else np.nan, 0.0, z if across and z is not None else np.nan])
@@ -37,10 +36,25 @@ def foot_placement(problem: trajopt.Problem, step: Step, limits: StepLimits) -> 
         place = np.array([x, 0.0, np.nan if z is None else z])
         lower = np.nan_to_num(place - limits.drift, nan=-np.inf)
         upper = np.nan_to_num(place + limits.drift, nan=np.inf)
-        phase = step.over(times[0] if leads else 0.0, times[-1])
-        problem.subject_to(
-            trajopt.position(point), lower, upper, over=phase, name=step.named(f"{point} stays")
-        )
+        phase, name = _phase(step, point), step.named(f"{point} stays")
+        problem.subject_to(trajopt.position(point), lower, upper, over=phase, name=name)
+
+
+def flat_sole(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
+    """Both edges of a sole with a width are level with its middle while the ball stands.
+
+    |b R_yz| <= drift at the nodes, with b half the width and R_yz the rise of the foot's lateral axis: heel,
+    ball and toe lie on one line, about which the foot can roll without this. The middle has a drift of its
+    own.
+    """
+    if limits.sole > 0.0:
+        steepest = limits.drift / limits.sole
+        lower, upper = np.full((3, 3), -np.inf), np.full((3, 3), np.inf)
+        lower[1, 2], upper[1, 2] = -steepest, steepest
+        for side in (step.leads, step.trails):
+            orientation = trajopt.Quantity(f"orientation:hindfoot_{side}")
+            phase, name = _phase(step, f"ball_{side}"), step.named(f"sole {side} lies flat")
+            problem.subject_to(orientation, lower.ravel(), upper.ravel(), over=phase, name=name)
 
 
 def penetration(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
@@ -110,6 +124,12 @@ def continuous_reaction(problem: trajopt.Problem, step: Step, limits: StepLimits
     else:
         signs = reaction.MIRRORED[: len(axes)] if step.count == 1 else 1.0
         problem.subject_to_periodic(reaction.force(axes), signs, name=name)
+
+
+def _phase(step: Step, point: str) -> tuple[float, float] | trajopt.ArcNodes:
+    """The window in which a point stands: the trailing foot has stood since the step before."""
+    times = step.contacts[point]
+    return step.over(times[0] if point.endswith(step.leads) else 0.0, times[-1])
 
 
 def _supported(problem, step: Step, corners, window, name: str, shift=None) -> None:

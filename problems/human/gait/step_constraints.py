@@ -13,6 +13,7 @@ import trajopt
 from problems.human.gait.contact_constraints import (
     balance,
     continuous_reaction,
+    flat_sole,
     foot_placement,
     free_moment,
     penetration,
@@ -62,6 +63,7 @@ STEP_CONSTRAINTS: MappingProxyType[str, StepConstraint] = MappingProxyType({
     "joint limits": joint_limits,
     "torque limits": torque_limits,
     "foot placement": foot_placement,
+    "flat sole": flat_sole,
     "penetration": penetration,
     "swing clearance": swing_clearance,
     "balance": balance,

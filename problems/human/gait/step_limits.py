@@ -8,6 +8,8 @@ import numpy as np
 
 from trajopt.errors import ProblemError
 
+WIDEST_SOLE = 0.1  # m, to either side of the foot's line
+
 
 @dataclass(frozen=True)
 class StepLimits:
@@ -21,6 +23,7 @@ class StepLimits:
     strike : m/s, how fast the heel may come down
     coupling : m^2, by how much arm and opposite leg may swing apart
     clearance : m, how high ball and toe pass over the ground in the middle of swing
+    sole : m, half the width of the sole of a standing foot, 0 for a foot that stands on a line
     """
 
     contact: float = 0.0
@@ -32,6 +35,7 @@ class StepLimits:
     strike: float = 0.3
     coupling: float = 0.01
     clearance: float = 0.0
+    sole: float = 0.0
 
     def __post_init__(self) -> None:
         tolerances = {"contact tolerance": self.contact, "contact drift": self.drift}
@@ -40,6 +44,11 @@ class StepLimits:
         ).items():
             if not 0.0 <= value < np.inf:
                 raise ProblemError(f"the {name} is {value} m: give a number from 0")
+        if not (self.sole == 0.0 or self.drift < self.sole <= WIDEST_SOLE):
+            raise ProblemError(
+                f"half the width of the sole is {self.sole} m: give more than the contact drift of "
+                f"{self.drift} m, up to {WIDEST_SOLE} m, or 0 for a foot that stands on a line"
+            )
         if not 0.0 < self.friction < np.inf:
             raise ProblemError(f"the ground's friction is {self.friction}: give a positive number")
         if not self.knee[0] <= self.knee[1]:

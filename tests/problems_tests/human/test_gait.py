@@ -34,10 +34,11 @@ def test_derivatives_through_both_recursions_are_exact(nlp):
 
 
 def test_every_step_constraint_can_be_left_out_by_its_name():
-    whole = gait.build(cost="thesis", clearance=0.01)
+    added = {"cost": "thesis", "clearance": 0.01, "sole": 0.04}
+    whole = gait.build(**added)
     rows = {use.name for use in whole.constraints + whole.periodicities}
     for name in STEP_CONSTRAINTS:
-        problem = gait.build(cost="thesis", clearance=0.01, without=name)
+        problem = gait.build(**added, without=name)
         left = {use.name for use in problem.constraints + problem.periodicities}
         assert left < rows, name
     everything = gait.build(cost="thesis", without=", ".join(STEP_CONSTRAINTS))

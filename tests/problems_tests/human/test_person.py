@@ -108,6 +108,9 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
         ({"friction": -0.5}, ProblemError, r"the ground's friction is -0\.5: give a positive number"),
         ({"penetration": -1e-3}, ProblemError, r"the penetration is -0\.001 m: give a number from 0"),
         ({"contact_drift": float("inf")}, ProblemError, "the contact drift is inf m"),
+        ({"sole": -0.04}, ProblemError, r"half the width of the sole is -0\.04 m: give more than"),
+        ({"sole": 0.004}, ProblemError, r"more than the contact drift of 0\.005 m, up to 0\.1 m, or 0"),
+        ({"sole": 0.2}, ProblemError, r"half the width of the sole is 0\.2 m"),
         (
             {"swing_knee": (70.0, 50.0)},
             ProblemError,

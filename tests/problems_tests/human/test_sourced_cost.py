@@ -354,6 +354,23 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
 
 
 @pytest.mark.long
+def test_a_standing_foot_rolls_onto_its_edge_unless_its_sole_has_a_width():
+    """Heel, ball and toe lie on one line: without a width, nothing but the ankle keeps it from rolling."""
+    on_a_line, flat = (trajopt.solve(gait.build(sole=sole)) for sole in (0.0, 0.04))
+    assert np.rad2deg(np.arcsin(rise_of_lateral_axis(on_a_line))).max() > 15.0
+    report, drift = flat.verify(), 5e-3
+    assert flat.converged and report.holds, report.reason
+    assert 0.04 * rise_of_lateral_axis(flat).max() < drift + 1e-6
+
+
+def rise_of_lateral_axis(solution):
+    """|R_yz| of the right foot at the nodes of single support, during all of which its ball stands."""
+    t = solution.node_times
+    t = t[(t >= 0.28 * solution.duration) & (t <= solution.duration)]
+    return np.abs(solution.value(trajopt.Quantity("orientation:hindfoot_r"), t)[:, 5])
+
+
+@pytest.mark.long
 def test_a_backpack_leaves_the_arms_hanging():
     """With springs of 5 N m/rad and nothing else they swung up to the horizontal under 15 kg."""
     solution = trajopt.solve(gait.build(backpack=15.0))
