@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.errors": "",
     "trajopt.arguments": "errors",
     "trajopt.blas_threads": "",
-    "trajopt.kept": "",
+    "trajopt.content_cache": "",
     "trajopt.version": "",
     "trajopt.files": "errors",
     "trajopt.splines": "arrays arguments kept",

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.arguments import numbers, shown
+from trajopt.content_cache import LARGEST_CACHED, cached_by_content, read_only
 from trajopt.errors import OptionError, ShapeError
-from trajopt.kept import LARGEST_KEPT, kept, read_only
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
@@ -220,11 +220,11 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
             f"multiplicities are {shown(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
-    make = _kept_basis if points.size <= LARGEST_KEPT else _basis
+    make = _kept_basis if points.size <= LARGEST_CACHED else _basis
     return make(points.tobytes(), int(degree), repeats.tobytes())
 
 
-@kept
+@cached_by_content
 def _kept_basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
     """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
     return _basis(breakpoints, degree, multiplicities)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.arguments import check_count, counted, numbers, shown
+from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content
 from trajopt.errors import OptionError, ShapeError
-from trajopt.kept import LARGEST_KEPT, Content, kept
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
@@ -232,14 +232,14 @@ class Trajectory:
     @cached_property
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
-        if sum(arc.basis.span_count for arc in self.arcs) > LARGEST_KEPT:
+        if sum(arc.basis.span_count for arc in self.arcs) > LARGEST_CACHED:
             return _nodes(self)
         by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule) for arc in self.arcs)
         added = (tuple(map(tuple, points)) for points in (self.extra_points, self.limit_points))
         return _kept_nodes(Content(self, *by_arc, *added))
 
 
-@kept
+@cached_by_content
 def _kept_nodes(trajectory: Content[Trajectory]) -> Nodes:
     return _nodes(trajectory.value)
 

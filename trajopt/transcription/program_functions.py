@@ -18,11 +18,11 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
+from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content, of_array, of_matrix
 from trajopt.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
-from trajopt.kept import LARGEST_KEPT, Content, kept, of_array, of_matrix
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
 from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
@@ -94,7 +94,7 @@ class Curvature:
             patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
         second = SecondDerivatives.of(self.leaf_map, chain)
         by_span = [np.stack([known[used] for used in used_on]) for known in (patterns, touched)]
-        if self.leaf_map.spline_map.layout.size > LARGEST_KEPT:
+        if self.leaf_map.spline_map.layout.size > LARGEST_CACHED:
             return second, hessian_map(*second.entries(*by_span))
         return second, _kept_hessian_map(second, *map(of_array, by_span))
 
@@ -291,7 +291,7 @@ def program_maps(
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
     row_weights = _row_weights(chain, groups, leaf_map.nodes)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
-    if leaf_map.spline_map.layout.size > LARGEST_KEPT:
+    if leaf_map.spline_map.layout.size > LARGEST_CACHED:
         entries = _jacobian_map(leaf_map, pattern, chain.used_count, row_weights, linear_count)
     else:
         contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
@@ -313,7 +313,7 @@ def _jacobian_map(
     return jacobian_map(entries, weights, raw_size, first_row)
 
 
-@kept
+@cached_by_content
 def _kept_jacobian_map(
     leaf_map: LeafMap,
     pattern: Content[Array],
@@ -324,7 +324,7 @@ def _kept_jacobian_map(
     return _jacobian_map(leaf_map, pattern.value, stride, weights.value, first_row)
 
 
-@kept
+@cached_by_content
 def _kept_hessian_map(
     second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]
 ) -> EntryMap:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content
 from trajopt.graph.leaves import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
-from trajopt.kept import LARGEST_KEPT, Content, kept
 from trajopt.problem.problem import Problem
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
@@ -65,7 +65,7 @@ class SplineMap:
     def of(problem: Problem) -> SplineMap:
         """The map of a problem; problems with the same nodes, curves and parameters share it."""
         nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
-        if layout.size > LARGEST_KEPT:
+        if layout.size > LARGEST_CACHED:
             return SplineMap(nodes, spline, layout)
         leaves = (
             (name, each.order, each.curves.stop, each.width, each.group) for name, each in spline.items()
@@ -108,7 +108,7 @@ class SplineMap:
         return self._global[leaf]
 
 
-@kept
+@cached_by_content
 def _kept_map(parts: Content[tuple[Nodes, Mapping[str, SplineLeaf], Layout]]) -> SplineMap:
     return SplineMap(*parts.value)
 

@@ -20,9 +20,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from trajopt.arrays import Array
+from trajopt.content_cache import LARGEST_CACHED, cached_by_content
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
-from trajopt.kept import LARGEST_KEPT, kept
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
 from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups
@@ -70,7 +70,7 @@ class SecondDerivatives:
         if any(group.curve_count > WIDE for group in leaf_map.groups):
             inner = InnerCurvature(chain.graph, chain.rows, chain.columns)
             return SecondDerivatives(leaf_map, pairs, frozenset(pairs), inner)
-        if leaf_map.spline_map.layout.size > LARGEST_KEPT:
+        if leaf_map.spline_map.layout.size > LARGEST_CACHED:
             return SecondDerivatives(leaf_map, pairs, chain.direct_pairs())
         return _kept_derivatives(leaf_map, pairs, frozenset(chain.direct_pairs()))
 
@@ -188,7 +188,7 @@ class SecondDerivatives:
         return found
 
 
-@kept
+@cached_by_content
 def _kept_derivatives(
     leaf_map: LeafMap, pairs: Sequence[tuple[str, str]], filled: frozenset[tuple[str, str]]
 ) -> SecondDerivatives:

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
+from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content, of_matrix
 from trajopt.graph.protocols.block import Values
-from trajopt.kept import LARGEST_KEPT, Content, kept, of_matrix
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
 from trajopt.transcription.spline_map import SplineMap
 
@@ -109,7 +109,7 @@ class LeafMap:
     @staticmethod
     def of(spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> LeafMap:
         """The map, the same one as before for the same arguments."""
-        if spline_map.layout.size > LARGEST_KEPT:
+        if spline_map.layout.size > LARGEST_CACHED:
             return LeafMap(spline_map, N, needed)
         return _kept_map(spline_map, of_matrix(N), frozenset(needed))
 
@@ -180,7 +180,7 @@ class LeafMap:
         return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
 
-@kept
+@cached_by_content
 def _kept_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str]) -> LeafMap:
     return LeafMap(spline_map, N.value, needed)
 

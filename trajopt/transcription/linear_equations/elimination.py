@@ -18,8 +18,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from trajopt.arrays import Array
+from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content, of_array, of_matrix
 from trajopt.errors import DegreesOfFreedomError
-from trajopt.kept import LARGEST_KEPT, Content, kept, of_array, of_matrix
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
@@ -124,12 +124,12 @@ def eliminate(
     last[last_resort] = True
     A = sparse.csr_array(A)
     A.sum_duplicates()
-    if A.shape[1] > LARGEST_KEPT:
+    if A.shape[1] > LARGEST_CACHED:
         return _solve(A, last, labels, advice)
     return replace(_kept_solution(of_matrix(A), of_array(last)), labels=labels, advice=advice)
 
 
-@kept
+@cached_by_content
 def _kept_solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
     return _solve(A.value, last.value, (), "")
 

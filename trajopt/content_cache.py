@@ -1,9 +1,9 @@
-"""Results that follow from the structure of a problem alone, kept in the process by their content.
+"""A cache, in the process, of what follows from the structure of a problem alone, by the content of arrays.
 
 Whoever solves for one goal after another states the same problem anew each time: bases, nodes, maps and
-patterns are those of the last one. Functions that make them are decorated with `kept`, and `Content` turns
-arrays into an argument of such a function. Arrays of what is kept are read-only, as other problems have them,
-too; large programs keep nothing.
+patterns are those of the last one. `cached_by_content` decorates the functions that make them, and `Content`
+turns arrays into arguments of such a function. Arrays of cached results are read-only, as other problems have
+them, too; results of large programs are not cached.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 import numpy as np
 from scipy import sparse
 
-__all__ = ["LARGEST_KEPT", "Content", "kept", "of_array", "of_matrix", "read_only"]
+__all__ = ["LARGEST_CACHED", "Content", "cached_by_content", "of_array", "of_matrix", "read_only"]
 
-MOST_KEPT = 16  # results of each function
-LARGEST_KEPT = 250  # unknowns: larger programs need 5 MB each for their maps, and longer for other things
+CACHE_SIZE = 16  # results of each function
+LARGEST_CACHED = 250  # unknowns: larger programs need 5 MB each for their maps, and longer for other things
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,14 +50,14 @@ def of_matrix(matrix: Any) -> Content[sparse.csr_array]:
     return Content(matrix, matrix.shape, *(part.tobytes() for part in parts))
 
 
-def kept(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, whose last `MOST_KEPT` results are kept, with read-only arrays."""
+def cached_by_content(function: Callable[P, T]) -> Callable[P, T]:
+    """The function with a cache of its last `CACHE_SIZE` results, whose arrays are read-only."""
 
     @wraps(function)
     def made(*arguments: P.args, **named: P.kwargs) -> T:
         return read_only(function(*arguments, **named))
 
-    return cast(Callable[P, T], lru_cache(maxsize=MOST_KEPT)(made))
+    return cast(Callable[P, T], lru_cache(maxsize=CACHE_SIZE)(made))
 
 
 def read_only(value: T) -> T:
