@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.content_cache": "",
     "trajopt.version": "",
     "trajopt.files": "errors",
-    "trajopt.splines": "arrays arguments kept",
+    "trajopt.splines": "arrays arguments content_cache",
     "trajopt.graph": "arrays arguments",
     "trajopt.solvers": "arrays arguments blas_threads files",
     "trajopt.terms": "graph",
