@@ -53,6 +53,14 @@ def test_one_version_is_told_everywhere():
     assert f"\nversion: {trajopt.__version__}\n" in citation
 
 
+def test_the_versions_with_digests_are_of_all_dependencies():
+    """`pip install --require-hashes -r constraints.txt` and then trajopt without dependencies is enough."""
+    stated = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    for dependency in PROJECT["project"]["dependencies"]:
+        name = re.match(r"[\w-]+", dependency)[0]
+        assert re.search(rf"^{name}==", stated, re.MULTILINE), name
+
+
 def test_the_versions_are_those_of_trajopt_and_of_every_solver():
     told = versions()
     assert next(iter(told)) == "trajopt" and told["trajopt"] == trajopt.__version__
