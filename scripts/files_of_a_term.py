@@ -22,6 +22,7 @@ import trajopt
 from trajopt.transcription.transcribe import transcribe
 
 PROJECT = Path(trajopt.__file__).parents[1]
+PACKAGES = [PROJECT / name for name in ("dynamics", "trajopt", "problems")]  # `.venv` may stand beside them
 
 
 @trajopt.term
@@ -36,7 +37,7 @@ def entered(run: Callable[[], object]) -> set[str]:
 
     def trace(frame: FrameType, event: str, argument: object) -> None:
         file = Path(frame.f_code.co_filename)
-        if event == "call" and file.is_relative_to(PROJECT) and file.name != Path(__file__).name:
+        if event == "call" and any(map(file.is_relative_to, PACKAGES)):
             found.add(str(file.relative_to(PROJECT)))
 
     before = sys.gettrace()

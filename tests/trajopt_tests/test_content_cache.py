@@ -24,7 +24,7 @@ def evaluated(nlp):
 def forget():
     """Empty every cache of the package."""
     for each in gc.get_objects():
-        if isinstance(each, _lru_cache_wrapper) and each.__module__.startswith("trajopt"):
+        if type(each) is _lru_cache_wrapper and each.__module__.startswith("trajopt"):
             each.cache_clear()
 
 
