@@ -1,4 +1,4 @@
-"""A new goal 0.1 rad away: `python -m benchmarks.solvers.replan [--write]`.
+"""A new goal 0.1 rad away: `python -m benchmarks.solvers.replan [--write] [--distance 0.1]`.
 
 Two minimum-time problems on 20 intervals, the two-link arm and a UR5, are solved for goals at a distance of
 0.1 rad from their own, in seeded directions. Ours: `trajopt.solve` of the problem built anew (one start, one
@@ -60,10 +60,10 @@ class Row:
         )
 
 
-def goals(first: np.ndarray) -> list[np.ndarray]:
+def goals(first: np.ndarray, distance: float = DISTANCE) -> list[np.ndarray]:
     """Goals at the distance from the first one, in seeded directions."""
     directions = np.random.default_rng(SEED).standard_normal((GOALS, first.size))
-    return [first + DISTANCE * each / np.linalg.norm(each) for each in directions]
+    return [first + distance * each / np.linalg.norm(each) for each in directions]
 
 
 def measured(method: str, solve: Callable[[np.ndarray], tuple[float, int]], wanted: list[np.ndarray]) -> Row:
@@ -198,7 +198,7 @@ def peer(recipe: Any, wanted: list[np.ndarray]) -> list[Row]:
     ]
 
 
-def table() -> str:
+def table(distance: float = DISTANCE) -> str:
     """All rows; optima of a peer are held against its own cold ones."""
     lines = [
         "| case | method | ms, median | worst | iterations | same optimum | better | worse | failed |",
@@ -207,7 +207,7 @@ def table() -> str:
     for case, recipe in CASES.items():
         problem = recipe.build(intervals=INTERVALS)
         end = next(each.lower for each in problem.constraints if each.name == "q at the end")
-        wanted = goals(end)
+        wanted = goals(end, distance)
         for measure in (ours, peer) if case in WITH_PEER else (ours,):
             rows = measure(recipe, wanted)
             lines += [row.line(case, rows[0].objectives) for row in rows]
@@ -218,8 +218,9 @@ def table() -> str:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     arguments.add_argument("--write", action="store_true")
+    arguments.add_argument("--distance", type=float, default=DISTANCE, help="of the goals, in rad")
     given = arguments.parse_args()
-    found = table()
+    found = table(given.distance)
     if given.write:
         put_between_marks(PAGE, "benchmarks.solvers.replan", found)
     print(f"{platform.machine()}, Python {platform.python_version()}, CasADi {version('casadi')}")

@@ -9,6 +9,7 @@ from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.linear_equations.nearest_motion import nearest_point
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.row_groups import given_limits
 from trajopt.transcription.scaling import Scaling
@@ -21,7 +22,8 @@ def warm_program(
 ) -> tuple[NLP, WarmStart | None]:
     """The program with these values, and a start for it: of a solution of the same structure its point.
 
-    Of any other solution the motion is the guess, as `Problem.guess` takes it.
+    Where the linear equations have other values it is the nearest motion that meets them. Of any other
+    solution the motion is the guess, as `Problem.guess` takes it.
     """
     point, scaling = start.point, start.scaling
     fits = values.unknowns.fits(start.curve, start.parameters)
@@ -30,7 +32,9 @@ def warm_program(
         guessed.guess(start)
         y = values.unknowns.of(*first_guess(guessed))
         return program_at(structure, values, values.bounds.clipped(y)), None
-    y = values.bounds.clipped(values.unknowns.of(start.curve, start.parameters))
+    unknowns, fixed = values.unknowns, structure.solution.fixed
+    x = unknowns.layout.vector(start.curve, start.parameters)
+    y = values.bounds.clipped(nearest_point(unknowns.elimination, structure.nearest_change, fixed, x))
     kept = scaling if _same_scale(structure, problem, start.known_problem) else None
     nlp = program_at(structure, values, y, kept)
     return nlp, _rescaled(point, y, scaling, nlp.scaling)

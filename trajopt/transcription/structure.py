@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from trajopt.arrays import Array
 from trajopt.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
@@ -25,6 +27,7 @@ from trajopt.transcription.derivatives.jacobian import LeafMap
 from trajopt.transcription.linear_equations.constant_rows import ConstantRows
 from trajopt.transcription.linear_equations.elimination import GeneralSolution, eliminate
 from trajopt.transcription.linear_equations.linear_rows import Conditions, LinearEquations, conditions_of
+from trajopt.transcription.linear_equations.nearest_motion import nearest_change
 from trajopt.transcription.program_functions import ProgramMaps, program_maps
 from trajopt.transcription.row_groups import Objective, RowGroup, objectives_of, row_groups
 from trajopt.transcription.spline_map import SplineMap
@@ -53,6 +56,11 @@ class ProgramStructure:
     graph: Graph
     maps: ProgramMaps
     component_names: Callable[[str, int], list[str]]
+
+    @cached_property
+    def nearest_change(self) -> Array:
+        """What a change of the entries of x that the equations fix adds to y, see `nearest_motion`."""
+        return nearest_change(self.spline_map, self.solution)
 
 
 def structure_of(problem: Problem, kept_as_rows: Collection[int] = ()) -> ProgramStructure:

@@ -98,6 +98,11 @@ class GeneralSolution:
         return c
 
     @cached_property
+    def fixed(self) -> Array:
+        """The entries of x that follow from the others."""
+        return np.setdiff1d(np.arange(self.A.shape[1]), self.free)
+
+    @cached_property
     def _loose(self) -> Array:
         """Rows that a change of y would change, in scaled units: none, as A N = 0 but for rounding."""
         if not self.left_over.size:
