@@ -23,6 +23,7 @@ LONGEST_NAME = 200  # characters; names are repeated in messages and files
 LONGEST_UNIT = 40
 
 P = TypeVar("P")
+_MISSING = object()
 
 # kinds of NumPy arrays that are no real numbers, in words; NumPy would convert most of them silently
 _NO_NUMBERS = {
@@ -40,12 +41,14 @@ def implements(candidate: object, protocol: type[P]) -> TypeGuard[P]:
 
     Before Python 3.12 isinstance lists the members anew at every call, which takes 20 microseconds.
     """
-    return all(getattr(candidate, name, None) is not None for name in _members(protocol))
+    return all(getattr(candidate, name, missing) is not missing for name, missing in _members(protocol))
 
 
 @cache
-def _members(protocol: type) -> tuple[str, ...]:
-    return tuple(name for name in dir(protocol) if not name.startswith("_"))
+def _members(protocol: type) -> tuple[tuple[str, object], ...]:
+    """Names, and what an object without that member has in its place: a method that is None is missing."""
+    names = [name for name in dir(protocol) if not name.startswith("_")]
+    return tuple((name, None if callable(getattr(protocol, name)) else _MISSING) for name in names)
 
 
 def shown(value: object) -> str:

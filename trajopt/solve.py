@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.arguments import check_positive, shown
+from trajopt.arguments import check_positive, implements, shown
 from trajopt.blas_threads import one_blas_thread
 from trajopt.errors import OptionError
 from trajopt.phases.certified_phases import certified_phases, phases_with_limit_nodes
@@ -202,7 +202,7 @@ def _refined(
 
 def _own_deadline(solver: Solver) -> float:
     """When a solver's own time limit ends a solve that starts now; it holds for all meshes and starts."""
-    own = solver.time_limit if isinstance(solver, TimeLimitedSolver) else None
+    own = solver.time_limit if implements(solver, TimeLimitedSolver) else None
     return np.inf if own is None else time.monotonic() + own
 
 

@@ -14,6 +14,7 @@ from trajopt import arguments, errors
 from trajopt.arguments import implements, numbers, shown
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, SymbolicBlock
 from trajopt.graph.protocols.term import NamedTerm, Term
+from trajopt.solvers.capabilities import CheckpointingSolver, RankingSolver, TimeLimitedSolver
 
 WRONG = {
     "text": "abc",
@@ -49,10 +50,12 @@ def test_an_object_implements_a_protocol_where_isinstance_says_so():
         trajopt.q[0],
         object(),
         None,
+        trajopt.Ipopt(),  # its time limit is None
+        trajopt.RowsInRounds(),
     ]
-    for candidate, protocol in itertools.product(
-        given, (Block, SecondOrderBlock, SymbolicBlock, Term, NamedTerm)
-    ):
+    of_terms = Block, SecondOrderBlock, SymbolicBlock, Term, NamedTerm
+    of_solvers = TimeLimitedSolver, CheckpointingSolver, RankingSolver
+    for candidate, protocol in itertools.product(given, of_terms + of_solvers):
         assert implements(candidate, protocol) == isinstance(candidate, protocol), (candidate, protocol)
     assert [implements(candidate, SecondOrderBlock) for candidate in given[:3]] == [True, False, False]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.arguments import shown
+from trajopt.arguments import implements, shown
 from trajopt.blas_threads import one_blas_thread
 from trajopt.compiled.input_table import InputTable, input_table, with_values_in_the_matrix
 from trajopt.compiled.inputs import LimitInput
@@ -98,7 +98,7 @@ class CompiledProgram:
         run = RunRecord.of(chosen, {"compiled": True, **self._together(values, inputs)})
         with one_blas_thread(), iteration_callback(progress) as callback, np.errstate(all="ignore"):
             nlp, point = self._program(problem, start)
-            if point is not None and isinstance(chosen, ToleranceSolver) and takes_hessian(chosen):
+            if point is not None and implements(chosen, ToleranceSolver) and takes_hessian(chosen):
                 chosen = ActiveSetNewton(chosen)
             result = chosen.solve(nlp, callback, point)
             return replace(Solution.of(problem, nlp, result), run=run)

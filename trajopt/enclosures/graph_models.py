@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trajopt.arguments import implements
 from trajopt.enclosures.leaf_pieces import Model
 from trajopt.enclosures.taylor_model import TaylorModel
 from trajopt.graph.graph import Graph
@@ -12,7 +13,7 @@ from trajopt.graph.protocols.block import AnyArithmeticBlock
 
 def can_be_enclosed(graph: Graph) -> bool:
     """Whether every block says how it is computed in any arithmetic; only then bounds are possible."""
-    return all(isinstance(block, AnyArithmeticBlock) for block in graph.blocks)
+    return all(implements(block, AnyArithmeticBlock) for block in graph.blocks)
 
 
 def graph_models(graph: Graph, leaves: Mapping[str, Model]) -> dict[str, Model]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers
+from trajopt.arguments import implements, numbers
 from trajopt.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.splines.curve import Curve
@@ -69,7 +69,7 @@ def one_of(q: Any, x: Any) -> Any:
 def start_from(problem: Any, q: Any, duration: ArrayLike | None) -> None:
     """Give a problem the guess q, a motion, a curve or samples, and seconds; see `Problem.guess`."""
     arcs = len(problem.trajectory.arcs)
-    if isinstance(q, Motion) and not isinstance(q, type):
+    if implements(q, Motion) and not isinstance(q, type):
         problem.guessed_curve = curve_of_motion(q, problem.dynamics.joint_names, problem.extra_widths)
         problem.guessed_durations = durations_of_motion(q, arcs, duration)
         problem.parameters |= parameters_of_motion(q, problem.parameters)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trajopt.arguments import implements
 from trajopt.errors import TrajoptError
 from trajopt.problem.guess import Motion
 from trajopt.problem.problem import Problem
@@ -57,7 +58,7 @@ def worth_levels(problem: Problem, solver: Solver) -> bool:
     arcs = problem.trajectory.arcs
     guessed = problem.guessed_curve is not None or problem.guessed_durations is not None
     free = any(shortest < longest for shortest, longest in (arc.duration_bounds for arc in arcs))
-    resumed = isinstance(solver, CheckpointingSolver)
+    resumed = implements(solver, CheckpointingSolver)
     return free and not guessed and not resumed and max(arc.basis.span_count for arc in arcs) > FINE
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trajopt.arguments import implements
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.problem import Problem
 from trajopt.solution.equations.torque_equations import torque_equations
@@ -47,7 +48,7 @@ SEARCHED = StartRule(8, 5, 2)
 
 def start_rule(problem: Problem, solver: Solver) -> StartRule:
     """The starts where the user gives none."""
-    if isinstance(solver, CheckpointingSolver) or _guessed(problem):
+    if implements(solver, CheckpointingSolver) or _guessed(problem):
         return ONE
     loose = _free(problem) and not _velocities_limited(problem)
     if loose and searching(problem):
@@ -82,7 +83,7 @@ def _velocities_limited(problem: Problem) -> bool:
 def _turns_far(problem: Problem) -> bool:
     """Whether a revolute joint has more than a quarter of a turn to go between fixed ends."""
     dynamics = problem.dynamics
-    if not isinstance(dynamics, DescribedJoints):
+    if not implements(dynamics, DescribedJoints):
         return False
     kinds = {joint.name: joint.kind for joint in dynamics.joints}
     turning = np.array([kinds.get(name) == "revolute" for name in dynamics.joint_names])

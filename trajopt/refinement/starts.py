@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trajopt.arguments import implements
 from trajopt.errors import TrajoptError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.guess_search import Guess, searched_guesses
@@ -74,7 +75,7 @@ NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
 
 def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
     """Whether other guesses are tried: the solve found no solution by itself, and a solve is a short one."""
-    resumed = isinstance(timed.solver, CheckpointingSolver)
+    resumed = implements(timed.solver, CheckpointingSolver)
     size = solution.problem.dynamics.n * solution.node_times.size
     return solution.status in MISSED and size <= RETRIED and not resumed and not timed.expired
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import counted, numbers, shown
+from trajopt.arguments import counted, implements, numbers, shown
 from trajopt.blas_threads import one_blas_thread
 from trajopt.errors import OptionError
 from trajopt.graph.graph import Graph
@@ -293,7 +293,7 @@ class Solution:
     def _graph(self, several: list[Any]) -> Graph:
         known = self.__dict__.setdefault("_graphs", {})
         for term in several:
-            if not isinstance(term, Term):
+            if not implements(term, Term):
                 raise no_term(term)
         key = tuple(several)
         if key not in known:

@@ -140,7 +140,7 @@ class NonfiniteExplainer(Protocol):
 
 def with_time_limit(solver: Solver, seconds: float) -> Solver:
     """The solver stopping after `seconds`, or earlier by its own limit; without time limits, itself."""
-    if not isinstance(solver, TimeLimitedSolver):
+    if not implements(solver, TimeLimitedSolver):
         return solver
     own = solver.time_limit
     return solver.with_time_limit(seconds if own is None else min(own, seconds))
@@ -148,48 +148,48 @@ def with_time_limit(solver: Solver, seconds: float) -> Solver:
 
 def with_max_iterations(solver: Solver, count: int) -> Solver:
     """The solver stopping after `count` iterations, or its own limit; without such limits, itself."""
-    if not isinstance(solver, IterationLimitedSolver):
+    if not implements(solver, IterationLimitedSolver):
         return solver
     return solver.with_max_iterations(min(solver.max_iterations, count))
 
 
 def with_start_preset(solver: Solver, preset: StartPreset) -> Solver:
     """The solver with a preset where the user has set nothing else; without presets, itself."""
-    return solver.with_start_preset(preset) if isinstance(solver, StartPresetSolver) else solver
+    return solver.with_start_preset(preset) if implements(solver, StartPresetSolver) else solver
 
 
 def with_row_tolerances(solver: Solver, tolerances: RowTolerances) -> Solver:
     """The solver with these tolerances where the user has set no others; without such, itself."""
-    return solver.with_row_tolerances(tolerances) if isinstance(solver, RowToleranceSolver) else solver
+    return solver.with_row_tolerances(tolerances) if implements(solver, RowToleranceSolver) else solver
 
 
 def with_options(solver: Solver, options: Mapping[str, Any]) -> Solver:
     """The solver with options by name; OptionError for an unknown one, and where it takes none at all."""
     if not options:
         return solver
-    if not isinstance(solver, ConfigurableSolver):
+    if not implements(solver, ConfigurableSolver):
         raise OptionError(f"{type(solver).__name__} takes no options, but {', '.join(options)} was given")
     return solver.with_options(options)
 
 
 def for_ranking(solver: Solver) -> Solver | None:
     """The solver for objectives that need not be exact, None where it has no settings for them."""
-    return solver.for_ranking() if isinstance(solver, RankingSolver) else None
+    return solver.for_ranking() if implements(solver, RankingSolver) else None
 
 
 def without_checkpoints(solver: Solver) -> Solver:
     """The solver for NLPs other than the one whose checkpoints it writes; without checkpoints, itself."""
-    return solver.without_checkpoints if isinstance(solver, CheckpointingSolver) else solver
+    return solver.without_checkpoints if implements(solver, CheckpointingSolver) else solver
 
 
 def takes_hessian(solver: Solver) -> bool:
     """Whether nobody told the solver to do without second derivatives, so that Newton steps may be made."""
-    return not isinstance(solver, HessianChoosingSolver) or solver.hessian == "exact"
+    return not implements(solver, HessianChoosingSolver) or solver.hessian == "exact"
 
 
 def nonfinite_cause(nlp: NLP, y: np.ndarray) -> str:
     """Which part of an NLP is not finite at y; "" where all is, or where the NLP cannot say."""
-    return nlp.culprit(y) if isinstance(nlp, NonfiniteExplainer) else ""
+    return nlp.culprit(y) if implements(nlp, NonfiniteExplainer) else ""
 
 
 def jacobian_of_rows(nlp: NLP, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

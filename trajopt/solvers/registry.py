@@ -12,7 +12,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from trajopt.arguments import shown
+from trajopt.arguments import implements, shown
 from trajopt.errors import OptionError, near_matches
 
 if TYPE_CHECKING:
@@ -81,6 +81,6 @@ def check_solver(solver: Any, what: str = "solver") -> None:
     """Raise OptionError unless `solver` is an instance of something with `solve`; a class is not."""
     from trajopt.solvers.solver import Solver
 
-    if not isinstance(solver, Solver) or isinstance(solver, type):
+    if not implements(solver, Solver) or isinstance(solver, type):
         examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
         raise OptionError(f"{what} is {shown(solver)}: give an instance such as {examples}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -11,10 +10,13 @@ import numpy as np
 from numpy.polynomial.legendre import Legendre, leggauss
 from numpy.typing import NDArray
 
+from trajopt.content_cache import cached_by_content
+
 Rule = tuple[NDArray[np.float64], NDArray[np.float64]]
 RuleName = Literal["lobatto", "gauss", "radau"]
 
 
+@cached_by_content
 def gauss(count: int) -> Rule:
     """Points and weights (count,): exact for polynomials up to degree 2 count - 1; no end is a point.
 
@@ -67,10 +69,7 @@ SPAN_RULES: Mapping[RuleName, Callable[[int], Rule]] = MappingProxyType(
 )
 
 
-@cache
+@cached_by_content
 def span_rule(rule: RuleName, count: int) -> Rule:
     """Points and weights of one of `SPAN_RULES`, read-only and computed once: roots take 70 microseconds."""
-    points, weights = SPAN_RULES[rule](count)
-    points.setflags(write=False)
-    weights.setflags(write=False)
-    return points, weights
+    return SPAN_RULES[rule](count)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack, qr, solve_triangular
 
-from trajopt.arguments import shown
+from trajopt.arguments import implements, shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
@@ -56,7 +56,7 @@ class ActiveSetNewton:
     solver: ToleranceSolver = field(default_factory=Ipopt)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.solver, ToleranceSolver) or isinstance(self.solver, type):
+        if not implements(self.solver, ToleranceSolver) or isinstance(self.solver, type):
             raise OptionError(
                 f"ActiveSetNewton needs a solver with a tol to fall back on, not {shown(self.solver)}: "
                 "try Ipopt()"
@@ -72,7 +72,7 @@ class ActiveSetNewton:
     @property
     def time_limit(self) -> float | None:
         """That of the solver, for Newton's steps and the solver together; checked before each change."""
-        return self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
+        return self.solver.time_limit if implements(self.solver, TimeLimitedSolver) else None
 
     def with_time_limit(self, seconds: float) -> ActiveSetNewton:
         """The same around the solver with this limit."""

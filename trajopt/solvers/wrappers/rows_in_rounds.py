@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive, counted, shown
+from trajopt.arguments import check_count, check_positive, counted, implements, shown
 from trajopt.errors import OptionError
 from trajopt.solvers.capabilities import (
     StartPreset,
@@ -83,7 +83,7 @@ class RowsInRounds:
     newton: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.solver, ToleranceSolver) or isinstance(self.solver, type):
+        if not implements(self.solver, ToleranceSolver) or isinstance(self.solver, type):
             raise OptionError(
                 f"RowsInRounds works through a solver with a tol, not {shown(self.solver)}: try Ipopt()"
             )
@@ -208,7 +208,7 @@ class RowsInRounds:
 
     def _seconds_left(self, before: list[Result]) -> float:
         """Of the limits of time, after these rounds; infinite where there are none."""
-        own = self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
+        own = self.solver.time_limit if implements(self.solver, TimeLimitedSolver) else None
         limits = [limit for limit in (self.time_limit, own) if limit]
         return min(limits, default=np.inf) - _seconds(before)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.arguments import counted
+from trajopt.arguments import counted, implements
 from trajopt.arrays import Array
 from trajopt.solvers.capabilities import (
     IterationLimitedSolver,
@@ -54,12 +54,12 @@ class SquareNewton:
     @property
     def time_limit(self) -> float | None:
         """That of the solver, for Newton's steps and the solver together."""
-        return self.solver.time_limit if isinstance(self.solver, TimeLimitedSolver) else None
+        return self.solver.time_limit if implements(self.solver, TimeLimitedSolver) else None
 
     @property
     def _most_steps(self) -> int:
         solver = self.solver
-        allowed = solver.max_iterations if isinstance(solver, IterationLimitedSolver) else MOST_STEPS
+        allowed = solver.max_iterations if implements(solver, IterationLimitedSolver) else MOST_STEPS
         return min(MOST_STEPS, allowed)
 
     def with_time_limit(self, seconds: float) -> SquareNewton:
