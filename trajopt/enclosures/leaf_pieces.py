@@ -16,7 +16,7 @@ from trajopt.enclosures.bernstein import to_powers
 from trajopt.enclosures.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 from trajopt.graph.leaves import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import coefficient_errors, pieces_of
+from trajopt.splines.polynomial_bounds import coefficient_errors, pieces_of, pieces_of_group
 
 Model = list  # of TaylorModel or float, one per component
 
@@ -88,13 +88,12 @@ def leaf_pieces(
     curves, errors = {}, {}
     for leaf in used & spline_leaves.keys():
         spline = spline_leaves[leaf]
-        columns = range(spline.curves.start, spline.curves.stop)
-        several = [pieces_of(curve, column, spline.order) for column in columns]
-        if any(not np.array_equal(one.start, known.start) for one in several):
+        pieces, place = pieces_of_group(curve, spline.curves.start, spline.order)
+        if not np.array_equal(pieces.start, known.start):
             raise NotImplementedError(f"{leaf} has other breakpoints than q: there are no common pieces")
-        curves[leaf] = np.stack([one.coefficients for one in several], axis=-1)
-        bounds = [coefficient_errors(curve, column, spline.order)[arc] for column in columns]
-        errors[leaf] = np.stack(bounds, axis=-1)
+        own = slice(place, place + spline.width)
+        curves[leaf] = pieces.coefficients[..., own]
+        errors[leaf] = coefficient_errors(curve, spline.curves.start, spline.order)[arc, own]
     if "t" in used:
         curves["t"] = np.stack([known.start, known.end], axis=1)[..., None]
         errors["t"] = 4.0 * EPS * known.end[:, None]
@@ -105,6 +104,8 @@ def leaf_pieces(
     whole = LeafPieces(known.start, known.end, curves, errors, constants)
     length = np.maximum(known.end - known.start, np.finfo(float).tiny)
     low, high = (np.clip((time - known.start) / length, 0.0, 1.0) for time in (first, last))
+    if not low.any() and np.all(high == 1.0):
+        return whole
     return whole.part(np.flatnonzero(high > low), *(each[high > low] for each in (low, high)))
 
 

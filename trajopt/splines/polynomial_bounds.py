@@ -10,6 +10,8 @@ knot are bounded by themselves, so that a bound holds where a derivative jumps, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
 
 import numpy as np
 
@@ -27,7 +29,7 @@ class Pieces:
     """Polynomial pieces in Bernstein form.
 
     start, end : seconds, (pieces,)
-    coefficients : (pieces, degree + 1)
+    coefficients : (pieces, degree + 1), or (pieces, degree + 1, curves) of several at once
     """
 
     start: Array
@@ -37,16 +39,24 @@ class Pieces:
     def cut(self, fraction: Array) -> tuple[Pieces, Pieces]:
         """The pieces left and right of fractions (pieces,) of their length."""
         left, right, row = [], [], self.coefficients
-        u = np.asarray(fraction, dtype=float)[:, None]
+        u = np.reshape(fraction, (-1, *[1] * (row.ndim - 1)))
         for _ in range(self.coefficients.shape[1]):
             left.append(row[:, 0])
             right.append(row[:, -1])
             row = (1.0 - u) * row[:, :-1] + u * row[:, 1:]
-        middle = self.start + (self.end - self.start) * u[:, 0]
+        middle = self.start + (self.end - self.start) * fraction
         return (
             Pieces(self.start, middle, np.stack(left, axis=1)),
             Pieces(middle, self.end, np.stack(right[::-1], axis=1)),
         )
+
+    def halves(self) -> Pieces:
+        """Both halves of every piece: b_i of the left one is sum_j C(i, j) / 2^i b_j of the whole."""
+        pieces, count = self.coefficients.shape
+        middle = 0.5 * (self.start + self.end)
+        start, end = np.stack([self.start, middle], axis=1), np.stack([middle, self.end], axis=1)
+        both = (self.coefficients @ _halving(count)).reshape(2 * pieces, count)
+        return Pieces(start.ravel(), end.ravel(), both)
 
     def within(self, first: float, last: float) -> Pieces:
         """The pieces, or parts of them, that lie in [first, last] seconds."""
@@ -79,34 +89,36 @@ class UpperBound:
 
 def pieces_of(curve: Curve, column: int, order: int) -> Pieces:
     """The order-th derivative by time of one coordinate, as one piece per span."""
+    pieces, place = pieces_of_group(curve, column, order)
+    return Pieces(pieces.start, pieces.end, pieces.coefficients[..., place])
+
+
+def pieces_of_group(curve: Curve, column: int, order: int) -> tuple[Pieces, int]:
+    """The same of all coordinates that share a basis with this one, and its place among them."""
     known = curve.__dict__.setdefault("_pieces", {})  # a certificate asks for every coordinate in turn
     group, place = curve.group_of(column)
     key = column - place, order
     if key not in known:
-        known[key] = _all_columns(curve, group, order)
-    start, end, coefficients = known[key]
-    return Pieces(start, end, coefficients[..., place])
+        known[key] = Pieces(*_all_columns(curve, group, order))
+    return known[key], place
 
 
 def coefficient_errors(curve: Curve, column: int, order: int) -> Array:
-    """Bounds of the rounding errors of the coefficients of `pieces_of`, one per arc, (arcs,).
+    """Bounds of the rounding errors of the coefficients of `pieces_of_group`, (arcs, coordinates).
 
     Differences of control points are exact to rounding, those of first derivatives carry their errors on:
     e_(l+1) = 2 rate e_l + 4 eps |D_(l+1)|, rate the degree over the shortest distance of knots and the
     duration. One convex combination per degree leads from there to the Bernstein form.
     """
-    group, place = curve.group_of(column)
-    found = []
-    for basis, control_points, duration in zip(
-        group.bases, group.control_points, curve.durations, strict=True
-    ):
-        knots, points, degree, error = basis.knots, control_points[:, place], basis.degree, 0.0
+    group, found = curve.group_of(column)[0], []
+    for basis, points, duration in zip(group.bases, group.control_points, curve.durations, strict=True):
+        knots, degree, error = basis.knots, basis.degree, np.zeros(group.n)
         for _ in range(min(order, degree)):
             width = knots[degree + 1 : -1] - knots[1 : -degree - 1]
             rate = degree / np.where(width > 0.0, width, np.inf) / duration
-            knots, points, degree = knots[1:-1], rate * np.diff(points), degree - 1
-            error = 2.0 * rate.max() * error + ROUNDING * np.abs(points).max()
-        found.append(error + (degree + 1) * ROUNDING * np.abs(points).max())
+            knots, points, degree = knots[1:-1], rate[:, None] * np.diff(points, axis=0), degree - 1
+            error = 2.0 * rate.max() * error + ROUNDING * np.abs(points).max(axis=0)
+        found.append(error + (degree + 1) * ROUNDING * np.abs(points).max(axis=0))
     return np.array(found)
 
 
@@ -145,15 +157,15 @@ def upper_bound(pieces: Pieces) -> UpperBound:
         value = float(highest.max())
         if value <= best + GAP * size:
             return UpperBound(max(value, best) + rounding, when, hull)
-        unresolved = pieces[highest > best + GAP * size]
-        halves = unresolved.cut(np.full(unresolved.start.size, 0.5))
-        pieces = Pieces(
-            *(
-                np.concatenate([getattr(half, name) for half in halves])
-                for name in ("start", "end", "coefficients")
-            )
-        )
+        pieces = pieces[highest > best + GAP * size].halves()
     return UpperBound(max(float(pieces.coefficients.max()), best) + rounding, when, hull)
+
+
+@lru_cache
+def _halving(count: int) -> Array:
+    """Matrix (count, 2 count) from coefficients to those of both halves, exact up to degree 56."""
+    left = np.array([[comb(i, j) * 0.5**i for i in range(count)] for j in range(count)])
+    return np.concatenate([left, left[::-1, ::-1]], axis=1)
 
 
 def jump_times(curve: Curve, column: int, order: int, relative: float) -> Array:

@@ -25,7 +25,7 @@ from trajopt.solution.statements.statement_times import Interval, interval_of, s
 from trajopt.solution.violation import side_scales, zero_bounded
 from trajopt.solution.violation_peaks import Peaks, component_violation, narrowed
 from trajopt.splines.node_sets import ArcNodes, TimeWindow
-from trajopt.splines.polynomial_bounds import UpperBound, pieces_of, upper_bound
+from trajopt.splines.polynomial_bounds import UpperBound, pieces_of_group, upper_bound
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
@@ -75,11 +75,11 @@ class ConstraintLines:
     def _polynomial(self, constraint: Constraint, leaf: SplineLeaf) -> Iterator[StatementLine]:
         """Bounds of a derivative of the curve, proved by its control points."""
         when = interval_of(constraint.over, self.solution.curve)
+        pieces, place = pieces_of_group(self.solution.curve, leaf.curves.start, leaf.order)
+        pieces = pieces.within(when.first, when.last)
         for c in _bounded(constraint):
-            pieces = pieces_of(self.solution.curve, leaf.curves.start + c, leaf.order)
-            pieces = pieces.within(when.first, when.last)
-            above = upper_bound(pieces)
-            below = upper_bound(replace(pieces, coefficients=-pieces.coefficients))
+            own = replace(pieces, coefficients=pieces.coefficients[..., place + c])
+            above, below = upper_bound(own), upper_bound(replace(own, coefficients=-own.coefficients))
             line = self._line(constraint, c)
             value, time = _worse(
                 (above.value - constraint.upper[c], above.time),
