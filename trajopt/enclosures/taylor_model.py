@@ -130,9 +130,11 @@ class TaylorModel:
         few, many = sorted((self, other), key=lambda model: len(model.coefficients))
         a, b = few.coefficients, many.coefficients
         count = min(len(a) + len(b) - 1, ORDER)
-        product = np.zeros((count, *np.broadcast_shapes(a.shape[1:], b.shape[1:])))
-        for i, factor in enumerate(a):
-            product[i : i + len(b)] += factor * b[: count - i]
+        # a_i b_j stands in row i and column j, and with rows of one entry less in column i + j.
+        every = np.zeros((len(a), len(a) + len(b), *np.broadcast_shapes(a.shape[1:], b.shape[1:])))
+        np.multiply(a[:, None], b, out=every[:, : len(b)])
+        shifted = every.reshape(-1, *every.shape[2:])[: -len(a)].reshape(len(a), -1, *every.shape[2:])
+        product = shifted[:, :count].sum(axis=0)
         radius = few.size * many.radius + few.radius * (many.size + many.radius)
         radius = radius + (ORDER + 1) * EPS * few.size * many.size
         if len(a) + len(b) - 1 > ORDER:  # a_i meets all b_j with i + j >= ORDER

@@ -57,15 +57,24 @@ def samples(solution: Solution) -> tuple[Samples, Samples]:
 
     Where the acceleration may jump both hold the two sides of a breakpoint.
     """
-    curve, times = solution.curve, solution.node_times
-    side = SIDE * solution.duration
-    # Each border is the last node of one arc and the first of the next.
-    nodes = np.split(times, 1 + np.searchsorted(times, curve.starts[1:-1] - 2.0 * side))
+    curve, side = solution.curve, SIDE * solution.duration
     grid = [
         np.unique(np.concatenate([_refined(part), knots, knots[1:-1] - side, knots[1:-1] + side]))
-        for part, knots in zip(nodes, _knots_of_arcs(curve), strict=True)
+        for part, knots in zip(_nodes_of_arcs(solution), _knots_of_arcs(curve), strict=True)
     ]
-    return Samples.of(curve, [_two_sided(part, side) for part in nodes]), Samples.of(curve, grid)
+    return node_samples(solution), Samples.of(curve, grid)
+
+
+def node_samples(solution: Solution) -> Samples:
+    """The nodes alone."""
+    side = SIDE * solution.duration
+    return Samples.of(solution.curve, [_two_sided(part, side) for part in _nodes_of_arcs(solution)])
+
+
+def _nodes_of_arcs(solution: Solution) -> list[NDArray]:
+    """Times of the nodes of every arc: each border is the last node of one and the first of the next."""
+    times, side = solution.node_times, SIDE * solution.duration
+    return np.split(times, 1 + np.searchsorted(times, solution.curve.starts[1:-1] - 2.0 * side))
 
 
 def trajectory_of(solution: Solution) -> Trajectory | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.arrays import Array
-from trajopt.solution.check_times import samples, trajectory_of
+from trajopt.solution.check_times import node_samples, trajectory_of
 from trajopt.solution.solution import Solution
 from trajopt.solution.statements.statement_times import interval_of
 from trajopt.splines.adaptive_quadrature import adaptive_integral
@@ -73,7 +73,7 @@ def cost_checks(solution: Solution) -> list[CostCheck]:
     if not costs:
         return []
     # Values at an end are taken from the first and the last node, which the masks of ends look for.
-    nodes = samples(solution)[0]
+    nodes = node_samples(solution)
     own = solution.values([cost.term for cost in costs], nodes.times)
     T, integrated = solution.curve.durations[nodes.arc], iter(_integrals(solution).T)
     named: dict[str, list[Array]] = {}

@@ -17,7 +17,7 @@ import numpy as np
 
 from trajopt.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solution.check_times import Samples, samples, trajectory_of
+from trajopt.solution.check_times import Samples, node_samples, trajectory_of
 from trajopt.solution.solution import Solution
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
@@ -68,7 +68,7 @@ def costs_of_residuals(solution: Solution, equations: list[Constraint]) -> dict[
         return dict.fromkeys(equations)
     times, weights, spans = quadrature(solution)
     values = solution.values([c.term for c in equations], times)
-    here, nodes = Samples.at(solution.curve, times), samples(solution)[0]
+    here, nodes = Samples.at(solution.curve, times), node_samples(solution)
     found: dict[Constraint, Array | None] = {}
     for constraint in equations:
         rows = solution.multipliers.get(constraint.name)

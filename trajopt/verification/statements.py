@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import all_constraints
 from trajopt.problem.units import units_of
-from trajopt.solution.check_times import Samples, samples, trajectory_of
+from trajopt.solution.check_times import Samples, node_samples, samples, trajectory_of
 from trajopt.solution.equations.equation_scales import periodicity_scales
 from trajopt.solution.equations.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import Solution
@@ -175,7 +175,7 @@ def _integrals(solution: Solution, accuracy: float | None) -> Iterator[Violation
         if trajectory is not None:
             T = solution.curve.durations[trajectory.nodes.arc]
             weights = T * bounded.over.cost_weights(trajectory)
-            own = weights @ solution.value(bounded.term, samples(solution)[0].times)
+            own = weights @ solution.value(bounded.term, node_samples(solution).times)
             at_nodes = bounded.violation(own)
         units, end = units_of(problem, bounded.term, len(several)), solution.duration
         for i, (found, unit) in enumerate(zip(several, units, strict=True)):

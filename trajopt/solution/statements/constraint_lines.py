@@ -16,7 +16,7 @@ import numpy as np
 from trajopt.graph.leaves import SplineLeaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import all_constraints
-from trajopt.solution.check_times import samples
+from trajopt.solution.check_times import node_samples
 from trajopt.solution.equations.equation_scales import equation_scales
 from trajopt.solution.statements.acceleration_jumps import acceleration_jumps
 from trajopt.solution.statements.enclosed_lines import SampledLine, enclosed
@@ -51,7 +51,7 @@ class ConstraintLines:
         self.stated = all_constraints(self.problem)
         self.leaves = self.problem.spline_leaves
         measured = [c for c in self.stated if np.any((c.lower == c.upper) | zero_bounded(c))]
-        nodes = samples(solution)[0]
+        nodes = node_samples(solution)
         self.scales = equation_scales(solution, measured, nodes)
         self.values = solution.values([c.term for c in self.stated], nodes.times) if self.stated else {}
 
@@ -117,7 +117,7 @@ class ConstraintLines:
 
     def _differences(self, constraint: Constraint) -> Iterator[StatementLine]:
         """Differences between neighbouring nodes; what happens between two of them is not stated."""
-        nodes = samples(self.solution)[0]
+        nodes = node_samples(self.solution)
         mask = constraint.over.mask(nodes)
         times = nodes.times[mask]
         values = np.diff(self.solution.value(constraint.term, times), axis=0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.solution.check_times import samples
+from trajopt.solution.check_times import node_samples
 from trajopt.solution.equations.equation_scales import periodicity_scales
 from trajopt.solution.statements.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
 from trajopt.solvers.optimality.violation import side_violations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def periodicity_lines(solution: Solution) -> Iterator[StatementLine]:
     """term(T)_i - signs_i term(0)_order(i) - offset_i."""
     problem, T = solution.problem, solution.duration
-    scales = periodicity_scales(solution, samples(solution)[0])
+    if not problem.periodicities:
+        return
+    scales = periodicity_scales(solution, node_samples(solution))
     for periodicity in problem.periodicities:
         first, last = solution.value(periodicity.term, np.array([0.0, T]))
         gap = np.abs(last - periodicity.signs * first[periodicity.order] - periodicity.offset)
