@@ -83,7 +83,7 @@ def _velocities_limited(problem: Problem) -> bool:
 def _turns_far(problem: Problem) -> bool:
     """Whether a revolute joint has more than a quarter of a turn to go between fixed ends."""
     dynamics = problem.dynamics
-    if not implements(dynamics, DescribedJoints):
+    if not isinstance(dynamics, DescribedJoints):
         return False
     kinds = {joint.name: joint.kind for joint in dynamics.joints}
     turning = np.array([kinds.get(name) == "revolute" for name in dynamics.joint_names])
