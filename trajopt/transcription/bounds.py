@@ -36,7 +36,7 @@ class Bounds:
 
     def clipped(self, values: Array) -> Array:
         """The nearest values inside."""
-        return np.clip(values, self.lower, self.upper)
+        return np.minimum(np.maximum(values, self.lower), self.upper)
 
     def violation(self, values: Array) -> float:
         """The largest distance by which an entry lies outside; 0 where all are inside."""

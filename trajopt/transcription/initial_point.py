@@ -174,7 +174,8 @@ def shortest_duration(
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     known = cache(violation)
     of_linear = of_linear or (lambda seconds: 0.0)
-    tried = np.geomspace(low, high, max(2, 1 + math.ceil(PER_DECADE * math.log10(high / low)))).tolist()
+    steps = max(1, math.ceil(PER_DECADE * math.log10(high / low)))
+    tried = [low * (high / low) ** (step / steps) for step in range(steps)] + [high]
     good_ones = (i for i, each in enumerate(tried) if of_linear(each) == 0.0 and known(each) == 0.0)
     first, enough = next(good_ones, None), 0.0
     if first is None:
@@ -212,8 +213,8 @@ def _end_rates(problem: Problem) -> bool:
     """Whether a velocity or an acceleration other than zero is given at an end: the curve by s then changes
     with the duration."""
     fixed = end_values(problem)
-    given = [fixed.get((rate, end), np.zeros(1)) for rate in ("v", "a") for end in (START, END)]
-    return any(np.any(np.nan_to_num(values)) for values in given)
+    given = (fixed.get((rate, end), np.zeros(1)) for rate in ("v", "a") for end in (START, END))
+    return any(bool((np.abs(values) > 0.0).any()) for values in given)  # NaN is not
 
 
 def fixed_ends(problem: Problem) -> tuple[Array, Array]:
@@ -234,12 +235,13 @@ def smooth_curve(problem: Problem, duration: float, ends: tuple[Array, Array] | 
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
     fixed, free = end_values(problem), np.full(n, np.nan)
-    at_start, at_end = fixed_ends(problem) if ends is None else ends
+    at_start, at_end = (fixed.get(("q", end), free) for end in (START, END)) if ends is None else ends
     first = np.where(np.isnan(at_start), np.where(np.isnan(at_end), middle, at_end), at_start)
     last = np.where(np.isnan(at_end), first, at_end)
     conditions = [(0.0, 0, first), (1.0, 0, last)]
     for s, end in ((0.0, START), (1.0, END)) if not isinstance(problem.dynamics, System) else ():
-        conditions.append((s, 1, duration * np.nan_to_num(fixed.get(("v", end), free))))
+        velocity = fixed.get(("v", end), free)
+        conditions.append((s, 1, np.where(np.isnan(velocity), 0.0, duration * velocity)))
     for s, end in ((0.0, START), (1.0, END)):
         if not np.any(np.isnan(fixed.get(("a", end), free))):
             conditions.append((s, 2, duration**2 * fixed["a", end]))

@@ -106,7 +106,8 @@ def _general_solution(problem: Problem, spline_map: SplineMap, equations: Linear
     last_resort = np.arange(layout.control_point_count, layout.size)
     mesh = f" (now {problem.trajectory})"
     solution = eliminate(equations.A, equations.labels, last_resort, mesh)
-    solution.at(equations.right_sides(problem))  # a contradiction is reported before what follows from it
+    if solution.left_over.size:  # a contradiction is reported before what follows from it
+        solution.at(equations.right_sides(problem))
     if solution.free.size == 0:
         raise DegreesOfFreedomError(
             f"the conditions of '{problem.name}' fix the whole motion, so nothing is left to optimize: "

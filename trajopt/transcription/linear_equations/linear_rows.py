@@ -18,6 +18,7 @@ from trajopt.graph.leaves import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import END, START, ArcNodes
+from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.row_labels import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
 from trajopt.transcription.spline_map import SplineMap
 
@@ -128,8 +129,9 @@ class _Equations:
         shape = (len(self.labels), self.spline_map.layout.size)
         matrix = sparse.csr_array(shape)
         if self.labels:
-            triplets = (np.concatenate(self.rows), np.concatenate(self.columns))
-            matrix = sparse.coo_array((np.concatenate(self.values), triplets), shape=shape).tocsr()
+            triplets = (np.concatenate(each) for each in (self.rows, self.columns, self.values))
+            matrix = matrix_by_rows(*triplets, shape)
+            matrix.sum_duplicates()  # of a period within one span
             matrix.eliminate_zeros()
         source, arc, order = np.array(self.sources, dtype=int).reshape(-1, 3).T
         return LinearEquations(matrix, tuple(self.labels), source, arc, order)
