@@ -18,7 +18,14 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.arrays import Array
-from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content, of_array, of_matrix
+from trajopt.content_cache import (
+    LARGEST_CACHED,
+    Content,
+    cached_by_content,
+    of_array,
+    of_matrix,
+    read_only,
+)
 from trajopt.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
@@ -154,16 +161,21 @@ class ProgramFunctions:
 
     def gradient(self, y: Array) -> Array:
         """df/dy, (variables,)."""
-        point, place = self.at(y), self._minimized
+        return self._at(y, "gradient", self._gradient)
+
+    def _gradient(self, point: Evaluation) -> Array:
+        place = self._minimized
         weights = self.objective_weights.reshape(self.leaf_map.nodes, -1)[:, place]
         by_leaf = np.matmul(weights[:, None], point.jacobian[:, : self.chain.used_count][:, place])[:, 0]
         return self.leaf_map.gradient(point.leaves, by_leaf)
 
     def jacobian(self, y: Array) -> Array:
         """Nonzeros of dg/dy in the order of `jacobian_places`."""
+        return self._at(y, "jacobian", self._jacobian)
+
+    def _jacobian(self, point: Evaluation) -> Array:
         if not self.jacobian_map.rows.size:
             return self.A.data
-        point = self.at(y)
         bounded = point.jacobian[:, : self.chain.bounded_count]
         values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, bounded))
         return np.concatenate([self.A.data, values]) if self.A.data.size else values
@@ -206,6 +218,16 @@ class ProgramFunctions:
             cached = Evaluation(self.chain, self.leaf_map.at(y, self.leaf_offset), y.tobytes())
             self.__dict__["_last"] = cached
         return cached
+
+    def _at(self, y: Array, what: str, computed: Callable[[Evaluation], Array]) -> Array:
+        """What is computed at y, the same read-only array again when y is the same."""
+        point, known = self.at(y), self.__dict__.setdefault("_known", {})
+        if known.get("point") is not point:
+            known.clear()
+            known["point"] = point
+        if what not in known:
+            known[what] = read_only(computed(point))
+        return known[what]
 
     def scaled(self, scaling: Scaling) -> ProgramFunctions:
         """The same functions, multiplied by constant factors."""

@@ -52,7 +52,7 @@ class RunRecord:
             id=uuid.uuid4().hex,
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             versions=dict(installed_versions()),
-            machine=_machine(),
+            machine=dict(_machine()),
             solver=repr(solver),
             arguments={name: _written(value) for name, value in arguments.items()},
         )
@@ -79,7 +79,9 @@ def _version(package: str) -> str:
         return "not installed"
 
 
+@cache
 def _machine() -> dict[str, str]:
+    """Read once per process, as BLAS reads its settings."""
     settings = {name: os.environ[name] for name in BLAS_SETTINGS if name in os.environ}
     return {
         "processor": _processor(),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import lapack
 
 from trajopt.arguments import implements, shown
 from trajopt.errors import OptionError
@@ -158,7 +158,11 @@ class NewtonIterates:
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
         self.jacobian_places = np.asarray(nlp.jacobian_rows) * n + nlp.jacobian_columns
-        self.hessian_places = np.asarray(nlp.hessian_rows) * n + nlp.hessian_columns
+        i, j = np.asarray(nlp.hessian_rows), np.asarray(nlp.hessian_columns)
+        off_diagonal = np.flatnonzero(i != j)
+        #: of the entries of both triangles: their places in H, and which entry of the lower one each is
+        self.hessian_places = np.concatenate([i * n + j, (j * n + i)[off_diagonal]])
+        self.hessian_entries = np.concatenate([np.arange(i.size), off_diagonal])
         self.identity = np.eye(n)
         self.y = np.array(start.y, dtype=float)
         rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
@@ -220,16 +224,15 @@ class NewtonIterates:
             return side
         A = np.concatenate([here.A, self.identity])[active]
         length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
-        Q, R, order = qr((A / length[:, None]).T, mode="economic", pivoting=True)
-        kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)]
+        R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
+        kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)] - 1
         if kept.size == active.size:
             return side
         force = A.T @ self.multipliers[active]
         found = np.zeros(side.size, dtype=side.dtype)
         found[active[kept]] = side[active[kept]]
-        own = solve_triangular(R[: kept.size, : kept.size], Q[:, : kept.size].T @ force)
         self.multipliers = np.where(side != 0, 0.0, self.multipliers)
-        self.multipliers[active[kept]] = own / length[kept]
+        self.multipliers[active[kept]] = np.linalg.lstsq(A[kept].T, force, rcond=None)[0]
         # A limit that would have to pull is no start: of the forces on it, others of the set bear more.
         found[(found * self.multipliers < 0.0) & (self.lower != self.upper)] = 0
         return found
@@ -258,22 +261,24 @@ class NewtonIterates:
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
-        program = self._program(here)
-        force = np.abs(self.multipliers) * np.linalg.norm(program.A, axis=1)
+        active, H = np.flatnonzero(side), self._hessian()
+        A = np.concatenate([here.A, self.identity])[active]
+        force = np.abs(self.multipliers[active]) * np.linalg.norm(A, axis=1)
         strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
-        held = program.A[(side != 0) & (strong | (self.lower == self.upper))]
+        held = A[strong | (self.lower == self.upper)[active]]
         Z = np.linalg.qr(held.T, mode="complete")[0][:, len(held) :]
-        least = SHIFTS[0] * max(1.0, float(np.abs(program.H).max(initial=0.0)))
-        along = Z.T @ program.H @ Z + least * np.eye(Z.shape[1])
+        least = SHIFTS[0] * max(1.0, float(np.abs(H).max(initial=0.0)))
+        along = Z.T @ H @ Z + least * np.eye(Z.shape[1])
         return not along.size or lapack.dpotrf(along)[1] == 0
 
     def _program(self, here: Values) -> QuadraticProgram:
-        n, values = self.n, np.concatenate([here.rows, self.y])
-        entries = self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0)
-        H = np.bincount(self.hessian_places, entries, minlength=n * n).reshape(n, n)
-        H += np.tril(H, -1).T
-        A = np.concatenate([here.A, self.identity])
-        return QuadraticProgram(H, here.g, A, self.lower - values, self.upper - values)
+        A, values = np.concatenate([here.A, self.identity]), np.concatenate([here.rows, self.y])
+        return QuadraticProgram(self._hessian(), here.g, A, self.lower - values, self.upper - values)
+
+    def _hessian(self) -> np.ndarray:
+        """Of the Lagrangian, (n, n)."""
+        entries, n = self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0), self.n
+        return np.bincount(self.hessian_places, entries[self.hessian_entries], n * n).reshape(n, n)
 
     def _point(self) -> WarmStart:
         bounds = self.multipliers[self.m :]
