@@ -129,8 +129,8 @@ class _Equations:
         shape = (len(self.labels), self.spline_map.layout.size)
         matrix = sparse.csr_array(shape)
         if self.labels:
-            triplets = (np.concatenate(each) for each in (self.rows, self.columns, self.values))
-            matrix = matrix_by_rows(*triplets, shape)
+            row, column, value = (np.concatenate(each) for each in (self.rows, self.columns, self.values))
+            matrix = matrix_by_rows(row, column, value, shape)
             matrix.sum_duplicates()  # of a period within one span
             matrix.eliminate_zeros()
         source, arc, order = np.array(self.sources, dtype=int).reshape(-1, 3).T
