@@ -133,13 +133,13 @@ def with_guessed_duration(
     same_curve = problem.guessed_curve is not None or not _end_rates(problem)
 
     least, most = np.transpose([arc.duration_bounds for arc in arcs])
-    of_places = Bounds(bounds.lower[places], bounds.upper[places])
+    of_arcs, of_places = Bounds(least, most), Bounds(bounds.lower[places], bounds.upper[places])
 
     def trial(duration: float) -> Array:
         if not same_curve:
             return bounds.clipped(unknowns.of(*first_guess(problem, duration, unknowns.layout)))
         other = y.copy()
-        other[places] = of_places.clipped(np.clip(duration / len(arcs), least, most)[arc_of])
+        other[places] = of_places.clipped(of_arcs.clipped(np.array(duration / len(arcs)))[arc_of])
         return other
 
     shortest, longest = least.sum(), most.sum()
@@ -174,8 +174,7 @@ def shortest_duration(
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     known = cache(violation)
     of_linear = of_linear or (lambda seconds: 0.0)
-    steps = max(1, math.ceil(PER_DECADE * math.log10(high / low)))
-    tried = [low * (high / low) ** (step / steps) for step in range(steps)] + [high]
+    tried = np.geomspace(low, high, max(2, 1 + math.ceil(PER_DECADE * math.log10(high / low)))).tolist()
     good_ones = (i for i, each in enumerate(tried) if of_linear(each) == 0.0 and known(each) == 0.0)
     first, enough = next(good_ones, None), 0.0
     if first is None:

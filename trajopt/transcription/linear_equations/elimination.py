@@ -94,7 +94,10 @@ class GeneralSolution:
         """c = R b, improved by its residual: R has entries of 1e4 where 50 unknowns of degree 8 are fixed."""
         c = self.R @ b
         for _ in range(IMPROVEMENTS):
-            c += self.R @ (b - self.A @ c)
+            rest = b - self.A @ c
+            if not rest.any():
+                break
+            c += self.R @ rest
         return c
 
     @cached_property
