@@ -155,10 +155,9 @@ def bounds_and_linear_block(
 
 def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:
     """The linear rows as a matrix times y."""
-    own = sparse.csr_array(N[bounded])
     if not hull.count:
-        return own
-    return sparse.csr_array(sparse.vstack([own, hull.matrix(limits) @ N], format="csr"))
+        return N[bounded]
+    return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
 
 
 def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:

@@ -127,12 +127,13 @@ class _Equations:
 
     def finished(self) -> LinearEquations:
         shape = (len(self.labels), self.spline_map.layout.size)
-        matrix = sparse.csr_array(shape)
         if self.labels:
             row, column, value = (np.concatenate(each) for each in (self.rows, self.columns, self.values))
             matrix = matrix_by_rows(row, column, value, shape)
             matrix.sum_duplicates()  # of a period within one span
             matrix.eliminate_zeros()
+        else:
+            matrix = sparse.csr_array(shape)
         source, arc, order = np.array(self.sources, dtype=int).reshape(-1, 3).T
         return LinearEquations(matrix, tuple(self.labels), source, arc, order)
 
