@@ -261,15 +261,17 @@ class NewtonIterates:
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
-        active, H = np.flatnonzero(side), self._hessian()
+        active = np.flatnonzero(side)
         A = np.concatenate([here.A, self.identity])[active]
         force = np.abs(self.multipliers[active]) * np.linalg.norm(A, axis=1)
         strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
         held = A[strong | (self.lower == self.upper)[active]]
-        Z = np.linalg.qr(held.T, mode="complete")[0][:, len(held) :]
+        if len(held) >= self.n:  # a vertex: there is no direction along them
+            return True
+        Z, H = np.linalg.qr(held.T, mode="complete")[0][:, len(held) :], self._hessian()
         least = SHIFTS[0] * max(1.0, float(np.abs(H).max(initial=0.0)))
         along = Z.T @ H @ Z + least * np.eye(Z.shape[1])
-        return not along.size or lapack.dpotrf(along)[1] == 0
+        return lapack.dpotrf(along)[1] == 0
 
     def _program(self, here: Values) -> QuadraticProgram:
         A, values = np.concatenate([here.A, self.identity]), np.concatenate([here.rows, self.y])
