@@ -35,6 +35,7 @@ MOST_CHANGES = 60
 # Of the largest entry of the Hessian, added to its diagonal: the first holds what the objective does not
 # decide where it is, the others make up for directions in which the Lagrangian is concave on the way.
 SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
+CONCAVE = 1e-8  # of the largest entry of the Hessian: negative curvature that a minimum may have
 ENOUGH = 0.9  # of a step
 # Steps with matrices that are known, which lower the error about as much as the step before did: each takes
 # a fifth of one that has to solve a quadratic program. So many may lead to the tolerance.
@@ -257,7 +258,7 @@ class NewtonIterates:
         return best
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
-        """Whether H has no curvature below -SHIFTS[0], relative, along the constraints that have multipliers.
+        """Whether H has no curvature below -CONCAVE, relative, along the constraints that have multipliers.
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
@@ -269,7 +270,7 @@ class NewtonIterates:
         if len(held) >= self.n:  # a vertex: there is no direction along them
             return True
         Z, H = np.linalg.qr(held.T, mode="complete")[0][:, len(held) :], self._hessian()
-        least = SHIFTS[0] * max(1.0, float(np.abs(H).max(initial=0.0)))
+        least = CONCAVE * max(1.0, float(np.abs(H).max(initial=0.0)))
         along = Z.T @ H @ Z + least * np.eye(Z.shape[1])
         return lapack.dpotrf(along)[1] == 0
 

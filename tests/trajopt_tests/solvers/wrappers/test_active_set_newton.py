@@ -56,9 +56,9 @@ def test_the_active_set_changes_on_the_way():
     np.testing.assert_allclose(found.row_multipliers, [0.0, -2.0], atol=1e-9)
 
 
-@pytest.mark.parametrize(("curvature", "left"), [(-2.0, True), (-4e-6, True), (-1e-6, False), (0.0, False)])
+@pytest.mark.parametrize(("curvature", "left"), [(-2.0, True), (-4e-8, True), (-1e-8, False), (0.0, False)])
 def test_a_saddle_is_left_to_the_solver_but_for_the_flattest(curvature, left):
-    """f = x^2 + curvature y^2 / 2 on a square, from its stationary point: the bound is -2e-6."""
+    """f = x^2 + curvature y^2 / 2 on a square, from its stationary point: the bound is -2e-8."""
     nlp = quadratic_with_rows(np.diag([2.0, curvature]), np.zeros(2), np.eye(2), [-1.0, -1.0], [1.0, 1.0])
     start = WarmStart(np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(2))
     assert (NEWTON not in ActiveSetNewton().solve(nlp, None, start).detail) is left
