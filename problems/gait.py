@@ -1,13 +1,13 @@
 """Human gait in three dimensions, predicted from costs with sources, or from effort as in Barman's thesis.
 
     minimize integral_0^T  sum_i (m_i / s_i)^2 + w_power / P0 sum_i |m_i v_i|
-                         + w_steady (H / g)^2 (a_yaw^2 + a_list^2 + a_tilt^2)
-                         + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2 + smoothness sum_i a_i^2  dt
+                         + w_steady (H / g)^2 (|alpha_pelvis|^2 + |alpha_head|^2)
+                         + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2  dt
 
 over one step of length L in T = L / speed, after which left and right have changed places, mirrored. m_i is
-what the muscles of joint i give, s_i their strength, a are accelerations, A and B the forces of both legs, m
-the mass and H the height: `problems.human.gait.sourced_cost` and `force_rate` define every letter. With
-`cost="thesis"`, Barman's chapter V, (5.1),
+what the muscles of joint i give, s_i their strength, alpha are angular accelerations, A and B the forces of
+both legs, m the mass and H the height: `problems.human.gait.sourced_cost` and `force_rate` define every
+letter. With `cost="thesis"`, Barman's chapter V, (5.1), and accelerations a_i of joints,
 
     minimize integral_0^T sum_i (m_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt.
 
@@ -46,7 +46,8 @@ def build(
     foot_flat: float = 0.2,
     toe_off: float | None = None,
     heel_off: float = 0.65,
-    foot_line: float = 0.05,
+    foot_line: float | None = None,
+    toe_out: float | None = None,
     contact_samples: int | None = None,
     split: str | None = None,
     knee_peak: float = 0.42,
@@ -56,7 +57,7 @@ def build(
     penetration: float = 5e-3,
     clearance: float | None = None,
     friction: float = 0.7,
-    sole: float = 0.0,
+    sole: float | None = None,
     cost: str = "sourced",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
@@ -74,7 +75,8 @@ def build(
     slope : m that the ground rises in every metre; lengths, speed and all results are in axes of the ground
     backpack : rigidly behind the upper thorax
     foot_flat, toe_off, heel_off, knee_peak : events in parts of the step
-    foot_line : distance of each foot from the plane of symmetry
+    foot_line : distance of each heel from the plane of symmetry, None for half the step width of people
+    toe_out : angle by which standing feet point outward
     contact_samples : times at which each standing point of the leading foot is held, one more than intervals
         unless given
     split : how the feet share the reaction, by "time", by time and with an "opposing" force that the cost
@@ -88,8 +90,9 @@ def build(
     sole : m, half the width of a standing foot's sole, whose edges are level with its middle within
         contact_drift while the ball stands; 0 for a foot that can roll about the line from heel to toe
     cost : "sourced", whose terms have sources and which demands no posture, or "thesis", effort alone, with
-        demands on posture; intervals, toe_off, clearance, smoothness and split left at None are 5, 0.28,
-        0.015 m, 1e-6 s^4, "opposing" with the one, 3, 0.24, 0 m, 1e-6 s^4, "time" with the other
+        demands on posture; intervals, toe_off, toe_out, sole, clearance, smoothness and split left at None
+        are 5, 0.28, 7 degrees, 0.04 m, 0.015 m, 0, "opposing" with the one, 3, 0.24, 0, 0, 0, 1e-6 s^4,
+        "time" with the other; foot_line is 0.06 and 0.05 m for a height of 1.75 m
     power, steadiness, force_rate : weights in the sourced cost, without unit
     springs : whether passive stiffness and damping take their part of each torque
     smoothness : s^4, weight of squared accelerations of joints
@@ -100,14 +103,15 @@ def build(
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost)
     intervals = own.chosen_intervals(intervals)
     step = Step(
-        step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
+        step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off,
+        own.chosen_foot_line(foot_line, height), own.chosen("toe_out", toe_out),
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
         split=own.split if split is None else split,
         last_on=own.last_on, limit_nodes=LIMIT_NODES,
     )  # fmt: skip
     limits = StepLimits(
         contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
-        clearance=own.chosen("clearance", clearance), sole=sole,
+        clearance=own.chosen("clearance", clearance), sole=own.chosen("sole", sole),
     )  # fmt: skip
     problem = gait_problem(
         "gait", person, (step,), limits,

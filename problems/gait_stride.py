@@ -1,8 +1,8 @@
 """Gait of a body whose sides differ: a stride of two steps, with a limp or a load in one hand.
 
     minimize integral_0^2T  sum_i (m_i / s_i)^2 + w_power / P0 sum_i |m_i v_i|
-                          + w_steady (H / g)^2 (a_yaw^2 + a_list^2 + a_tilt^2)
-                          + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2 + smoothness sum_i a_i^2  dt
+                          + w_steady (H / g)^2 (|alpha_pelvis|^2 + |alpha_head|^2)
+                          + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2  dt
 
 over two steps of length L in T = L / speed each, the right leg leading the first one and the left leg the
 second, after which posture and velocity are what they were, 2 L further on; with `cost="thesis"`
@@ -47,7 +47,8 @@ def build(
     foot_flat: float = 0.2,
     toe_off: float | None = None,
     heel_off: float = 0.65,
-    foot_line: float = 0.05,
+    foot_line: float | None = None,
+    toe_out: float | None = None,
     contact_samples: int | None = None,
     knee_peak: float = 0.42,
     swing_knee: tuple[float, float] = (55.0, 65.0),
@@ -56,7 +57,7 @@ def build(
     penetration: float = 5e-3,
     clearance: float | None = None,
     friction: float = 0.7,
-    sole: float = 0.0,
+    sole: float | None = None,
     cost: str = "sourced",
     power: float = CostWeights.power,
     steadiness: float = CostWeights.steadiness,
@@ -79,7 +80,8 @@ def build(
     height, own = chosen_height(height, mass), formulation(cost)
     intervals = own.chosen_intervals(intervals)
     steps = Step(
-        step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off, foot_line,
+        step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off,
+        own.chosen_foot_line(foot_line, height), own.chosen("toe_out", toe_out),
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
         split=own.split, last_on=own.last_on, limit_nodes=LIMIT_NODES,
     ).steps(2)  # fmt: skip
@@ -88,7 +90,7 @@ def build(
         "gait_stride", Person(height, mass, backpack, hand_load, strength, slope), steps,
         StepLimits(
             contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
-            clearance=own.chosen("clearance", clearance), sole=sole,
+            clearance=own.chosen("clearance", clearance), sole=own.chosen("sole", sole),
         ),
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         stiffer={"knee_r_flex": knee_stiffness}, without=without, start=start,

@@ -27,16 +27,15 @@ OURS: dict[str, Any] = {"cost": "sourced"}
 REMOVALS: dict[str, dict[str, Any]] = {
     "passive moments and springs": {"springs": False},
     "mechanical power": {"power": 0.0},
-    "steadiness of the pelvis": {"steadiness": 0.0},
+    "steadiness of head and pelvis": {"steadiness": 0.0},
     "rate of leg forces": {"force_rate": 0.0},
     "opposing force of the legs": {"split": "time"},
     "swing clearance": {"clearance": 0.0},
-    "smoothness": {"smoothness": 0.0},
-    "all seven": {
-        "springs": False, "power": 0.0, "steadiness": 0.0, "force_rate": 0.0, "split": "time",
-        "clearance": 0.0, "smoothness": 0.0,
-    },
-}  # fmt: skip
+    "flat soles": {"sole": 0.0},
+    "toe-out": {"toe_out": 0.0},
+    "elbows beside the trunk": {"without": "arms beside trunk"},
+}
+REMOVALS["all nine"] = {name: value for left in REMOVALS.values() for name, value in left.items()}
 STARTS, SPREAD = 10, 0.1
 INTERVALS = (5, 7, 9, 11)
 SPEEDS = {0.8: 0.49, 1.2: 0.59, 1.6: 0.70}  # m/s -> m, step lengths that people prefer on a treadmill

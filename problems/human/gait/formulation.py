@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from problems.human.body.model import TABLE_HEIGHT
+from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from trajopt.arguments import shown
 from trajopt.errors import OptionError, near_matches
 
 DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
+LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)
 POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predicts
+ARM_DEMANDS = ("arms beside trunk",)  # what "posture" makes needless
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,9 @@ class Formulation:
     intervals : of the spline of each step, three more control points
     constraints : names of the step constraints
     toe_off : part of the step at which double support ends
+    step_width : between both heels, parts of the body's height
+    toe_out : degrees by which standing feet point outward
+    sole : m, half the width of the sole of a standing foot, 0 for a foot that stands on a line
     clearance : m, how high ball and toe pass over the ground in the middle of swing
     last_on : the point of the trailing foot that leaves the ground last
     smoothness : s^4, weight of squared accelerations of joints
@@ -30,6 +37,9 @@ class Formulation:
     intervals: int
     constraints: tuple[str, ...]
     toe_off: float
+    step_width: float
+    toe_out: float
+    sole: float
     clearance: float
     last_on: str
     smoothness: float
@@ -37,11 +47,11 @@ class Formulation:
 
     def chosen(self, name: str, given: Any) -> float:
         """The number given for an event or a tolerance, or this formulation's where None is given."""
-        if given is None:
-            return float(getattr(self, name))
-        if isinstance(given, bool) or not isinstance(given, int | float):
-            raise OptionError(f"{name} is {shown(given)}: give a number, or None for {getattr(self, name)}")
-        return float(given)
+        return _number(name, given, getattr(self, name))
+
+    def chosen_foot_line(self, given: Any, height: float) -> float:
+        """The distance given of each heel from the middle, m, or half this formulation's step width."""
+        return _number("foot_line", given, 0.5 * self.step_width * height)
 
     def chosen_intervals(self, given: Any) -> int:
         """The intervals given, or this formulation's where None is given; OptionError for anything else."""
@@ -55,14 +65,29 @@ class Formulation:
         return int(given)
 
 
+# Double support is 24 % of Winter's step and 33 % of the trial's: the middle of both. People set their feet
+# down 0.13 leg lengths apart (Donelan, Kram and Kuo 2001) and turned outward, most of them by 5 to 10 degrees
+# (Morton 1932).
 FORMULATIONS = MappingProxyType({
-    # Double support is 24 % of Winter's step and 33 % of the trial's: the middle of both.
     "sourced": Formulation(
-        5, tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS), 0.28, 0.015, "toe", 1e-6,
-        "opposing",
+        intervals=5, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS),
+        toe_off=0.28, step_width=0.13 * LEG_LENGTH, toe_out=7.0, sole=SOLE_HALF_WIDTH, clearance=0.015,
+        last_on="toe", smoothness=0.0, split="opposing",
     ),
-    "thesis": Formulation(3, tuple(STEP_CONSTRAINTS), 0.24, 0.0, "ball", 1e-6, "time"),
+    "thesis": Formulation(
+        intervals=3, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in ARM_DEMANDS),
+        toe_off=0.24, step_width=0.1 / TABLE_HEIGHT, toe_out=0.0, sole=0.0, clearance=0.0,
+        last_on="ball", smoothness=1e-6, split="time",
+    ),
 })  # fmt: skip
+
+
+def _number(name: str, given: Any, otherwise: float) -> float:
+    if given is None:
+        return float(otherwise)
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise OptionError(f"{name} is {shown(given)}: give a number, or None for {otherwise:.4g}")
+    return float(given)
 
 
 def formulation(cost: str) -> Formulation:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 import trajopt
+from problems.human.body.model import TABLE_HEIGHT
 from problems.human.gait.step import Step
 from problems.human.gait.step_limits import StepLimits
 
 WRIST_RADIUS, HIP_RADIUS = 0.03, 0.08  # m, spheres that may touch, (5.7)
+HALF_TRUNK = 0.15  # m, half the breadth of the lumbar trunk of 1.75 m, by its inertia
 SWINGING_FOOT = (0.4, 1.0)  # parts of the step in which the free foot hangs near its rest
 FOOT_AT_REST = (-20.0, 6.0)  # degrees
 # Ranges in degrees of joints that hardly move in human gait, and whose effort is next to nothing.
@@ -49,6 +51,14 @@ def self_avoidance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> 
     for side in "rl":
         name = f"wrist {side} clear of the hip"
         problem.subject_to(_apart(name, f"hand_{side}", f"thigh_{side}", WRIST_RADIUS + HIP_RADIUS), 0.0)
+
+
+def arms_beside_trunk(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
+    """Elbows stay to the side of the lumbar trunk, so that arms do not swing through it."""
+    apart = step.height / TABLE_HEIGHT * (HALF_TRUNK + WRIST_RADIUS)
+    for side, outward in (("r", 1.0), ("l", -1.0)):
+        name = f"elbow {side} beside the trunk"
+        problem.subject_to(_beside(name, f"forearm_{side}", "lumbar_upper", outward), apart)
 
 
 def knee_clearance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
@@ -97,5 +107,12 @@ def _apart(name: str, one: str, other: str, distance: float) -> trajopt.Expressi
     def gap(node: Any) -> Any:
         between = node.position(one) - node.position(other)
         return sum(between[i] ** 2 for i in range(3)) - distance**2
+
+    return trajopt.ExpressionTerm(gap, name)
+
+
+def _beside(name: str, one: str, other: str, outward: float) -> trajopt.ExpressionTerm:
+    def gap(node: Any) -> Any:
+        return outward * (node.position(one)[2] - node.position(other)[2])
 
     return trajopt.ExpressionTerm(gap, name)

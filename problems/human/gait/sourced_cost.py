@@ -4,21 +4,21 @@ With p_i the passive moment of joint i and m_i = tau_i - p_i what its muscles gi
 
     integral_0^T  sum_i (m_i / s_i)^2
                 + w_power / P0 sum_i (sqrt((m_i v_i)^2 + e^2) - e)
-                + w_steady (H / g)^2 (a_yaw^2 + a_list^2 + a_tilt^2)  dt
+                + w_steady (H / g)^2 (|alpha_pelvis|^2 + |alpha_head|^2)  dt
 
 over powered joints i, and the rate of leg forces (`force_rate`). s_i is the strength in the direction in
 which muscles pull: 200 N m extend an adult's hip and 150 flex it, 130 plantarflex the ankle and 43 dorsiflex
 it, each at the angle of the joint that suits it best (`angle_strength`). P0 = m g sqrt(g H) for mass m and
-height H, e = 0.0016 P0, and a are angular accelerations of the pelvis. All weights are without unit, the same
-for every person, speed and step length. The cost also decides with which force the legs push against each
-other in double support (`ground_reaction.OpposingForce`).
+height H, e = 0.0016 P0, and alpha are angular accelerations in yaw, list and tilt. All weights are without
+unit, the same for every person, speed and step length. The cost also decides with which force the legs push
+against each other in double support (`ground_reaction.OpposingForce`).
 
 Sources: passive moments of the leg, Riener and Edrich 1999, and of the arm, Gomi and Osu 1998 and Davidson
 and Charles 2017 (`passive_moments`); squared effort relative to strength, Ackermann and van den Bogert 2010;
 strength by direction, by angle, and in proportion to mass times height, Anderson et al. 2007; mechanical
-power of joints, Srinivasan and Ruina 2006; steadiness, as the stable head of Veerkamp et al. 2021, here of
-the pelvis. The values of all weights are our own, chosen once on the trial of Rajagopal et al., and so is the
-stiffness of all other joints (`effort.SPRINGS`).
+power of joints, Srinivasan and Ruina 2006; steadiness, the stable head of Veerkamp et al. 2021 and, at the
+same weight, our own of the pelvis. The values of all weights are our own, chosen on the trial of Rajagopal et
+al., and so is the stiffness of all other joints (`effort.SPRINGS`).
 """
 
 from __future__ import annotations
@@ -41,16 +41,18 @@ from trajopt.errors import OptionError
 
 POWER_ROUNDING = 1.6e-3  # of P0, 5 W for 75 kg and 1.75 m, within which |power| is rounded off at zero
 TURN = 2.0  # N m for 75 kg and 1.75 m, within which one direction's strength passes into the other's
-PELVIS = ("global_yaw", "global_list", "global_tilt")
+# What turns the pelvis about the vertical, the way and the axis across, and the head on the pelvis likewise.
+PELVIS = {"global_yaw": "_rot", "global_list": "_bend", "global_tilt": "_flex"}
+SPINE = ("spine", "neck")
 
 
 @dataclass(frozen=True)
 class CostWeights:
-    """Weights without unit, beside effort: mechanical power, steadiness of the pelvis, rate of leg forces."""
+    """Weights without unit, beside effort: mechanical power, steadiness, rate of leg forces."""
 
     power: float = 3.0
-    steadiness: float = 0.1
-    force_rate: float = 0.006
+    steadiness: float = 0.07
+    force_rate: float = 0.015
 
     def __post_init__(self) -> None:
         for name in ("power", "steadiness", "force_rate"):
@@ -66,7 +68,7 @@ def minimize_sourced_cost(
     springs: bool = True,
     stiffer: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """Minimize muscle effort, mechanical power and angular accelerations of the pelvis.
+    """Minimize muscle effort, mechanical power and angular accelerations of pelvis and head.
 
     Without `springs` muscles give the whole torque; `stiffer` adds stiffness in N m/rad to joints.
     """
@@ -77,7 +79,7 @@ def minimize_sourced_cost(
         problem.minimize(muscle_power(model, muscles, POWER_ROUNDING * unit), weights.power / unit)
     if weights.steadiness > 0.0:
         seconds = (person.height / GRAVITY) ** 2
-        problem.minimize(pelvis_accelerations(model), weights.steadiness * seconds)
+        problem.minimize(turning_accelerations(model), weights.steadiness * seconds)
 
 
 Torques = Callable[[Any], dict[int, Any]]  # node -> torque in N m by the index of a joint
@@ -151,9 +153,19 @@ def muscle_power(model: dynamics.RigidBodyModel, muscles: Torques, rounding: flo
     return trajopt.ExpressionTerm(power, "mechanical power of muscles")
 
 
-def pelvis_accelerations(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
-    """Sum of the squared accelerations of yaw, list and tilt of the pelvis, rad^2/s^4."""
-    turning = [model.joint_names.index(name) for name in PELVIS if name in model.joint_names]
+def turning_accelerations(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
+    """|alpha|^2 of the pelvis and of the head in yaw, list and tilt, rad^2/s^4.
+
+    The head's are sums over the joints from the ground to it that turn about the same axis upright: with the
+    angles of walking that is its angular acceleration but for terms of second order.
+    """
+    names = model.joint_names
+    turning = []
+    for root, ending in PELVIS.items():
+        if root in names:
+            above = [name for name in names if name.startswith(SPINE) and name.endswith(ending)]
+            turning += [[names.index(root)], [names.index(name) for name in (root, *above)]]
     return trajopt.ExpressionTerm(
-        lambda node: sum(node.a[i] ** 2 for i in turning), "unsteadiness of the pelvis"
+        lambda node: sum(sum(node.a[i] for i in joints) ** 2 for joints in turning),
+        "unsteadiness of pelvis and head",
     )

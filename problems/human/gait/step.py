@@ -33,6 +33,7 @@ PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised fo
 # the other nodes. `trajopt.LimitNodes`, which gaits recommend, finds such times itself, also without these:
 # they stay because the numbers of the pages on gaits are of motions with them.
 LIMIT_NODES = (0.317, 0.54, 0.553, 0.617, 0.659, 0.706, 0.895)
+MOST_TURNED = 45.0  # degrees, of a standing foot either way
 FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes carry load
 
 
@@ -43,7 +44,8 @@ class Step:
     flat : the leading ball joins its heel on the ground
     toe_off : the trailing foot leaves the ground, double support ends
     heel_off : the leading heel rises
-    line : distance of each foot from the sagittal plane, None where the model cannot leave it
+    line : distance of each heel from the sagittal plane, None where the model cannot leave it
+    toe_out : degrees by which standing feet point outward
     samples : times at which each standing point of the leading foot is held
     toes_bend : whether a rising foot turns about its ball; a rigid one turns about its toe
     last_on : "ball" or "toe", the point of the trailing foot that leaves the ground last
@@ -62,6 +64,7 @@ class Step:
     toe_off: float = 0.24
     heel_off: float = 0.7
     line: float | None = 0.05
+    toe_out: float = 0.0
     samples: int = 4
     toes_bend: bool = True
     last_on: str = "ball"
@@ -81,6 +84,11 @@ class Step:
         if self.line is not None and not 0.0 <= self.line < np.inf:
             raise ProblemError(
                 f"the line of each foot is {self.line} m from the middle: give a number from 0"
+            )
+        if not abs(self.toe_out) <= MOST_TURNED:
+            raise ProblemError(
+                f"standing feet point outward by {self.toe_out} degrees: give -{MOST_TURNED:g} to "
+                f"{MOST_TURNED:g}, negative ones for inward"
             )
         if self.split not in SPLITS:
             raise OptionError(f"the split is {self.split!r}: use {', '.join(map(repr, SPLITS))}")
@@ -144,8 +152,17 @@ class Step:
     def place(self, point: str) -> tuple[float, float | None]:
         """(x, z) at which a foot point stands as the step begins: the other foot is a step behind."""
         kind, _, side = point.partition("_")
-        x = self.sole[kind] + self.length * (self.number - (side != self.leads))
-        return x, None if self.line is None else (self.line if side == "r" else -self.line)
+        return self.under(side, self.sole[kind])
+
+    def under(self, side: str, forward: float, across: float = 0.0) -> tuple[float, float | None]:
+        """(x, z) under a standing foot, so many m in front of its heel and to the right of its middle."""
+        heel = self.length * (self.number - (side != self.leads))
+        if self.line is None:
+            return heel + forward, None
+        outward = 1.0 if side == "r" else -1.0
+        turned = outward * np.deg2rad(self.toe_out)
+        cos, sin = float(np.cos(turned)), float(np.sin(turned))
+        return heel + forward * cos - across * sin, outward * self.line + forward * sin + across * cos
 
     @cached_property
     def contacts(self) -> dict[str, np.ndarray]:
@@ -207,17 +224,18 @@ class Step:
     def reaction_point(self, side: str) -> np.ndarray:
         """(3,) m, the point of a sole where the ground's reaction acts when its share begins or ends."""
         leading = side == self.leads
-        x, z = self.place(f"heel_{side}" if leading else f"ball_{side}")
         toes = self.sole["toe"] - self.sole["ball"] if self.rolls else 0.0
-        forward = PRESSURE_IN_FRONT_OF_HEEL if leading else PRESSURE_ON_TOES * toes
-        return np.array([x + forward, 0.0, z or 0.0])
+        on_toes = self.sole["ball"] + PRESSURE_ON_TOES * toes
+        x, z = self.under(side, PRESSURE_IN_FRONT_OF_HEEL if leading else on_toes)
+        return np.array([x, 0.0, z or 0.0])
 
     def footprint(self, side: str, part: str = "sole") -> np.ndarray:
         """(4, 2) corners (x, z) of a "sole" from heel to toe, or of its "forefoot"."""
-        back, z = self.place(f"heel_{side}")
-        first = back + self.sole["ball"] - PRESSURE_BEHIND_BALL if part == "forefoot" else back
-        across = np.array([-SOLE_HALF_WIDTH, SOLE_HALF_WIDTH]) + (z or 0.0)
-        return np.array([[x, z] for x in (first, back + self.sole["toe"]) for z in across])
+        first = self.sole["ball"] - PRESSURE_BEHIND_BALL if part == "forefoot" else 0.0
+        forward, across = (first, self.sole["toe"]), (-SOLE_HALF_WIDTH, SOLE_HALF_WIDTH)
+        if self.line is None:
+            return np.array([[self.under(side, x)[0], z] for x in forward for z in across])
+        return np.array([self.under(side, x, z) for x in forward for z in across])
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from problems.human.gait.contact_constraints import (
 )
 from problems.human.gait.posture_constraints import (
     arm_leg_coupling,
+    arms_beside_trunk,
     heel_strike,
     joint_limits,
     knee_clearance,
@@ -72,6 +73,7 @@ STEP_CONSTRAINTS: MappingProxyType[str, StepConstraint] = MappingProxyType({
     "free moment": free_moment,
     "arm-leg coupling": arm_leg_coupling,
     "self-avoidance": self_avoidance,
+    "arms beside trunk": arms_beside_trunk,
     "knee clearance": knee_clearance,
     "posture": posture,
     "heel strike": heel_strike,
@@ -80,5 +82,5 @@ STEP_CONSTRAINTS: MappingProxyType[str, StepConstraint] = MappingProxyType({
 # Stated once for the whole motion, however many steps it has.
 WHOLE_MOTION = frozenset({
     "joint limits", "torque limits", "penetration", "push", "free moment", "arm-leg coupling",
-    "self-avoidance",
+    "self-avoidance", "arms beside trunk",
 })  # fmt: skip

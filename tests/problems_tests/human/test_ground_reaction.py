@@ -1,4 +1,4 @@
-"""The ground under a walk: forces of each leg, their rate, friction cones, and a foot that stands."""
+"""The ground under a walk: forces of each leg, their rate, friction cones."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -67,7 +67,9 @@ def test_legs_that_push_against_each_other_leave_reaction_and_pressure_as_they_w
         change = pushed[load] - plain[load]
         assert np.allclose(change[:, [0, 2, 4]], 0.0, atol=1e-9)
         # The largest is w_A w_B 0.4 W, and the line between both feet runs nearly along the step.
-        assert np.abs(change[:, 3]).max() == pytest.approx(0.25 * 0.4 * 75.0 * GRAVITY, rel=0.05)
+        along, across = np.abs(change[:, [3, 5]]).max(axis=0)
+        assert np.hypot(along, across) == pytest.approx(0.25 * 0.4 * 75.0 * GRAVITY, rel=0.02)
+        assert along > 2.0 * across
 
 
 @pytest.mark.parametrize("leading", [True, False])
@@ -93,20 +95,3 @@ def test_the_times_of_the_reaction_determine_its_spline(build, intervals):
         assert len(parts) == len(set(parts)) == basis.greville.size
         values = np.array([basis.evaluate(np.eye(len(parts)), np.array([part]))[0] for part in parts])
         assert np.linalg.cond(values) < 100.0
-
-
-@pytest.mark.long
-def test_a_standing_foot_rolls_onto_its_edge_unless_its_sole_has_a_width():
-    """Heel, ball and toe lie on one line: without a width, nothing but the ankle keeps it from rolling."""
-    on_a_line, flat = (trajopt.solve(gait.build(sole=sole)) for sole in (0.0, 0.04))
-    assert np.rad2deg(np.arcsin(rise_of_lateral_axis(on_a_line))).max() > 15.0
-    report, drift = flat.verify(), 5e-3
-    assert flat.converged and report.holds, report.reason
-    assert 0.04 * rise_of_lateral_axis(flat).max() < drift + 1e-6
-
-
-def rise_of_lateral_axis(solution):
-    """|R_yz| of the right foot at the nodes of single support, during all of which its ball stands."""
-    t = solution.node_times
-    t = t[(t >= 0.28 * solution.duration) & (t <= solution.duration)]
-    return np.abs(solution.value(trajopt.Quantity("orientation:hindfoot_r"), t)[:, 5])
