@@ -1,7 +1,8 @@
-"""Peers on the two-link minimum-time problem; every peer runs in a process of its own.
+"""Peers on the two-link arm, in minimum time or by least effort; every peer runs in a process of its own.
 
-`python -m benchmarks.peers NAME INTERVALS REPEATS` prints one line of JSON. Only the peer is imported here,
-never our own packages, so that an interpreter that holds nothing but the peer can run it.
+`python -m benchmarks.peers NAME INTERVALS REPEATS` prints one line of JSON, its objective and seconds. Only
+the peer is imported here, never our own packages, so that an interpreter that holds nothing but the peer can
+run it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Callable
 
 LENGTH, MASS, INERTIA, CENTRE, TORQUE = 0.4, 0.5, 0.1, 0.2, 10.0
 START, END = (0.0, -2.0), (1.0, -1.0)
+GIVEN = 0.6  # s, in which the least effort is sought
+PENALTY = 1e7  # of the squared distance from the end, where an end can only be aimed at
 
 
 def casadi_multiple_shooting(intervals: int) -> Callable[[], float]:
@@ -186,8 +189,50 @@ def opensim_moco(intervals: int) -> Callable[[], float]:
     return solve
 
 
+def crocoddyl_least_effort(intervals: int) -> Callable[[], float]:
+    """The integral of the squared torques in `GIVEN` seconds by differential dynamic programming (Box-FDDP).
+
+    Constant torques, a Runge-Kutta step of order 4 on each interval; posture and rest at the end have a
+    penalty.
+    """
+    import crocoddyl
+    import numpy as np
+    import pinocchio
+
+    arm, parent, place = pinocchio.Model(), 0, pinocchio.SE3.Identity()
+    arm.gravity = pinocchio.Motion.Zero()
+    for name in ("shoulder", "elbow"):
+        parent = arm.addJoint(parent, pinocchio.JointModelRZ(), place, name)
+        inertia = pinocchio.Inertia(MASS, np.array([CENTRE, 0.0, 0.0]), np.diag([0.0, INERTIA, INERTIA]))
+        arm.appendBodyToJoint(parent, inertia, pinocchio.SE3.Identity())
+        place = pinocchio.SE3(np.eye(3), np.array([LENGTH, 0.0, 0.0]))
+    state = crocoddyl.StateMultibody(arm)
+    torques = crocoddyl.ActuationModelFull(state)
+    effort, arrival = crocoddyl.CostModelSum(state), crocoddyl.CostModelSum(state)
+    squared = crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelControl(state, 2))
+    effort.addCost("effort", squared, 2.0)  # Crocoddyl's costs are halves of squares
+    goal = crocoddyl.ResidualModelState(state, np.array([*END, 0.0, 0.0]), 2)
+    arrival.addCost("end", crocoddyl.CostModelResidual(state, goal), PENALTY)
+    moving = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, torques, effort)
+    ended = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, torques, arrival)
+    step = crocoddyl.IntegratedActionModelRK(moving, crocoddyl.RKType.four, GIVEN / intervals)
+    step.u_lb, step.u_ub = np.full(2, -TORQUE), np.full(2, TORQUE)
+    last = crocoddyl.IntegratedActionModelEuler(ended, 0.0)
+
+    def solve() -> float:
+        shooting = crocoddyl.ShootingProblem(np.array([*START, 0.0, 0.0]), [step] * intervals, last)
+        solver = crocoddyl.SolverBoxFDDP(shooting)
+        solver.th_stop = 1e-9
+        if not solver.solve([], [], 500, False):
+            raise RuntimeError("no convergence in 500 iterations")
+        return float(np.sum(np.square(solver.us))) * GIVEN / intervals
+
+    return solve
+
+
 PEERS = {
     "casadi": casadi_multiple_shooting,
+    "crocoddyl": crocoddyl_least_effort,
     "drake": drake_direct_collocation,
     "moco": opensim_moco,
 }
@@ -196,13 +241,13 @@ PEERS = {
 def main() -> None:
     name, intervals, repeats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     solve = PEERS[name](intervals)
-    duration, seconds = solve(), []
+    objective, seconds = solve(), []
     for _ in range(repeats):
         began = time.perf_counter()
-        duration = solve()
+        objective = solve()
         seconds.append(time.perf_counter() - began)
     sys.stdout.flush()
-    print("\n" + json.dumps({"duration": duration, "seconds": statistics.median(seconds)}), flush=True)
+    print("\n" + json.dumps({"objective": objective, "seconds": statistics.median(seconds)}), flush=True)
 
 
 if __name__ == "__main__":

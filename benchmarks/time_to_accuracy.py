@@ -1,8 +1,9 @@
 """Time to accuracy on the two-link minimum-time problem: `python -m benchmarks.time_to_accuracy`.
 
-Ours on 10 to 160 intervals and certified, CasADi, and Drake and OpenSim Moco where installed: one
-run on one machine, each the median of several solves after a warm-up. `--peer-python PATH` names
-another interpreter in which peers may be. Writes docs/time_to_accuracy.{json,md} and its figure.
+Ours on 10 to 160 intervals and certified, CasADi, and Drake and OpenSim Moco where installed, then least
+effort in a given time beside Crocoddyl: one run on one machine, each the median of several solves after a
+warm-up. `--peer-python PATH` names another interpreter in which peers may be. Writes
+docs/time_to_accuracy.{json,md} and its figure.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ import math
 import os
 import platform
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,11 @@ import numpy as np
 
 import problems
 import trajopt
+from benchmarks.peer_process import ROOT, asked, home_of
+from benchmarks.solvers import effort
 from problems.two_link_rr import EXACT_DURATION
 from trajopt.plot.style import PALETTE
 
-ROOT = Path(__file__).resolve().parent.parent
 REPEATS = 5
 INTERVALS = (10, 20, 40, 80, 160)
 PEER_INTERVALS = {"casadi": (50, 100, 200, 400), "drake": (25, 50, 100), "moco": (25, 50, 100)}
@@ -88,33 +88,16 @@ def peers(interpreters: list[str]) -> list[dict[str, Any]]:
     """What each peer reaches, in the first interpreter that can import it."""
     rows = []
     for name, module in IMPORTED_AS.items():
-        home = next((python for python in interpreters if _imports(python, module)), None)
+        home = home_of(module, interpreters)
         if home is None:
             rows.append(row(NAMES[name], None, math.nan, math.nan, "not installed"))
             continue
         for intervals in PEER_INTERVALS[name]:
-            command = [home, "-m", "benchmarks.peers", name, str(intervals), str(REPEATS)]
-            with tempfile.TemporaryDirectory() as folder:  # Moco leaves its log where it runs
-                done = subprocess.run(
-                    command,
-                    cwd=folder,
-                    env={**os.environ, "PYTHONPATH": str(ROOT)},
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-            if done.returncode:
-                lines = done.stderr.strip().splitlines() or ["no message"]
-                rows.append(row(NAMES[name], intervals, math.nan, math.nan, f"failed: {lines[-1]}"))
-                continue
-            answer = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
-            rows.append(row(NAMES[name], intervals, answer["duration"], answer["seconds"]))
+            answer = asked(home, name, intervals, REPEATS)
+            note = f"failed: {answer}" if isinstance(answer, str) else ""
+            duration, seconds = (math.nan, math.nan) if isinstance(answer, str) else answer
+            rows.append(row(NAMES[name], intervals, duration, seconds, note))
     return rows
-
-
-def _imports(python: str, module: str) -> bool:
-    look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
-    return subprocess.run([python, "-c", look], capture_output=True, check=False).returncode == 0
 
 
 def certificates() -> list[dict[str, Any]]:
@@ -206,6 +189,17 @@ def page(report: dict[str, Any]) -> str:
             f"| {entry['problem']} | {entry['plain']:.3f} | {entry['certified']:.3f} | "
             f"{entry['multiple']:.1f} | {held} |"
         )
+    lines += [
+        "",
+        "## Least effort in a given time",
+        "",
+        "The same arm from rest to rest in 0.6 s with the least integral of squared torques, which do not "
+        "reach their limits: `python -m benchmarks.solvers.effort`. Errors are relative to ours on 160 "
+        "intervals of degree 5; ours are from the statement of the problem to its solution, Crocoddyl's for "
+        "a solve, whose end is met by a penalty, within 2e-6.",
+        "",
+        *report["effort"],
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -214,7 +208,8 @@ def main() -> None:
     parser.add_argument("--peer-python", action="append", default=[], help="interpreter that may hold peers")
     arguments = parser.parse_args()
     load = os.getloadavg()[0]
-    rows = ours() + peers([sys.executable, *arguments.peer_python])
+    interpreters = [sys.executable, *arguments.peer_python]
+    rows = ours() + peers(interpreters)
     report = {
         "machine": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
@@ -223,6 +218,7 @@ def main() -> None:
         "numpy": np.__version__,
         "rows": rows,
         "certificates": certificates(),
+        "effort": effort.rows(interpreters),
     }
     docs = ROOT / "docs"
     docs.joinpath("time_to_accuracy.json").write_text(json.dumps(report, indent=1) + "\n")
