@@ -19,6 +19,7 @@ from trajopt.errors import OptionError, ShapeError
 SHOWN = 80  # characters of a value in a message
 LISTED = 6  # names of a list in a message
 MOST = 2**31 - 1  # the largest whole number that the solvers' C code holds
+MOST_STARTS = 10_000  # of one problem
 LONGEST_NAME = 200  # characters; names are repeated in messages and files
 LONGEST_UNIT = 40
 

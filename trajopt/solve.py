@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.arguments import check_positive, implements, shown
+from trajopt.arguments import MOST_STARTS, check_positive, implements, shown
 from trajopt.blas_threads import one_blas_thread
 from trajopt.errors import OptionError
 from trajopt.phases.certified_phases import certified_phases, phases_with_limit_nodes
@@ -26,7 +26,7 @@ from trajopt.refinement.certified import Certified
 from trajopt.refinement.limits.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
 from trajopt.refinement.refined import Refined
-from trajopt.refinement.start_rules import ONE, start_rule
+from trajopt.refinement.start_rules import ONE, StartRule, start_rule
 from trajopt.refinement.starts import best_of_starts, retried, worth_retrying
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import recorded_solves
@@ -37,8 +37,6 @@ from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
 from trajopt.transcription.derivative_check import check_problem
-
-MOST_STARTS = 10_000
 
 RefinementOfPhases = Refined | LimitNodes | Certified
 OF_PHASES: dict[type, Callable[..., PhasesSolution]] = {  # refinement -> what it does with phases
@@ -95,8 +93,9 @@ def solve(
         carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
         on the lowest optimum, the others are left out; where none of them finds a solution, further ones are
         tried. "auto": up to 8 where nothing is guessed and motions are known to have several optima: 4 joints
-        or more, or a turn of more than 90 degrees, in a free duration, and joints without motors. Else 1, and
-        further ones only where that one finds nothing
+        or more, or a turn of more than 90 degrees, in a free duration, and joints without motors; what the
+        problem recommends, where its first start finds an optimum. Else 1, and further ones only where that
+        one finds nothing
     coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
         each from the last solution. "auto": where durations are free, nothing is guessed, and an arc has more
         than 20 spans. The table is `solution.levels`; a coarse solve that fails is followed by a direct one
@@ -163,12 +162,10 @@ def _from_starts(
     by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
     first = solve_on_levels if by_levels else solve_direct
     rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
-    if starts == "auto" and rule.count > 1:
-        solution = best_of_starts(problem, timed, rule.count, first, rule.agreed, rule.carried)
-    elif starts == "auto" or starts == 1:
-        solution = first(problem, timed)
-    else:
-        solution = best_of_starts(problem, timed, starts, first)
+    rule = rule if starts == "auto" else StartRule(starts)
+    solution = first(problem, timed)
+    if rule.count > 1 and (solution.converged or rule.after_failure):
+        solution = best_of_starts(problem, timed, solution, rule.count, rule.agreed, rule.carried)
     retry = starts != 1 and worth_retrying(solution, timed)
     return retried(problem, timed, solution) if retry else solution
 

@@ -28,7 +28,7 @@ def solved(logs: list[str] | None = None, **parameters: Any) -> trajopt.Solution
     if logs is not None:
         own = {part.name: getattr(solver.solver, part.name) for part in fields(trajopt.Ipopt)}
         solver = replace(solver, solver=Logged(**own, logs=logs))
-    return trajopt.solve(problem, solver, refine=None, progress="silent")
+    return trajopt.solve(problem, solver, refine=None, starts=1, progress="silent")
 
 
 def recommended(problem: trajopt.Problem) -> trajopt.RowsInRounds:

@@ -61,7 +61,7 @@ def between_nodes(cost: str) -> list[dict[str, Any]]:
         for length in LENGTHS:
             problem = gait.build(cost=cost, speed=speed, step_length=length)
             began = time.process_time()
-            plain = trajopt.solve(problem, refine=None, progress="silent")
+            plain = trajopt.solve(problem, refine=None, starts=1, progress="silent")
             solved_at = time.process_time()
             assert problem.refinement is not None and problem.solver is not None
             refined = problem.refinement.refine(plain, problem.solver)

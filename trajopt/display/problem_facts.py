@@ -35,7 +35,7 @@ def problem_facts(problem: Any) -> Facts:
             ("designs", few(problem.designs) if problem.designs else ""),
             ("loads on", few(problem.loads) if problem.loads else ""),
             ("data", few(problem.datasets) if problem.datasets else ""),
-            ("solver", "" if problem.solver is None else f"recommended: {type(problem.solver).__name__}"),
+            ("solver", _recommended(problem)),
         ),
     )
 
@@ -47,6 +47,13 @@ def phases_facts(phases: Any) -> Facts:
     rows = [(name, f"{few(problem.dynamics.joint_names)}; {problem.trajectory}") for name, problem in each]
     count = counted(len(rows), "phase")
     return Facts(f"Phases '{phases.name}': {count}", [*rows, ("links", few(links) if links else "")])
+
+
+def _recommended(problem: Any) -> str:
+    if problem.solver is None:
+        return ""
+    several = f" from {problem.starts} starts" if problem.starts > 1 else ""
+    return f"recommended: {type(problem.solver).__name__}{several}"
 
 
 def costs(problem: Any) -> list[str]:

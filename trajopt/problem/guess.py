@@ -68,7 +68,7 @@ def one_of(q: Any, x: Any) -> Any:
 
 def start_from(problem: Any, q: Any, duration: ArrayLike | None) -> None:
     """Give a problem the guess q, a motion, a curve or samples, and seconds; see `Problem.guess`."""
-    arcs = len(problem.trajectory.arcs)
+    arcs, problem.starts = len(problem.trajectory.arcs), 1
     if implements(q, Motion) and not isinstance(q, type):
         problem.guessed_curve = curve_of_motion(q, problem.dynamics.joint_names, problem.extra_widths)
         problem.guessed_durations = durations_of_motion(q, arcs, duration)

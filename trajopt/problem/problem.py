@@ -94,6 +94,7 @@ class Problem(DerivedParts):
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)
+    starts: int = field(default=1, init=False)
     _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
     _quantities: QuantityTable | None = field(default=None, init=False, repr=False)
@@ -354,11 +355,16 @@ class Problem(DerivedParts):
         """
         guesses.start_from(self, guesses.one_of(q, x), duration)
 
-    def recommend(self, solver: Solver, refine: Refinement | None = None) -> None:
-        """Let `solve` use these unless others are given: `RowsInRounds(Ipopt())` and `LimitNodes()`, say."""
+    def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:
+        """Let `solve` use these unless others are given: `RowsInRounds(Ipopt())` and `LimitNodes()`, say.
+
+        starts : how many look for a better optimum than the first finds, where it finds one; a `guess` given
+            afterwards is the only start
+        """
         check_solver(solver, "the recommended solver")
         check_refinement(refine, "the recommended refinement")
-        self.solver, self.refinement = solver, refine
+        arguments.check_count("the recommended number of starts", starts, 1, arguments.MOST_STARTS)
+        self.solver, self.refinement, self.starts = solver, refine, int(starts)
 
     def on(self, trajectory: Trajectory) -> Problem:
         """A copy on another trajectory, without a guess; a change of one problem leaves the other alone.

@@ -32,13 +32,16 @@ class StartRule:
     """How many starts are solved on a coarse mesh, and what becomes of them.
 
     count : starts, the problem's own guess among them
-    agreed : starts that must have found the lowest optimum before the others are left out
-    carried : optima that are carried to the second mesh
+    agreed : starts that must have found the lowest optimum before the others are left out; None: three, or
+        more than half
+    carried : optima that are carried to the second mesh; None: half as many as starts
+    after_failure : whether the others are tried, too, where the first finds no optimum
     """
 
     count: int
-    agreed: int
-    carried: int
+    agreed: int | None = None
+    carried: int | None = None
+    after_failure: bool = True
 
 
 ONE = StartRule(1, 1, 1)
@@ -48,7 +51,11 @@ SEARCHED = StartRule(8, 5, 2)
 
 def start_rule(problem: Problem, solver: Solver) -> StartRule:
     """The starts where the user gives none."""
-    if implements(solver, CheckpointingSolver) or _guessed(problem):
+    if implements(solver, CheckpointingSolver):
+        return ONE
+    if problem.starts > 1:
+        return StartRule(problem.starts, after_failure=False)
+    if _guessed(problem):
         return ONE
     loose = _free(problem) and not _velocities_limited(problem)
     if loose and searching(problem):

@@ -11,7 +11,7 @@ converged there, further guesses are solved on the problem's own mesh.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,7 +87,7 @@ def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
     to find, coarse ones have none. What the starts of `failed` found on coarse meshes stays in the table.
     """
     own = (problem.trajectory,)
-    found = best_of_starts(problem, timed, 1 + RETRIES, lambda *_: failed, CONFIRMED, levels=own)
+    found = best_of_starts(problem, timed, failed, 1 + RETRIES, CONFIRMED, levels=own)
     return found if failed.starts is None else _with_earlier(found, failed.starts.starts[1:])
 
 
@@ -143,15 +143,15 @@ class _Start:
 def best_of_starts(
     problem: Problem,
     timed: TimedSolver,
+    first: Solution,
     count: int,
-    first: Callable[[Problem, TimedSolver], Solution],
     agreed: int | None = None,
     carried: int | None = None,
     levels: tuple[Trajectory, ...] | None = None,
 ) -> Solution:
     """The best solution of `count` starts, with the table of all; seconds and iterations are those of all.
 
-    first : solves start 0 as without further starts
+    first : what start 0 led to, as without further starts
     agreed : starts that must have found the lowest optimum before the others are left out; None: three, or
         more than half
     carried : optima that are carried to the second mesh, None: half as many as starts; then half of those
@@ -164,7 +164,7 @@ def best_of_starts(
     carried = count // 2 if carried is None else carried
     if ranking is not None:
         levels, carried = (*levels, *levels), min(carried, RANKED)
-    starts = [_Start(0, first(problem, timed), finished=True)]
+    starts = [_Start(0, first, finished=True)]
     if not _stopped(starts[0], timed):
         agreed = max(AGREED, 1 + count // 2) if agreed is None else agreed
         coarse = timed if ranking is None else replace(timed, solver=ranking)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.arguments import check_count, number, shown
+from trajopt.arguments import MOST_STARTS, check_count, number, shown
 from trajopt.errors import ClusterError, OptionError
 from trajopt.phases.phases import Phases
 from trajopt.phases.phases_solution import PhasesSolution
@@ -28,8 +28,6 @@ from trajopt.studies.many.sent_solution import with_problem, without_problem
 from trajopt.studies.workers.calls import Call, Outcome, completed, single
 from trajopt.studies.workers.workers import Where, opened
 from trajopt.transcription.transcribe import transcribe
-
-MOST_STARTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def _one(
             question = perturbed(question, [seed, number], spread)
         elif number:
             perturb(question, np.random.default_rng([seed, number]), spread)
-        solution = solve(question, solver)
+        solution = solve(question, solver, starts=1)
     except Exception as error:
         return _failed(number, error), None
     start = Start(

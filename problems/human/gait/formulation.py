@@ -15,6 +15,7 @@ from trajopt.errors import OptionError, near_matches
 DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)
 POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predicts
+MOST_CONTACT_SAMPLES = 7  # unless more are asked for: with eight, ten control points take 428 iterations
 ARM_DEMANDS = ("arms beside trunk",)  # what "posture" makes needless
 
 
@@ -32,6 +33,7 @@ class Formulation:
     last_on : the point of the trailing foot that leaves the ground last
     smoothness : s^4, weight of squared accelerations of joints
     split : how the feet share the reaction
+    starts : of one step, of which the lowest optimum is the answer
     """
 
     intervals: int
@@ -44,6 +46,7 @@ class Formulation:
     last_on: str
     smoothness: float
     split: str
+    starts: int
 
     def chosen(self, name: str, given: Any) -> float:
         """The number given for an event or a tolerance, or this formulation's where None is given."""
@@ -64,6 +67,10 @@ class Formulation:
             )
         return int(given)
 
+    def chosen_contact_samples(self, given: int | None, intervals: int) -> int:
+        """The samples given, or one more than intervals and `MOST_CONTACT_SAMPLES` at most."""
+        return min(intervals + 1, MOST_CONTACT_SAMPLES) if given is None else given
+
 
 # Double support is 24 % of Winter's step and 33 % of the trial's: the middle of both. People set their feet
 # down 0.13 leg lengths apart (Donelan, Kram and Kuo 2001) and turned outward, most of them by 5 to 10 degrees
@@ -72,12 +79,12 @@ FORMULATIONS = MappingProxyType({
     "sourced": Formulation(
         intervals=5, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS),
         toe_off=0.28, step_width=0.13 * LEG_LENGTH, toe_out=7.0, sole=SOLE_HALF_WIDTH, clearance=0.015,
-        last_on="toe", smoothness=0.0, split="opposing",
+        last_on="toe", smoothness=0.0, split="opposing", starts=4,
     ),
     "thesis": Formulation(
         intervals=3, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in ARM_DEMANDS),
         toe_off=0.24, step_width=0.1 / TABLE_HEIGHT, toe_out=0.0, sole=0.0, clearance=0.0,
-        last_on="ball", smoothness=1e-6, split="time",
+        last_on="ball", smoothness=1e-6, split="time", starts=1,
     ),
 })  # fmt: skip
 

@@ -93,6 +93,22 @@ def test_a_guess_or_few_joints_are_solved_from_one_start():
     assert trajopt.solve(swing).starts is None
 
 
+def test_a_problem_recommends_starts_that_look_for_better_optima_than_its_first_finds():
+    problem = problems.sliding_mass.build(intervals=10)
+    assert trajopt.solve(problem).starts is None
+    problem.recommend(trajopt.Ipopt(), starts=3)
+    assert "from 3 starts" in repr(problem)
+    found = trajopt.solve(problem)
+    assert len(found.starts.starts) == 3 and trajopt.solve(problem, starts=1).starts is None
+    short = trajopt.solve(problem, trajopt.Ipopt(max_iterations=1))
+    assert not short.converged and short.starts is None
+    problem.guess(found)
+    assert trajopt.solve(problem).starts is None  # a guess of the user's own says which optimum is wanted
+    for wrong in (0, 2.5, True, "8"):
+        with pytest.raises(OptionError, match=r"the recommended number of starts = .* a whole number"):
+            problem.recommend(trajopt.Ipopt(), starts=wrong)
+
+
 def test_joints_without_motors_have_several_starts_by_default(swing):
     """The pole may swing to either side first."""
     problem, one, _ = swing
