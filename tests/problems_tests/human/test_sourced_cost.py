@@ -272,7 +272,7 @@ def test_weights_of_zero_leave_their_terms_out():
 @pytest.mark.long
 def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     """The Rajagopal trial's speed and step length, eight control points: nothing of its curves is given."""
-    solution = trajopt.solve(gait.build(speed=1.253, step_length=0.717))
+    solution = trajopt.solve(gait.build(speed=1.253, step_length=0.717), starts=1)
     report = solution.verify()
     assert solution.converged and report.holds, report.reason
     assert all(each.met for each in identities(solution))
@@ -287,6 +287,23 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     for point in ("ball_l", "toe_l"):
         assert solution.value(trajopt.position(point), t)[:, 1].min() > 0.010
     assert largest_share_on_limits(solution) < 0.10
+
+
+@pytest.mark.long
+def test_a_walk_is_the_best_of_four_starts_and_as_good_as_that_from_the_measured_one():
+    problem = gait.build()
+    found = trajopt.solve(problem, refine=None)
+    table = found.starts.starts
+    assert len(table) == problem.starts == 4 and found.converged
+    assert found.objective <= table[0].solves[-1].objective * (1.0 + 1e-9)
+    assert gait.build(cost="thesis").starts == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("intervals", [7, 9, 11])
+def test_walks_on_finer_motions_are_found_from_the_measured_start(intervals):
+    """With one contact sample more than intervals that of ten control points was given up as infeasible."""
+    assert trajopt.solve(gait.build(intervals=intervals), starts=1, refine=None).converged
 
 
 @pytest.mark.long
