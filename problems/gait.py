@@ -78,7 +78,7 @@ def build(
     foot_line : distance of each heel from the plane of symmetry, None for half the step width of people
     toe_out : angle by which standing feet point outward
     contact_samples : times at which each standing point of the leading foot is held, one more than intervals
-        and seven at most unless given
+        unless given
     split : how the feet share the reaction, by "time", by time and with an "opposing" force that the cost
         decides, by the "ratio" of distances, or at "one place"
     swing_knee : bend of the swinging knee at its peak, Barman's thesis (5.9)
@@ -105,7 +105,7 @@ def build(
     step = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off,
         own.chosen_foot_line(foot_line, height), own.chosen("toe_out", toe_out),
-        own.chosen_contact_samples(contact_samples, intervals), knee_peak=knee_peak,
+        intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
         split=own.split if split is None else split,
         last_on=own.last_on, limit_nodes=LIMIT_NODES,
     )  # fmt: skip
@@ -119,5 +119,5 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
         cost=cost, weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
-    problem.recommend(gait_solver((step,), contact_drift), trajopt.LimitNodes(), own.starts)
+    problem.recommend(gait_solver((step,), contact_drift, intervals), trajopt.LimitNodes(), own.starts)
     return problem

@@ -82,7 +82,7 @@ def build(
     steps = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off,
         own.chosen_foot_line(foot_line, height), own.chosen("toe_out", toe_out),
-        own.chosen_contact_samples(contact_samples, intervals), knee_peak=knee_peak,
+        intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
         split=own.split, last_on=own.last_on, limit_nodes=LIMIT_NODES,
     ).steps(2)  # fmt: skip
     strength = {"knee_r_flex": knee_strength, "ankle_r_dorsi": ankle_strength}
@@ -97,5 +97,5 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), cost=cost,
         weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
-    problem.recommend(gait_solver(steps, contact_drift), trajopt.LimitNodes())
+    problem.recommend(gait_solver(steps, contact_drift, intervals), trajopt.LimitNodes())
     return problem

@@ -15,7 +15,6 @@ from trajopt.errors import OptionError, near_matches
 DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)
 POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predicts
-MOST_CONTACT_SAMPLES = 7  # unless more are asked for: with eight, ten control points take 428 iterations
 ARM_DEMANDS = ("arms beside trunk",)  # what "posture" makes needless
 
 
@@ -66,10 +65,6 @@ class Formulation:
                 f"intervals is {shown(given)}: give a whole number from 1, or None for {self.intervals}"
             )
         return int(given)
-
-    def chosen_contact_samples(self, given: int | None, intervals: int) -> int:
-        """The samples given, or one more than intervals and `MOST_CONTACT_SAMPLES` at most."""
-        return min(intervals + 1, MOST_CONTACT_SAMPLES) if given is None else given
 
 
 # Double support is 24 % of Winter's step and 33 % of the trial's: the middle of both. People set their feet

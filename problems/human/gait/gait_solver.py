@@ -16,9 +16,10 @@ from trajopt.solvers.wrappers.newton_first import NewtonFirst
 from trajopt.transcription.nlp import NLP as TranscribedNLP
 from trajopt.transcription.row_labels import RowLabel
 
-# Steps of six control points that can be walked came near their constraints within 26 iterations of every
-# round. Where feet must not drift by LOOSELY_HELD, in m, some take many more and are found all the same.
-PATIENCE, LOOSELY_HELD = 110, 2.5e-3
+# Steps of up to COARSE intervals that can be walked came near their constraints within 26 iterations of every
+# round, finer ones within 172. Where feet must not drift by LOOSELY_HELD, in m, some take many more and are
+# found all the same.
+PATIENCE, COARSE, PATIENCE_IF_FINER, LOOSELY_HELD = 110, 5, 250, 2.5e-3
 NEWTON = 1e-3  # tolerance of rounds after which damped Newton steps follow, from a motion that is known
 NAMED = 3  # constraints in the message
 
@@ -72,11 +73,12 @@ class GaitSolver(trajopt.RowsInRounds):
         return f"{name} (t = {time:.3f} s)"
 
 
-def gait_solver(steps: Sequence[Step], drift: float) -> GaitSolver:
+def gait_solver(steps: Sequence[Step], drift: float, intervals: int) -> GaitSolver:
     """The solver for gaits in three dimensions, of whose many constraint rows few are active.
 
-    A step that comes nowhere near its constraints is given up after `PATIENCE` iterations, unless feet must
-    stay within less than `LOOSELY_HELD` of their places: `drift`, in m, is how far they may be from them.
+    A step that comes nowhere near its constraints is given up after `PATIENCE` iterations, with more
+    intervals than `COARSE` after `PATIENCE_IF_FINER`, unless feet must stay within less than `LOOSELY_HELD`
+    of their places: `drift`, in m, is how far they may be from them.
 
     IPOPT adds multiples of the identity to indefinite Hessians; with `perturb_dec_fact` 0.1 they decay faster
     than by default. Rows of large gradients, such as the free moment's at the end of a step, are scaled by
@@ -90,5 +92,5 @@ def gait_solver(steps: Sequence[Step], drift: float) -> GaitSolver:
         ends = step.begins + step.toe_off * step.duration
         phases.append((f"double support {leads.format('in front')}", ends))
         phases.append((f"single support {leads.format('on the ground')}", step.begins + step.duration))
-    patience = PATIENCE if drift >= LOOSELY_HELD else None
-    return GaitSolver(ipopt, patience=patience, phases=tuple(phases))
+    patience = PATIENCE if intervals <= COARSE else PATIENCE_IF_FINER
+    return GaitSolver(ipopt, patience=patience if drift >= LOOSELY_HELD else None, phases=tuple(phases))
