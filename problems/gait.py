@@ -25,7 +25,7 @@ from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import formulation
 from problems.human.gait.gait_problem import gait_problem
-from problems.human.gait.gait_solver import gait_solver
+from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
@@ -119,5 +119,7 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
         cost=cost, weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
-    problem.recommend(gait_solver((step,), contact_drift, intervals), trajopt.LimitNodes(), own.starts)
+    solver = gait_solver((step,), contact_drift, intervals)
+    starts = own.starts if solver.patience == PATIENCE else 1  # several where each takes seconds
+    problem.recommend(solver, trajopt.LimitNodes(), starts)
     return problem

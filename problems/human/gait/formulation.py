@@ -32,7 +32,7 @@ class Formulation:
     last_on : the point of the trailing foot that leaves the ground last
     smoothness : s^4, weight of squared accelerations of joints
     split : how the feet share the reaction
-    starts : of one step, of which the lowest optimum is the answer
+    starts : of one step, of which the lowest optimum is the answer, unless its motion is finer
     """
 
     intervals: int
