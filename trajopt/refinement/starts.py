@@ -46,7 +46,7 @@ from trajopt.transcription.transcribe import transcribe
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
 SEARCH_SPANS = 20  # of that mesh where guesses are searched for, if the problem's own has twice as many
 MOST_ITERATIONS = 200  # of a start on the coarse mesh
-RANKED = 2  # optima at most that are solved again where all starts are on one mesh, and only ranked
+RANKED = 2  # further starts, at most, that are solved to the end where all are on one mesh; more are ranked
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
@@ -160,7 +160,7 @@ def best_of_starts(
     ranking = None
     if levels is None:
         levels = _levels(problem)
-        ranking = for_ranking(timed.solver) if len(levels) == 1 else None
+        ranking = for_ranking(timed.solver) if len(levels) == 1 and count > 1 + RANKED else None
     carried = count // 2 if carried is None else carried
     if ranking is not None:
         levels, carried = (*levels, *levels), min(carried, RANKED)

@@ -74,7 +74,7 @@ FORMULATIONS = MappingProxyType({
     "sourced": Formulation(
         intervals=5, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS),
         toe_off=0.28, step_width=0.13 * LEG_LENGTH, toe_out=7.0, sole=SOLE_HALF_WIDTH, clearance=0.015,
-        last_on="toe", smoothness=0.0, split="opposing", starts=4,
+        last_on="toe", smoothness=0.0, split="opposing", starts=2,
     ),
     "thesis": Formulation(
         intervals=3, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in ARM_DEMANDS),

@@ -290,11 +290,11 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
 
 
 @pytest.mark.long
-def test_a_walk_is_the_best_of_four_starts_and_as_good_as_that_from_the_measured_one():
+def test_a_walk_is_the_best_of_two_starts_and_as_good_as_that_from_the_measured_one():
     problem = gait.build()
     found = trajopt.solve(problem, refine=None)
     table = found.starts.starts
-    assert len(table) == problem.starts == 4 and found.converged
+    assert len(table) == problem.starts == 2 and found.converged
     assert found.objective <= table[0].solves[-1].objective * (1.0 + 1e-9)
     for slower in ({"cost": "thesis"}, {"intervals": 7}, {"contact_drift": 1.1e-3}):
         assert gait.build(**slower).starts == 1
