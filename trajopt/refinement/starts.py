@@ -3,10 +3,11 @@
 Start 0 is the problem's own guess, solved as without further starts, so that several are never worse than
 one. Every other one is a guess that was searched for (`guess_search`), or perturbs the best optimum that
 earlier starts found or, narrowly or widely, the problem's guess, seeded by its number; a guess of the user's
-own, and what was found from it, are perturbed the least. They are solved on the
-coarsest mesh; half as many different optima are carried to the next finer mesh, half of those to the one
-after it, and so on. The lowest objective of a converged solve on the problem's own mesh wins. Where none
-converged there, further guesses are solved on the problem's own mesh.
+own, and what was found from it, are perturbed the least. They are solved on the coarsest mesh; half as many
+different optima are carried to the next finer mesh, half of those to the one after it, and so on. Where the
+problem's own mesh is the only one, more than two further starts are ranked on it, if the solver can, and the
+best of them solved. The lowest objective of a converged solve on the problem's own mesh wins. Where none
+converged there, further guesses are solved on it.
 """
 
 from __future__ import annotations

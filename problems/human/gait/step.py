@@ -33,6 +33,8 @@ PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised fo
 # the other nodes. `trajopt.LimitNodes`, which gaits recommend, finds such times itself, also without these:
 # they stay because the numbers of the pages on gaits are of motions with them.
 LIMIT_NODES = (0.317, 0.54, 0.553, 0.617, 0.659, 0.706, 0.895)
+FASTEST = 10.0  # m/s
+FARTHEST_LINE = 0.5  # m, of a foot from the middle
 MOST_TURNED = 45.0  # degrees, of a standing foot either way
 FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes carry load
 
@@ -76,14 +78,15 @@ class Step:
     count: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("length", "speed"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ProblemError(f"the step's {name} is {getattr(self, name)}: give a positive number")
+        if not 0.0 < self.length < np.inf:
+            raise ProblemError(f"the step's length is {self.length} m: give a positive number")
+        if not 0.0 < self.speed <= FASTEST:
+            raise ProblemError(f"the speed is {self.speed} m/s: give more than 0, up to {FASTEST:g}")
         if not isinstance(self.samples, int) or self.samples < 2:
             raise OptionError(f"each standing point is held at {self.samples} times: two is the least")
-        if self.line is not None and not 0.0 <= self.line < np.inf:
+        if self.line is not None and not 0.0 <= self.line <= FARTHEST_LINE:
             raise ProblemError(
-                f"the line of each foot is {self.line} m from the middle: give a number from 0"
+                f"the line of each foot is {self.line} m from the middle: give 0 to {FARTHEST_LINE:g}"
             )
         if not abs(self.toe_out) <= MOST_TURNED:
             raise ProblemError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from trajopt.errors import ProblemError
 
+MOST_BENT = 160.0  # degrees, of a knee
 WIDEST_SOLE = 0.1  # m, to either side of the foot's line
 
 
@@ -51,5 +52,8 @@ class StepLimits:
             )
         if not 0.0 < self.friction < np.inf:
             raise ProblemError(f"the ground's friction is {self.friction}: give a positive number")
-        if not self.knee[0] <= self.knee[1]:
-            raise ProblemError(f"the swinging knee is bent by {self.knee} degrees: give (least, most)")
+        if not 0.0 <= self.knee[0] <= self.knee[1] <= MOST_BENT:
+            raise ProblemError(
+                f"the swinging knee is bent by {self.knee} degrees: give (least, most), "
+                f"from 0 to {MOST_BENT:g}"
+            )

@@ -126,7 +126,7 @@ def test_the_search_can_start_from_standing():
 
 
 def test_steps_that_nobody_can_do_are_refused():
-    with pytest.raises(ProblemError, match=r"the step's speed is -1\.0"):
+    with pytest.raises(ProblemError, match=r"the speed is -1\.0"):
         planar_walker.build(speed=-1.0)
     with pytest.raises(ProblemError, match=r"the events of the step are foot flat 0\.5"):
         planar_walker.build(foot_flat=0.5)
