@@ -42,17 +42,14 @@ def measured_foot(percent, side):
     own = percent if side == "r" else (percent + 50) % 100  # columns of each leg begin with its heel strike
     outward = 1.0 if side == "r" else -1.0
 
-    def turned(time, *joints):
-        axes, names = zip(*joints, strict=True)
-        return Rotation.from_euler("".join(axes), [np.deg2rad(TRIAL[name][time]) for name in names])
-
-    pelvis = turned(percent, ("Z", "pelvis_tilt_deg"), ("X", "pelvis_list_deg"), ("Y", "pelvis_rotation_deg"))
+    of_pelvis = [np.deg2rad(TRIAL[f"pelvis_{name}_deg"][percent]) for name in ("tilt", "list", "rotation")]
+    pelvis = Rotation.from_euler("ZXY", of_pelvis)
     flexed, added, rotated = (
         np.deg2rad(TRIAL[f"hip_{name}_deg_{side}"][own]) for name in ("flexion", "adduction", "rotation")
     )
     thigh = pelvis * Rotation.from_euler("ZXY", [flexed, outward * added, outward * rotated])
     shank = thigh * Rotation.from_euler("Z", -np.deg2rad(TRIAL[f"knee_flexion_deg_{side}"][own]))
-    foot = shank * turned(own, ("Z", f"ankle_dorsiflexion_deg_{side}"))
+    foot = shank * Rotation.from_euler("Z", np.deg2rad(TRIAL[f"ankle_dorsiflexion_deg_{side}"][own]))
     knee, ankle = (1.75 * freedoms()[name].offset for name in ("knee_r_flex", "ankle_r_dorsi"))
     hip = 1.75 * np.array(freedoms()["hip_r_flex"].offset) * [1.0, 1.0, outward]
     heel = 1.75 * np.array(contact_points()["heel_r"][1])
