@@ -195,7 +195,7 @@ def check_bounds(solution: Any, t: np.ndarray, x: np.ndarray, u: np.ndarray, giv
     if given.get("limit") is not None:
         name, upper = pair(given["limit"])
         values = solution.value(trajopt.state(name), t)
-        if values.max() > upper + AGREED * (1.0 + abs(upper)):
+        if upper is not None and values.max() > upper + AGREED * (1.0 + abs(upper)):
             raise Mismatch(f"{name} reaches {values.max()} under the limit {upper}")
     if given.get("budget") is not None:
         over = given.get("over", "path")
