@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.former_paths import FORMER, install_former_paths
 from trajopt.lazy_exports import export_lazily
 from trajopt.version import __version__ as __version__
 
@@ -138,4 +137,3 @@ export_lazily(
     },
     subpackages=("library", "plot", "report"),
 )
-install_former_paths(FORMER)
