@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 
 def with_row(page: str, row: str) -> str:

@@ -26,7 +26,7 @@ import trajopt
 from benchmarks.peer_process import ROOT, asked, home_of
 from benchmarks.solvers import effort
 from problems.two_link_rr import EXACT_DURATION
-from trajopt.plot.style import PALETTE
+from trajopt.base.palette import PALETTE
 
 REPEATS = 5
 INTERVALS = (10, 20, 40, 80, 160)

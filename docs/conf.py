@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]
 
 from figure_scraper import prepare, scrape  # noqa: E402  # pyright: ignore[reportMissingImports]
 
-from trajopt.version import __version__  # noqa: E402
+from trajopt.base.version import __version__  # noqa: E402
 
 project = "trajopt"
 author = copyright = "the trajopt authors"

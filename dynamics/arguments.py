@@ -1,7 +1,7 @@
 """Checks of arguments of public functions: what came, which argument, what was expected.
 
-Run once where a user's call enters the package, never inside a kernel. `trajopt/arguments.py` states the same
-checks with the errors of that package: the two packages do not import each other.
+Run once where a user's call enters the package, never inside a kernel. `trajopt/base/arguments.py` states
+the same checks with the errors of that package: the two packages do not import each other.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import numpy as np
 
 import trajopt
 from problems.recipe import recipe
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.trace import trace
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from trajopt.arguments import shown
-from trajopt.errors import UnknownNameError, near_matches
+from trajopt.base.arguments import shown
+from trajopt.base.errors import UnknownNameError, near_matches
 
 PACKAGES = (
     "problems",

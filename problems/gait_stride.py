@@ -26,7 +26,7 @@ from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
-from trajopt.errors import ProblemError
+from trajopt.base.errors import ProblemError
 
 
 @recipe

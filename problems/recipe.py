@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from trajopt.arguments import shown
-from trajopt.errors import (
+from trajopt.base.arguments import shown
+from trajopt.base.errors import (
     NotFiniteError,
     OptionError,
     ProblemError,
@@ -20,7 +20,7 @@ from trajopt.errors import (
     UnknownNameError,
     near_matches,
 )
-from trajopt.phases.phases import Phases
+from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import Problem, Recipe
 
 P = ParamSpec("P")  # the parameters of a build function, which type checkers and editors go on to see

@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
-MARK = "lazy_exports.py"  # a file that both packages have
+MARK = "py.typed"  # a file that both packages have
 
 
 def refuse_shadowed(*packages: str) -> None:
@@ -46,6 +46,6 @@ def _error(package: str, place: str) -> ImportError:
     message = f"{place} has the name of the package '{package}' and hides it: rename that file or folder"
     if package == "trajopt":  # whose errors cannot be imported then
         return ImportError(message)
-    from trajopt.errors import ShadowedPackageError
+    from trajopt.base.errors import ShadowedPackageError
 
     return ShadowedPackageError(message)

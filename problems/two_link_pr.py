@@ -15,7 +15,7 @@ import math
 import dynamics
 import trajopt
 from problems.recipe import recipe
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 RIGHT_ANGLE = math.pi / 2
 

@@ -24,8 +24,8 @@ import numpy as np
 import dynamics
 import trajopt
 from problems.recipe import recipe
-from trajopt.errors import OptionError, near_matches
-from trajopt.files.near_files import near_files
+from trajopt.base.errors import OptionError, near_matches
+from trajopt.base.files.near_files import near_files
 
 REFERENCE = 0.539891449  # s, the default case with 80 intervals
 REFERENCE_SOURCE = "ours, 80 intervals"

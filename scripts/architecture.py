@@ -19,30 +19,27 @@ PACKAGES = ("dynamics", "trajopt", "problems")
 
 #: Room -> rooms of the same package that it may import; what those may import is allowed too.
 MAY_IMPORT: dict[str, str] = {
-    "trajopt.arrays": "",
-    "trajopt.errors": "",
-    "trajopt.arguments": "errors",
-    "trajopt.blas_threads": "",
-    "trajopt.content_cache": "",
-    "trajopt.version": "",
-    "trajopt.files": "errors",
-    "trajopt.splines": "arrays arguments content_cache",
-    "trajopt.graph": "arrays arguments",
-    "trajopt.solvers": "arrays arguments blas_threads files",
+    "trajopt.base": "",
+    "trajopt.splines": "base",
+    "trajopt.graph": "base",
+    "trajopt.solvers": "base",
     "trajopt.terms": "graph",
     "trajopt.library": "splines terms",
+    "trajopt.taylor_models": "splines graph",
     "trajopt.problem": "splines terms solvers",
     "trajopt.transcription": "problem",
-    "trajopt.enclosures": "splines graph",
-    "trajopt.solution": "transcription enclosures version",
-    "trajopt.refinement": "solution",
+    "trajopt.solution": "transcription",
+    "trajopt.checks": "solution taylor_models",
+    "trajopt.certificates": "checks",
+    "trajopt.archive": "certificates",
     "trajopt.plot": "solution",
-    "trajopt.phases": "refinement",
-    "trajopt.compiled": "solution",
-    "trajopt.compile": "compiled",
-    "trajopt.solve": "phases",
+    "trajopt.parametric": "solution",
+    "trajopt.refinement": "certificates",
+    "trajopt.certified": "refinement",
+    "trajopt.compile": "parametric",
+    "trajopt.solve": "certified",
     "trajopt.verification": "solve",
-    "trajopt.studies": "solve",
+    "trajopt.studies": "solve archive",
     "trajopt.report": "verification plot",
     "trajopt.display": "report",
     "dynamics.errors": "",
@@ -74,20 +71,24 @@ SHORTCUTS = frozenset(
         ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
         ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
         ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
-        ("trajopt.phases.phases", "trajopt.display.problem_facts"),  # the card of a notebook
-        ("trajopt.phases.phases_solution", "trajopt.display.solution_facts"),  # repr, card
-        ("trajopt.phases.phases_solution", "trajopt.phases.archive"),  # PhasesSolution.save and load
-        ("trajopt.phases.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
+        ("trajopt.problem.links.phases", "trajopt.display.problem_facts"),  # the card of a notebook
+        ("trajopt.solution.phases_solution", "trajopt.certificates.phases_certificate"),  # certificate
+        ("trajopt.solution.phases_solution", "trajopt.display.solution_facts"),  # repr, card
+        (
+            "trajopt.solution.phases_solution",
+            "trajopt.archive.phases_archive",
+        ),  # PhasesSolution.save and load
+        ("trajopt.solution.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
         ("trajopt.problem.derived_parts", "trajopt.display.problem_facts"),  # repr, card of a problem
         ("trajopt.problem.derived_parts", "trajopt.display.problem_summary"),  # problem.summary
-        ("trajopt.solution.certified_lines", "trajopt.display.report_facts"),  # repr, card
-        ("trajopt.solution.solution", "trajopt.compiled.sensitivity"),  # solution.sensitivity
+        ("trajopt.certificates.certified_lines", "trajopt.display.report_facts"),  # repr, card
+        ("trajopt.solution.solution", "trajopt.parametric.sensitivity"),  # solution.sensitivity
         ("trajopt.solution.solution", "trajopt.display.samples"),  # solution.sample, to_csv, to_dataframe
         ("trajopt.solution.solution", "trajopt.display.solution_facts"),  # repr, card
         ("trajopt.solution.solution", "trajopt.verification.diagnosis"),  # solution.diagnose
         ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
-        ("trajopt.solution.solution", "trajopt.solution.archive"),  # solution.save, Solution.load
-        ("trajopt.solution.solution", "trajopt.solution.certificate"),  # the type of solution.certificate
+        ("trajopt.solution.solution", "trajopt.archive.solution_archive"),  # solution.save, Solution.load
+        ("trajopt.solution.solution", "trajopt.certificates.certificate"),  # the type of solution.certificate
         ("trajopt.verification.report", "trajopt.display.report_facts"),  # repr, card
     }
 )

@@ -7,33 +7,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.lazy_exports import export_lazily
-from trajopt.version import __version__ as __version__
+from trajopt.base.lazy_exports import export_lazily
+from trajopt.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from trajopt import library as library
     from trajopt import plot as plot
     from trajopt import report as report
+    from trajopt.base.errors import TrajoptError as TrajoptError
+    from trajopt.certified.certified import Certified as Certified
+    from trajopt.certified.switching.shooting import switching_times as switching_times
     from trajopt.compile import compile as compile
-    from trajopt.compiled.compiled_program import CompiledProgram as CompiledProgram
     from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
     from trajopt.display.samples import Samples as Samples
-    from trajopt.errors import TrajoptError as TrajoptError
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.protocols.block import Block as Block
     from trajopt.graph.protocols.dynamics import Dynamics as Dynamics
     from trajopt.graph.trace import trace as trace
-    from trajopt.phases.phases import Phases as Phases
-    from trajopt.phases.phases_solution import PhasesSolution as PhasesSolution
+    from trajopt.parametric.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.problem.links.phases import Phases as Phases
     from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.statements.integrals import integral as integral
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path
-    from trajopt.refinement.certified import Certified as Certified
-    from trajopt.refinement.limits.limit_nodes import LimitNodes as LimitNodes
+    from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
-    from trajopt.refinement.switching.shooting import switching_times as switching_times
+    from trajopt.solution.phases_solution import PhasesSolution as PhasesSolution
     from trajopt.solution.solution import Solution as Solution
     from trajopt.solve import solve as solve
     from trajopt.solvers.dense.interior_point import DenseInteriorPoint as DenseInteriorPoint
@@ -110,18 +110,18 @@ export_lazily(
         "transcribe": "trajopt.transcription.transcribe",
         "solve": "trajopt.solve",
         "compile": "trajopt.compile",
-        "CompiledProgram": "trajopt.compiled.compiled_program",
-        "Phases": "trajopt.phases.phases",
-        "PhasesSolution": "trajopt.phases.phases_solution",
+        "CompiledProgram": "trajopt.parametric.compiled_program",
+        "Phases": "trajopt.problem.links.phases",
+        "PhasesSolution": "trajopt.solution.phases_solution",
         "DenseInteriorPoint": "trajopt.solvers.dense.interior_point",
         "Ipopt": "trajopt.solvers.ipopt",
         "Slsqp": "trajopt.solvers.slsqp",
         "RowsInRounds": "trajopt.solvers.wrappers.rows_in_rounds",
         "Status": "trajopt.solvers.solver",
         "Solution": "trajopt.solution.solution",
-        "Certified": "trajopt.refinement.certified",
+        "Certified": "trajopt.certified.certified",
         "SearchSettings": "trajopt.refinement.search_settings",
-        "LimitNodes": "trajopt.refinement.limits.limit_nodes",
+        "LimitNodes": "trajopt.refinement.limit_nodes",
         "Refined": "trajopt.refinement.refined",
         "ProblemSummary": "trajopt.display.problem_summary",
         "Samples": "trajopt.display.samples",
@@ -131,9 +131,9 @@ export_lazily(
         "sweep": "trajopt.studies.many.sweep",
         "Study": "trajopt.studies.many.study",
         "Checkpointed": "trajopt.solvers.wrappers.checkpoint",
-        "switching_times": "trajopt.refinement.switching.shooting",
+        "switching_times": "trajopt.certified.switching.shooting",
         "inverse_kinematics": "trajopt.studies.inverse_kinematics",
-        "TrajoptError": "trajopt.errors",
+        "TrajoptError": "trajopt.base.errors",
     },
     subpackages=("library", "plot", "report"),
 )

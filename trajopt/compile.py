@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trajopt.compiled.compiled_program import CompiledProgram, compiled_program
+from trajopt.parametric.compiled_program import CompiledProgram, compiled_program
 from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Solver
 

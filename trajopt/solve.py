@@ -11,23 +11,23 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.arguments import MOST_STARTS, check_positive, implements, shown
-from trajopt.blas_threads import one_blas_thread
-from trajopt.errors import OptionError
-from trajopt.phases.certified_phases import certified_phases, phases_with_limit_nodes
-from trajopt.phases.phases import Phases
-from trajopt.phases.phases_solution import PhasesSolution
-from trajopt.phases.refined_phases import refined_phases
-from trajopt.phases.solve_phases import solve_phases
+from trajopt.base.arguments import MOST_STARTS, check_positive, implements, shown
+from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.errors import OptionError
+from trajopt.certified.certified import Certified
+from trajopt.certified.certified_phases import certified_phases, phases_with_limit_nodes
 from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
-from trajopt.refinement.certified import Certified
-from trajopt.refinement.limits.limit_nodes import LimitNodes
+from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
 from trajopt.refinement.refined import Refined
-from trajopt.refinement.start_rules import ONE, StartRule, start_rule
-from trajopt.refinement.starts import best_of_starts, retried, worth_retrying
+from trajopt.refinement.refined_phases import refined_phases
+from trajopt.refinement.solve_phases import solve_phases
+from trajopt.refinement.starts.several_starts import best_of_starts, retried, worth_retrying
+from trajopt.refinement.starts.start_rules import ONE, StartRule, start_rule
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import recorded_solves
 from trajopt.solution.solution import Solution

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import trajopt
-from trajopt.refinement.bracketing.bracket_search import BracketSearch, Mesh
+from trajopt.certified.bracketing.bracket_search import BracketSearch, Mesh
+from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.refinement.switching.structure_detection import is_regular
 from trajopt.solvers.time_budget import TimeBudget
 
 SECONDS = 300.0  # of one local refinement, by the wall: more than any needs

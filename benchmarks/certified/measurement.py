@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import trajopt
-from trajopt.errors import ProblemError
-from trajopt.refinement.switching.shooting import switching_times
+from trajopt.base.errors import ProblemError
+from trajopt.certified.switching.shooting import switching_times
 
 TOLERANCE = 1e-6
 TIME_LIMIT = 60.0  # s of one certificate, by the wall: more than any needs

@@ -9,8 +9,8 @@ import problems
 import trajopt
 from benchmarks.certified.bracket_coverage import Coverage, coverage
 from benchmarks.certified.cases import cases
-from trajopt.enclosures import integrals
-from trajopt.enclosures.suprema import MOST_PIECES
+from trajopt.taylor_models import integrals
+from trajopt.taylor_models.suprema import MOST_PIECES
 
 COLUMNS = (
     "problem",

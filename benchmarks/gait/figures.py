@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.gait.costs import COSTS, KEYS, WHAT, figure_file, name_of
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, line_of, settings
+from trajopt.base.palette import PALETTE
+from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
 
 DOTS_PER_INCH = 130
 

@@ -19,7 +19,7 @@ from problems.human.assessment.score import TEN, Score, mean_correlation, scores
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.formulation import FORMULATIONS
 from problems.human.gait.step import Step
-from trajopt.refinement.perturbed_guess import perturbed_guess
+from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 
 AT_TRIAL: dict[str, Any] = {"speed": 1.253, "step_length": 0.717, "intervals": 5}
 AT_WINTER: dict[str, Any] = {"speed": 1.325, "step_length": 0.72, "intervals": 5}

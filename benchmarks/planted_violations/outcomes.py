@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.planted_violations.peaks import TOLERANCE, Planted, Rng
 from benchmarks.planted_violations.statements import KINDS
-from trajopt.solution.certificate import Certificate
-from trajopt.solution.check_times import samples
-from trajopt.verification.cost_check import cost_checks
-from trajopt.verification.statements import violations
+from trajopt.certificates.certificate import Certificate
+from trajopt.checks.check_times import samples
+from trajopt.checks.optimality.cost_check import cost_checks
+from trajopt.checks.statements import violations
 
 GRID = 100_001  # times at which the truth is computed, for the certificate's two thousand
 FINEST = 2_000_000  # steps around what was planted, if they were taken over the whole motion

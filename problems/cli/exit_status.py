@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from trajopt.phases.phases_solution import PhasesSolution
+    from trajopt.solution.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trajopt.phases.phases_solution import PhasesSolution
+    from trajopt.solution.phases_solution import PhasesSolution
     from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.solution import Solution
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from problems.cli.literal import literal, split_values
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
 
 
 def values_of(text: str) -> tuple[str, list[Any]]:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
 
 _NAMES = {
     "true": True,

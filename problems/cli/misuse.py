@@ -41,7 +41,7 @@ def explained(command: Callable[..., Any]) -> Callable[..., Any]:
 def explanation(error: Exception) -> str:
     """The message of an error of ours; for any other also its kind and the line that it comes from."""
     from dynamics.errors import DynamicsError
-    from trajopt.errors import ProblemError, TrajoptError
+    from trajopt.base.errors import ProblemError, TrajoptError
 
     hint = f" (set {SHOW_TRACEBACK}=1 to see the traceback)"
     if isinstance(error, TrajoptError | DynamicsError):

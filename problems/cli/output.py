@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from trajopt.files.plain_values import words
+from trajopt.base.files.plain_values import words
 
 
 @dataclass(frozen=True)

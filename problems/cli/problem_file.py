@@ -16,9 +16,9 @@ from problems import catalogue
 from problems.cli.figures import is_ours
 from problems.recipe import recipe
 from problems.shadowing import refuse_namesakes
-from trajopt.arguments import shown
-from trajopt.errors import ProblemError, TrajoptError
-from trajopt.files.near_files import near_files
+from trajopt.base.arguments import shown
+from trajopt.base.errors import ProblemError, TrajoptError
+from trajopt.base.files.near_files import near_files
 
 
 def is_problem_file(name_or_path: str) -> bool:

@@ -9,10 +9,10 @@ import click
 
 from problems.cli.figures import DrawFigures, Told, draw, own_figures, silent
 from problems.cli.summary import summary, write_json, write_text
-from trajopt.files.run_folder import LAST, RunFolder, mixture
+from trajopt.base.files.run_folder import LAST, RunFolder, mixture
 
 if TYPE_CHECKING:
-    from trajopt.phases.phases_solution import PhasesSolution
+    from trajopt.solution.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trajopt.files.atomic_file import whole_file
-from trajopt.files.plain_values import finite, words
+from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.plain_values import finite, words
 
 if TYPE_CHECKING:
-    from trajopt.phases.phases_solution import PhasesSolution
+    from trajopt.solution.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report

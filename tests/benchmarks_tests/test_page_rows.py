@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.page_rows import put_between_marks
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 
 def test_tables_replace_what_stands_in_their_place_alone(tmp_path):

@@ -19,7 +19,7 @@ import numpy as np
 
 from dynamics.errors import DynamicsError
 from tests.fuzz.verdicts import Judgement, Mismatch, Told, Verdict
-from trajopt.errors import TrajoptError
+from trajopt.base.errors import TrajoptError
 
 SECONDS = 20.0  # of the processor that a mutant may take; those that are solved take less than one
 LONGEST_WAIT = 1800.0  # seconds for one that waits and does not compute; a busy machine may stop processes

@@ -9,7 +9,7 @@ import problems
 import trajopt
 from benchmarks.certified.cases import arm_under_gravity, drawn_arm
 from benchmarks.page_rows import with_row, with_section
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 
 def certified(problem):

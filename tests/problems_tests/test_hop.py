@@ -6,7 +6,7 @@ import pytest
 import dynamics
 import trajopt
 from problems import hop
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.splines.node_sets import Neighbours
 
 G = hop.GRAVITY

@@ -9,7 +9,7 @@ import dynamics
 import problems
 import trajopt
 from problems import catalogue
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 
 def solved(name, **parameters):

@@ -12,7 +12,7 @@ import trajopt
 from problems import catalogue
 from problems.recipe import recipe
 from problems.two_link_rr import EXACT_DURATION
-from trajopt.errors import NotFiniteError, OptionError, ProblemError, ShapeError, UnknownNameError
+from trajopt.base.errors import NotFiniteError, OptionError, ProblemError, ShapeError, UnknownNameError
 
 RNG = np.random.default_rng(20)
 POSTURES = RNG.uniform(-1.5, 1.5, (3, 12, 2))  # q, v, a

@@ -9,9 +9,9 @@ from problems import catalogue
 from problems.recipe import defaults_of
 from trajopt import library
 from trajopt.graph.chain_rule import ChainRule
-from trajopt.phases.linked_program import linked_program
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms import term as terms
+from trajopt.transcription.links.linked_program import linked_program
 
 STEPS = np.array([4e-3, 2e-3, 1e-3])
 TINY = 1e-11  # of the value: below it a remainder is rounding, the term then is affine or quadratic

@@ -47,7 +47,7 @@ def test_the_name_on_the_index_is_not_that_of_another_project():
 
 
 def test_one_version_is_told_everywhere():
-    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"]["attr"] == "trajopt.version.__version__"
+    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"]["attr"] == "trajopt.base.version.__version__"
     assert re.fullmatch(r"\d+\.\d+\.\d+", trajopt.__version__)
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {trajopt.__version__}\n" in citation

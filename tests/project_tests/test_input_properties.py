@@ -15,8 +15,8 @@ import dynamics
 from dynamics.arguments import real_array
 from problems.cli.literal import assignment, literal
 from problems.human.body.tables import checked_rows, number
-from trajopt.arguments import numbers
-from trajopt.errors import ProblemError, TrajoptError
+from trajopt.base.arguments import numbers
+from trajopt.base.errors import ProblemError, TrajoptError
 
 repeatable = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 finite = st.floats(allow_nan=False, allow_infinity=False)

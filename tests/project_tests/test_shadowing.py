@@ -32,7 +32,7 @@ def test_a_file_dynamics_beside_the_script_is_named(tmp_path, first):
     (tmp_path / "dynamics.py").write_text("mass = 3.0\n")
     told = complaint(tmp_path, first, "import problems", "problems.kirk.build()")
     assert told == (
-        f"trajopt.errors.ShadowedPackageError: {tmp_path / 'dynamics.py'} has the name of the package "
+        f"trajopt.base.errors.ShadowedPackageError: {tmp_path / 'dynamics.py'} has the name of the package "
         "'dynamics' and hides it: rename that file or folder"
     )
 
@@ -57,10 +57,10 @@ def test_a_file_problems_beside_the_script_is_named_when_a_saved_solution_needs_
     told = complaint(
         tmp_path,
         "from trajopt.problem.costs_and_constraints import Recipe",
-        "from trajopt.solution.archive import built",
+        "from trajopt.archive.solution_archive import built",
         "built(Recipe('kirk', {}))",
     )
-    assert told.startswith("trajopt.errors.ShadowedPackageError")
+    assert told.startswith("trajopt.base.errors.ShadowedPackageError")
     assert f"{tmp_path / 'problems.py'} has the name of the package 'problems' and hides it" in told
 
 

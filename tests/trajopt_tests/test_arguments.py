@@ -11,7 +11,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt import arguments, errors
-from trajopt.arguments import implements, numbers, shown
+from trajopt.base.arguments import implements, numbers, shown
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, SymbolicBlock
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.solvers.capabilities import CheckpointingSolver, RankingSolver, TimeLimitedSolver

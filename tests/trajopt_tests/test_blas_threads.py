@@ -118,7 +118,7 @@ waiting.join()
 
 def test_a_search_for_libraries_that_ctrl_c_ends_leaves_no_limit_behind():
     interrupted = """
-from trajopt import blas_threads
+from trajopt.base import blas_threads
 search = blas_threads._libraries
 def stop(loaded):
     raise KeyboardInterrupt
@@ -140,7 +140,7 @@ def test_a_process_that_is_forked_while_another_thread_sets_the_limit_can_solve(
     """The lock that the other thread holds is copied, the thread is not."""
     forked = """
 import os, signal, threading
-from trajopt import blas_threads
+from trajopt.base import blas_threads
 search, searching, forked = blas_threads._libraries, threading.Event(), threading.Event()
 def slow(loaded):
     searching.set()

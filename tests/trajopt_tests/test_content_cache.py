@@ -8,7 +8,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.content_cache import of_array
+from trajopt.base.content_cache import of_array
 from trajopt.splines.basis import SplineBasis
 
 POINT = 0.01  # added to all unknowns of the start: no derivative vanishes there

@@ -5,7 +5,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.errors import OptionError, ShapeError, UnknownNameError
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 
 
 def test_terms_made_in_a_loop_have_names_of_their_own():

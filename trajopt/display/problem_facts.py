@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import counted, few
-from trajopt.display.facts import Facts
+from trajopt.base.arguments import counted, few
+from trajopt.base.facts import Facts
 from trajopt.problem.systems.system import System
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import few
-from trajopt.arrays import Array
-from trajopt.display.facts import Facts
+from trajopt.base.arguments import few
+from trajopt.base.arrays import Array
+from trajopt.base.facts import Facts
 from trajopt.display.problem_facts import own_parameters, problem_facts
 from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.arguments import counted
-from trajopt.display.facts import Facts
+from trajopt.base.arguments import counted
+from trajopt.base.facts import Facts
+from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.phases_certificate import PhasesCertificate
 from trajopt.display.solution_facts import small_plots
-from trajopt.phases.certificate import PhasesCertificate
-from trajopt.solution.certificate import Certificate
 from trajopt.verification.phases_report import PhasesReport
 from trajopt.verification.report import Report
 

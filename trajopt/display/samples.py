@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import check_positive
-from trajopt.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
-from trajopt.files.atomic_file import whole_file
-from trajopt.files.near_files import check_ending
+from trajopt.base.arguments import check_positive
+from trajopt.base.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
+from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.near_files import check_ending
 from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity

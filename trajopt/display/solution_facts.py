@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import counted, few
-from trajopt.display.facts import Facts
-from trajopt.errors import TrajoptError
-from trajopt.phases.phases_solution import PhasesSolution
-from trajopt.plot.style import PALETTE
+from trajopt.base.arguments import counted, few
+from trajopt.base.errors import TrajoptError
+from trajopt.base.facts import Facts
+from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import line_chart
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.report.svg_chart import line_chart
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import Status
 from trajopt.terms import term as terms

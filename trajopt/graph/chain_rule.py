@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Block, Pairs, Values
 

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers, shown
-from trajopt.arrays import Array
-from trajopt.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.arguments import numbers, shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Block, Pairs, Values
 

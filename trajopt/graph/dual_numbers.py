@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 
 Operation = Literal["absolute value", "maximum or minimum", "comparison"]
 Borders = list[tuple[Operation, "DualNumber"]]

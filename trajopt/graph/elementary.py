@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.protocols.block import Pairs, Values
 
 

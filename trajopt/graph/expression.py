@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import ShapeError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import ShapeError
 from trajopt.graph.any_arithmetic import evaluated, has_borders
 from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 

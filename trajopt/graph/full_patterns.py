@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import implements
-from trajopt.arrays import Array
+from trajopt.base.arguments import implements
+from trajopt.base.arrays import Array
 from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trajopt.arguments import implements
+from trajopt.base.arguments import implements
 from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
 from trajopt.graph.expression import ExpressionBlock, joined
 from trajopt.graph.graph import Graph

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from trajopt.arguments import implements
-from trajopt.arrays import Array
-from trajopt.errors import GraphCycleError, UnknownNameError
+from trajopt.base.arguments import implements
+from trajopt.base.arrays import Array
+from trajopt.base.errors import GraphCycleError, UnknownNameError
 from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.dual_numbers import DualNumber, Operation
 from trajopt.graph.expression import ExpressionBlock
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from trajopt.arguments import shown
-from trajopt.errors import UnknownNameError, near_matches
+from trajopt.base.arguments import shown
+from trajopt.base.errors import UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
 from trajopt.graph.protocols.dynamics import Dynamics, QuantityDeclaration
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import OptionError, ShapeError, TrajoptError
+from trajopt.base.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, symbol
 from trajopt.graph.names import term_of
 from trajopt.graph.quantity_table import QuantityTable, families_with_argument

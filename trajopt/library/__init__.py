@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.lazy_exports import export_lazily
+from trajopt.base.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from trajopt.library.clearance import capsule_clearance as capsule_clearance

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt import arguments
-from trajopt.errors import OptionError
+from trajopt.base import arguments
+from trajopt.base.errors import OptionError
 from trajopt.library.tracking import vector_in_metres
 from trajopt.terms.scene import Capsule
 from trajopt.terms.term import ExpressionTerm

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.arguments import check_positive, numbers
-from trajopt.errors import OptionError
+from trajopt.base.arguments import check_positive, numbers
+from trajopt.base.errors import OptionError
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import documented
 from trajopt.terms.smoothed_term import SmoothedTerm

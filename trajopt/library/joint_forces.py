@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt import arguments
-from trajopt.arguments import check_positive
+from trajopt.base import arguments
+from trajopt.base.arguments import check_positive
 from trajopt.terms.term import ExpressionTerm
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trajopt import arguments
-from trajopt.arguments import shown
-from trajopt.arrays import Array
-from trajopt.errors import ProblemError
+from trajopt.base import arguments
+from trajopt.base.arguments import shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import ProblemError
 from trajopt.graph.protocols.block import Pairs, SecondOrderBlock, Values
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.terms.block_term import BlockTerm, block_term

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import UnknownNameError
+from trajopt.base.errors import UnknownNameError
 from trajopt.terms import term as terms
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.arguments import numbers
-from trajopt.errors import ShapeError
+from trajopt.base.arguments import numbers
+from trajopt.base.errors import ShapeError
 from trajopt.terms.scene import Target
 from trajopt.terms.term import ExpressionTerm, Quantity, position
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 
 def weighted(problem: Any, costs: Mapping[str, tuple[Any, float, float]]) -> None:

@@ -11,12 +11,13 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.arguments import check_positive, shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import check_positive, shown
+from trajopt.base.errors import OptionError
+from trajopt.base.palette import PALETTE
 from trajopt.plot.drawable import check_solution
 from trajopt.plot.scenery import draw_scenery, points_of
 from trajopt.plot.snapshots import Scene, draw_base, figure_size, scene_of_motion
-from trajopt.plot.style import PALETTE, settings
+from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.plot.drawable import problem_of
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.splines.node_sets import PATH

@@ -17,8 +17,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 
-from trajopt.arguments import few, shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import few, shown
+from trajopt.base.errors import OptionError
 from trajopt.plot.style import PYPLOT, WIDTH
 from trajopt.solvers.progress import in_notebook
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError, SolutionFileError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError, SolutionFileError
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

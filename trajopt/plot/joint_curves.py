@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.arguments import few, shown
-from trajopt.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import few, shown
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.plot.bounds import QUANTITIES, held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.drawable import check_solution, problem_of

@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Polygon
 
-from trajopt.arrays import Array
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE
+from trajopt.base.arrays import Array
+from trajopt.base.palette import PALETTE
+from trajopt.plot.style import LIMIT_COLOUR
 from trajopt.plot.time_axis import HALO
 from trajopt.terms.scene import Capsule, Target, scene_of
 from trajopt.terms.term import Quantity

@@ -13,14 +13,15 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
+from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, title
 from trajopt.plot.drawable import check_solution
 from trajopt.plot.scenery import draw_scenery, points_of, scenery
 from trajopt.plot.space import draw_in_space
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE, SHADES, WIDTH, settings
+from trajopt.plot.style import LIMIT_COLOUR, SHADES, WIDTH, settings
 from trajopt.plot.time_axis import HALO
 from trajopt.solution.skeleton_view import checked_segments, drawing_axes
 from trajopt.terms.scene import Capsule, Target

@@ -11,11 +11,12 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from trajopt.arrays import Array
-from trajopt.errors import OptionError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import new_figure
 from trajopt.plot.scenery import OBSTACLE, points_of
-from trajopt.plot.style import PALETTE, SHADES, WIDTH
+from trajopt.plot.style import SHADES, WIDTH
 from trajopt.terms.scene import Capsule, Target
 
 HEIGHT = 5.0  # inches of a new figure

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
+from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE, WIDTH, settings
+from trajopt.plot.style import LIMIT_COLOUR, WIDTH, settings
 from trajopt.solution.solve_table import StartTable
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from trajopt.arrays import Array
-from trajopt.errors import UnknownNameError, near_matches
+from trajopt.base.arrays import Array
+from trajopt.base.errors import UnknownNameError, near_matches
 from trajopt.plot.bounds import path_bounds
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.drawable import check_solution, phases_of

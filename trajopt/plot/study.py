@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
 from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
 

@@ -12,11 +12,11 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from numpy.typing import NDArray
 
+from trajopt.base.palette import PALETTE
+
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-#: Okabe and Ito, Color Universal Design (2008); their yellow is left out, as it is too pale for a line.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
 #: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
 SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])

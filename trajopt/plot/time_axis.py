@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import Normal, Stroke
 from matplotlib.transforms import blended_transform_factory
 
-from trajopt.arrays import Array
-from trajopt.plot.style import LIMIT_COLOUR, PALETTE
+from trajopt.base.arrays import Array
+from trajopt.base.palette import PALETTE
+from trajopt.plot.style import LIMIT_COLOUR
 from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:

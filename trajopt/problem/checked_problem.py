@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.arguments import shown
-from trajopt.errors import ShapeError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import ShapeError
 from trajopt.problem.problem import Problem
 
 

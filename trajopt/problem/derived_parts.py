@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.arguments import implements
-from trajopt.arrays import Array
+from trajopt.base.arguments import implements
+from trajopt.base.arrays import Array
 from trajopt.graph.data import Data
 from trajopt.graph.leaves import EXTRA, SplineLeaf, extra_leaf, spline_leaves
 from trajopt.graph.names import bare

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trajopt import arguments
-from trajopt.arguments import shown
-from trajopt.arrays import Array
-from trajopt.errors import OptionError, ProblemError, ShapeError
+from trajopt.base import arguments
+from trajopt.base.arguments import shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.full_patterns import completed
 from trajopt.graph.protocols.block import Block
 from trajopt.splines.trajectory import Trajectory

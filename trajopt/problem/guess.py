@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import implements, numbers
-from trajopt.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.arguments import implements, numbers
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.splines.curve import Curve
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt import arguments
-from trajopt.arguments import few, numbers, shown
-from trajopt.errors import (
+from trajopt.base import arguments
+from trajopt.base.arguments import few, numbers, shown
+from trajopt.base.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
     OptionError,

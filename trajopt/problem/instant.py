@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet
 from trajopt.splines.over import node_set
 

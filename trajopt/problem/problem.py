@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt import arguments
-from trajopt.errors import OptionError
+from trajopt.base import arguments
+from trajopt.base.errors import OptionError
 from trajopt.graph.data import Data, data_of
 from trajopt.graph.leaves import extra_leaf
 from trajopt.graph.protocols.block import Block

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trajopt.errors import GraphCycleError, ProblemError
+from trajopt.base.errors import GraphCycleError, ProblemError
 from trajopt.graph.elementary import Renamed, TimesDuration
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import TIME_LEAVES, extra_leaf, parameter_leaf

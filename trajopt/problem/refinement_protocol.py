@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from trajopt.arguments import implements, shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import implements, shown
+from trajopt.base.errors import OptionError
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trajopt import arguments
-from trajopt.arguments import implements, shown
-from trajopt.arrays import Array
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base import arguments
+from trajopt.base.arguments import implements, shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data, DataBlock
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.full_patterns import completed

@@ -11,7 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.solution.solution import Solution
 from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.trajectory import Nodes

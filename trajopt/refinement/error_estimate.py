@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import Samples
+from trajopt.checks.equations.equation_scales import equation_scales
+from trajopt.checks.equations.path_equations import path_equations
+from trajopt.checks.equations.residual_forces import residual_forces
 from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
-from trajopt.solution.check_times import Samples
-from trajopt.solution.equations.equation_scales import equation_scales
-from trajopt.solution.equations.path_equations import path_equations
-from trajopt.solution.equations.residual_forces import residual_forces
 from trajopt.solution.solution import Solution
 
 POINTS, PER_DEGREE = 12, 3  # times per span at which equations are evaluated, at least, and per degree

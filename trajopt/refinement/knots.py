@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import ShapeError
+from trajopt.base.errors import ShapeError
 from trajopt.problem.problem import Problem
 from trajopt.refinement.gain_indicator import indicator
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.arguments import implements
-from trajopt.errors import TrajoptError
+from trajopt.base.arguments import implements
+from trajopt.base.errors import TrajoptError
 from trajopt.problem.guess import Motion
 from trajopt.problem.problem import Problem
 from trajopt.refinement.knots import with_bases

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
-from trajopt.errors import TrajoptError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import TrajoptError
 from trajopt.refinement.carried_multipliers import carried_multipliers
 from trajopt.refinement.knots import uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT

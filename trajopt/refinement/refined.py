@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive, counted
-from trajopt.arrays import Array
-from trajopt.errors import OptionError
+from trajopt.base.arguments import check_count, check_positive, counted
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
 from trajopt.refinement.comparison import objection
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
 from trajopt.refinement.knots import on_trajectory, split

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from trajopt.arguments import MOST, check_count, check_positive
-from trajopt.errors import OptionError
+from trajopt.base.arguments import MOST, check_count, check_positive
+from trajopt.base.errors import OptionError
 from trajopt.solvers.capabilities import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.checks.optimality.limit_labels import LimitLabels
 from trajopt.transcription.transcribe import transcribe
-from trajopt.verification.limit_labels import LimitLabels
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

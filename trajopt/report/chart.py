@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.plot.style import PALETTE
-from trajopt.report.svg_chart import line_chart, range_with
+from trajopt.base.palette import PALETTE
+from trajopt.base.svg_chart import line_chart, range_with
 
 DIGITS = 7  # of the numbers that a reader can point at
 HEIGHT = 300  # pixels of a plot

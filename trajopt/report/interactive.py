@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 PACKAGE = "plotly"
 

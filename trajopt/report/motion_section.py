@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import SkeletonDynamics
 from trajopt.plot.bounds import held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import motion, scene_of_motion
-from trajopt.plot.style import PALETTE
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
 from trajopt.report.chart import HEIGHT, Chart

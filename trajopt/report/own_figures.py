@@ -8,7 +8,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.report.tables import section, table
 
 IMAGES = {".png": "image/png", ".gif": "image/gif", ".svg": "image/svg+xml"}

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from trajopt.arguments import counted
-from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.base.arguments import counted
+from trajopt.base.palette import PALETTE
 from trajopt.plot.drawable import check_solution
-from trajopt.plot.style import PALETTE
 from trajopt.report.active_constraints import (
     ActiveConstraint,
     active_constraints,
@@ -28,6 +27,7 @@ from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, 
 from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
 from trajopt.report.tables import rows_section, section, table
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solve_table import HEADER
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.solution.phases_solution import PhasesSolution
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

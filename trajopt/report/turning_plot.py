@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.palette import PALETTE
 from trajopt.plot.snapshots import Scene
 from trajopt.plot.space import surface
-from trajopt.plot.style import PALETTE, shade
+from trajopt.plot.style import shade
 from trajopt.report.chart import TOOLS
 from trajopt.terms.scene import Capsule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import ShapeError
+from trajopt.base.errors import ShapeError
 
 FLAT = 1e-6  # of the largest extent: a motion thinner than this along a world axis is planar
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import counted, implements, numbers, shown
-from trajopt.blas_threads import one_blas_thread
-from trajopt.errors import OptionError
+from trajopt.base.arguments import counted, implements, numbers, shown
+from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.errors import OptionError
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
@@ -29,9 +29,9 @@ from trajopt.splines.curve import Curve
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.compiled.sensitivity import Sensitivity
+    from trajopt.certificates.certificate import Certificate
     from trajopt.display.samples import Samples
-    from trajopt.solution.certificate import Certificate
+    from trajopt.parametric.sensitivity import Sensitivity
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.records.solve_history import SolveHistory
@@ -190,7 +190,7 @@ class Solution:
         """The problem that was solved; rebuilt from its recipe where this solution was read from a file."""
         if self.known_problem is not None:
             return self.known_problem
-        from trajopt.solution.archive import rebuilt_problem
+        from trajopt.archive.solution_archive import rebuilt_problem
 
         return rebuilt_problem(self)
 
@@ -253,7 +253,7 @@ class Solution:
         those of the optimum that keeps its active constraints. Raises UnknownNameError for what is no input,
         OptionError for a solution that did not converge, EvaluationError where the optimum has no derivative.
         """
-        from trajopt.compiled.sensitivity import sensitivity
+        from trajopt.parametric.sensitivity import sensitivity
 
         return sensitivity(self, input)
 
@@ -276,7 +276,7 @@ class Solution:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.solution.archive import save
+        from trajopt.archive.solution_archive import save
 
         save(self, path)
 
@@ -286,7 +286,7 @@ class Solution:
 
         Raises SolutionFileError for a file that is unreadable, foreign or of another problem.
         """
-        from trajopt.solution.archive import load
+        from trajopt.archive.solution_archive import load
 
         return load(path, problem)
 

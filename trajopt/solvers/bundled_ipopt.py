@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 NAMES = (
     "libipopt.so.3",

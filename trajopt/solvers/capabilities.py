@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive, implements
-from trajopt.errors import OptionError, near_matches
+from trajopt.base.arguments import check_count, check_positive, implements
+from trajopt.base.errors import OptionError, near_matches
 from trajopt.solvers.solver import NLP, Solver
 
 

@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.arguments import check_positive, shown
-from trajopt.blas_threads import one_blas_thread
-from trajopt.errors import OptionError
+from trajopt.base.arguments import check_positive, shown
+from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.capabilities import RowTolerances, RunSettings, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable

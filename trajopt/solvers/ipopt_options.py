@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import OptionError, near_matches
+from trajopt.base.errors import OptionError, near_matches
 
 __all__ = ["IpoptOption", "OptionTable"]
 

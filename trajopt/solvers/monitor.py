@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
+from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
 from trajopt.solvers.optimality.kkt import multipliers_of
 from trajopt.solvers.optimality.violation import largest_violation

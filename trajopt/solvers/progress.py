@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Any, Literal
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
 from trajopt.solvers.solver import Callback, Iteration
 
 __all__ = ["Progress", "iteration_callback"]

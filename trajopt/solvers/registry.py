@@ -12,8 +12,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from trajopt.arguments import implements, shown
-from trajopt.errors import OptionError, near_matches
+from trajopt.base.arguments import implements, shown
+from trajopt.base.errors import OptionError, near_matches
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver

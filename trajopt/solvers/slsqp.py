@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.arguments import check_positive
+from trajopt.base.arguments import check_positive
 from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers

@@ -22,7 +22,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from trajopt.errors import ShapeError
+from trajopt.base.errors import ShapeError
 
 __all__ = ["NLP", "Callback", "Iteration", "Result", "Solver", "Status", "WarmStart"]
 

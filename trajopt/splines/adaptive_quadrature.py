@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.splines.gauss_rules import gauss
 
 POINTS = 12  # per half of a panel

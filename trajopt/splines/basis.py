@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers, shown
-from trajopt.content_cache import LARGEST_CACHED, cached_by_content, read_only
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.arguments import numbers, shown
+from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content, read_only
+from trajopt.base.errors import OptionError, ShapeError
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline

@@ -14,8 +14,8 @@ from typing import get_args
 
 import numpy as np
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
 

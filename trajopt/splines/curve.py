@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers
-from trajopt.errors import ShapeError
+from trajopt.base.arguments import numbers
+from trajopt.base.errors import ShapeError
 from trajopt.splines.basis import SplineBasis
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial.legendre import Legendre, leggauss
 from numpy.typing import NDArray
 
-from trajopt.content_cache import cached_by_content
+from trajopt.base.content_cache import cached_by_content
 
 Rule = tuple[NDArray[np.float64], NDArray[np.float64]]
 RuleName = Literal["lobatto", "gauss", "radau"]

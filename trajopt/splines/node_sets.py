@@ -12,8 +12,8 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
-from trajopt.errors import OptionError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
 from trajopt.splines.time_window import Window, window_weights, within
 from trajopt.splines.trajectory import Nodes, Trajectory
 

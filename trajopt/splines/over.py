@@ -8,8 +8,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError, near_matches
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError, near_matches
 from trajopt.splines.node_sets import END, PATH, START, NodeSet, TimeWindow
 from trajopt.splines.time_window import Window
 

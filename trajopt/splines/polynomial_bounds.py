@@ -15,7 +15,7 @@ from math import comb
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import OptionError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
 from trajopt.splines.trajectory import Trajectory
 
 Window = tuple[float, float]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import check_count, counted, numbers, shown
-from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.arguments import check_count, counted, numbers, shown
+from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers, shown
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.arguments import numbers, shown
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
 

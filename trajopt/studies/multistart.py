@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.arguments import MOST_STARTS, check_count, number, shown
-from trajopt.errors import ClusterError, OptionError
-from trajopt.phases.phases import Phases
-from trajopt.phases.phases_solution import PhasesSolution
-from trajopt.phases.starts_of_phases import perturbed
+from trajopt.base.arguments import MOST_STARTS, check_count, number, shown
+from trajopt.base.errors import ClusterError, OptionError
+from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import Problem
-from trajopt.refinement.perturbed_guess import perturbed_guess
-from trajopt.refinement.starts import EQUAL
+from trajopt.refinement.starts.perturbed_guess import perturbed_guess
+from trajopt.refinement.starts.several_starts import EQUAL
+from trajopt.refinement.starts.starts_of_phases import perturbed
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
 from trajopt.solvers.solver import Solver

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import ProblemError
+from trajopt.base.errors import ProblemError
 from trajopt.solution.solution import Solution
 from trajopt.solve import solve
 from trajopt.splines.gauss_rules import gauss

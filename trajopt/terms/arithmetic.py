@@ -8,9 +8,9 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from trajopt.arguments import numbers, shown
-from trajopt.arrays import Array
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.arguments import numbers, shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.elementary import Square, WeightedSum
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt import arguments
-from trajopt.arrays import Array
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base import arguments
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.full_patterns import completed
 from trajopt.graph.names import own_term, term_of
 from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values

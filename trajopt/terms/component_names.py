@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from trajopt.arguments import implements
+from trajopt.base.arguments import implements
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import OptionError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
 from trajopt.terms.arithmetic import Combination, Squared
 from trajopt.terms.nonsmooth import Factor, Maximum, factor_of, has_kinks, refuse_kinks, written
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from trajopt import arguments
+from trajopt.base import arguments
 from trajopt.graph.names import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic

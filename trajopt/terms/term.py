@@ -10,9 +10,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from trajopt import arguments
-from trajopt.arguments import shown
-from trajopt.errors import OptionError, UnknownNameError
+from trajopt.base import arguments
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.graph.declared_quantities import described
 from trajopt.graph.leaves import extra_leaf, parameter_leaf
 from trajopt.graph.names import own_term

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
-from trajopt.errors import InfeasibleBoundsError, StructureError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError, StructureError
 from trajopt.graph.leaves import extra_leaf
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import implements
-from trajopt.arrays import Array
-from trajopt.errors import DerivativeError, EvaluationError, ShapeError
+from trajopt.base.arguments import implements
+from trajopt.base.arrays import Array
+from trajopt.base.errors import DerivativeError, EvaluationError, ShapeError
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 
 STEP = 6e-6  # near the cube root of the rounding error, where smooth functions of size one are best
 LADDER = (STEP, 0.1 * STEP, 1e-2 * STEP, 1e-3 * STEP, 1e-4 * STEP)

@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import NotFiniteError, ShapeError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import NotFiniteError, ShapeError
 from trajopt.graph.leaves import extra_leaf
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import Problem

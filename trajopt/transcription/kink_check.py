@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
-from trajopt.arrays import Array
-from trajopt.errors import KinkWarning
+from trajopt.base.arrays import Array
+from trajopt.base.errors import KinkWarning
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.kinks import Kink, Operation, kink_of
 from trajopt.graph.names import entry
@@ -50,5 +50,5 @@ def _told(block: ExpressionBlock, kink: Kink, components: Callable[[str, int], l
         f"{kink.after:.4g} at {entry(at, column, block.inputs[at], components)} = {value:.4g}, in "
         f"{'an' if kink.operation[0] == 'a' else 'a'} {kink.operation}. Solvers need continuous slopes: "
         f"{ADVICE[kink.operation]}. If the motion stays away from there, ignore "
-        "trajopt.errors.KinkWarning by warnings.simplefilter"
+        "trajopt.base.errors.KinkWarning by warnings.simplefilter"
     )

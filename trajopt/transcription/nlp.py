@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.transcription.bounds import Bounds, LinearBlock
 from trajopt.transcription.nonfinite import first_not_finite

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from trajopt.arguments import implements
+from trajopt.base.arguments import implements
 from trajopt.graph.graph import Graph
 from trajopt.graph.names import entry, term_of
 from trajopt.graph.protocols.block import SecondOrderBlock, Values

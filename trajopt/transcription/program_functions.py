@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
-from trajopt.content_cache import (
+from trajopt.base.arrays import Array
+from trajopt.base.content_cache import (
     LARGEST_CACHED,
     Content,
     cached_by_content,
@@ -26,7 +26,7 @@ from trajopt.content_cache import (
     of_matrix,
     read_only,
 )
-from trajopt.errors import EvaluationError
+from trajopt.base.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values

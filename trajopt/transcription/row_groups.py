@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import integrand_of

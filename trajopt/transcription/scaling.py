@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import EvaluationError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import EvaluationError
 from trajopt.transcription.bounds import Bounds
 
 STEEPEST = 1e8  # rows are never divided by more

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content
+from trajopt.base.arrays import Array
+from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content
 from trajopt.graph.leaves import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.problem import Problem

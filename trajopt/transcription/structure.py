@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import DegreesOfFreedomError, ProblemError, UnboundedError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.fusion import fused
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import is_extra, is_parameter

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.data import blocks_of_data
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.problem import Problem

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trajopt.solution.check_times import trajectory_of
+from trajopt.checks.check_times import trajectory_of
+from trajopt.checks.optimality.cost_check import CostCheck
+from trajopt.checks.violation import largest_violations, limit_ranges, path_limits
 from trajopt.solution.solution import Solution
-from trajopt.solution.violation import largest_violations, limit_ranges, path_limits
-from trajopt.verification.cost_check import CostCheck
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
 EXACT = 1e-9  # relative, of sums and of times: rounding

@@ -21,8 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import shown
-from trajopt.errors import ShapeError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import ShapeError
+from trajopt.checks.optimality.dependent_equations import sentences
+from trajopt.checks.optimality.elastic import Elastic, one_slack_for
+from trajopt.checks.optimality.limit_labels import LimitLabels, Place
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
@@ -32,9 +35,6 @@ from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
-from trajopt.verification.dependent_equations import sentences
-from trajopt.verification.elastic import Elastic, one_slack_for
-from trajopt.verification.limit_labels import LimitLabels, Place
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import Solution
 from trajopt.solvers.optimality.kkt import lagrangian_gradient, limit_distances, multipliers_of

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.solvers.optimality.active_set import active_set
 from trajopt.solvers.optimality.violation import largest_violation
 from trajopt.solvers.solver import NLP, WarmStart

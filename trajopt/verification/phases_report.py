@@ -9,25 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import TrajoptError
-from trajopt.phases.link_violations import (
+from trajopt.base.errors import TrajoptError
+from trajopt.checks.equation_report import EquationResidual
+from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,
     beyond_bounds,
     disagreements,
     link_violations,
 )
-from trajopt.phases.linked_problems import linked_problems
-from trajopt.phases.linked_program import LinkedProgram, linked_program
-from trajopt.phases.phases import Phases
-from trajopt.phases.phases_solution import PhasesSolution
+from trajopt.checks.statements import Violation
+from trajopt.problem.links.phases import Phases
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt
-from trajopt.verification.equation_report import EquationResidual
+from trajopt.transcription.links.linked_problems import linked_problems
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
 from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report, Verdict
-from trajopt.verification.statements import Violation
 from trajopt.verification.verify import verify as verify_phase
 
 

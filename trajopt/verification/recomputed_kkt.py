@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.errors import TrajoptError
+from trajopt.base.errors import TrajoptError
+from trajopt.certified.switching.arc_problem import arc_problem
 from trajopt.problem.problem import Problem
 from trajopt.refinement.knots import on_trajectory
-from trajopt.refinement.switching.arc_problem import arc_problem
 from trajopt.solution.solution import Solution
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt, least_squares_multipliers

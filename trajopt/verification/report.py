@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.solution.simulation import USEFUL_GROWTH, Simulation
+from trajopt.checks.equation_report import EquationResidual
+from trajopt.checks.optimality.cost_check import CostCheck
+from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
+from trajopt.checks.statements import Violation
 from trajopt.solvers.optimality.kkt import KKT
-from trajopt.verification.cost_check import CostCheck
-from trajopt.verification.equation_report import EquationResidual
 from trajopt.verification.minimality import Minimality
-from trajopt.verification.statements import Violation
 
 AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
 OPTIMAL = 1e-5  # KKT error

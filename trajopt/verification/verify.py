@@ -11,21 +11,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trajopt.arguments import number
-from trajopt.errors import OptionError
+from trajopt.base.arguments import number
+from trajopt.base.errors import OptionError
+from trajopt.checks.check_times import samples
+from trajopt.checks.equation_report import EquationResidual, costs_of_residuals
+from trajopt.checks.equations.path_equations import path_equations
+from trajopt.checks.equations.torque_equations import torque_equations
+from trajopt.checks.optimality.cost_check import cost_checks
+from trajopt.checks.simulation import simulate
+from trajopt.checks.statements import Violation, violations
 from trajopt.solution.advice import ROUNDING
-from trajopt.solution.check_times import samples
-from trajopt.solution.equations.path_equations import path_equations
-from trajopt.solution.equations.torque_equations import torque_equations
-from trajopt.solution.simulation import simulate
 from trajopt.solution.solution import Solution
 from trajopt.verification.claims import differences
-from trajopt.verification.cost_check import cost_checks
-from trajopt.verification.equation_report import EquationResidual, costs_of_residuals
 from trajopt.verification.minimality import Minimality, minimality
 from trajopt.verification.recomputed_kkt import RebuiltProgram, kkt_in, point_in, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
-from trajopt.verification.statements import Violation, violations
 
 __all__ = ["Report", "Violation", "verify"]
 

@@ -12,7 +12,7 @@ import click
 from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
 from problems.cli.summary import write_text
-from trajopt.arguments import shown
+from trajopt.base.arguments import shown
 
 KINDS = ("arm", "robot", "system", "walk")
 OURS = ("trajopt", "dynamics", "problems")

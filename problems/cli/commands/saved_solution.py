@@ -15,12 +15,12 @@ from problems.cli.output import Output, output_options
 from problems.cli.result_files import run_of, tell_mixture
 from problems.cli.result_folder import ResultFolder
 from problems.cli.summary import statements, summary
-from trajopt.files.near_files import near_files
-from trajopt.files.run_folder import LAST, RunFolder
+from trajopt.base.files.near_files import near_files
+from trajopt.base.files.run_folder import LAST, RunFolder
 
 if TYPE_CHECKING:
     from problems.cli.problem_file import NamedProblem
-    from trajopt.phases.phases_solution import PhasesSolution
+    from trajopt.solution.phases_solution import PhasesSolution
     from trajopt.solution.solution import Solution
 
 
@@ -85,7 +85,7 @@ def source_of(problem: str | None) -> NamedProblem | None:
 def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, with the user's problem built again where its file is named."""
     from problems.cli.problem_file import is_problem_file
-    from trajopt.errors import SolutionFileError
+    from trajopt.base.errors import SolutionFileError
 
     solution = read(file)
     recipe = solution.recipe
@@ -103,7 +103,7 @@ def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution
 def read(file: Path) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, as it is in the file; no problem is built."""
     import trajopt
-    from trajopt.phases.archive import is_of_phases
+    from trajopt.archive.phases_archive import is_of_phases
 
     path = saved_file(file)
     return (trajopt.PhasesSolution if is_of_phases(path) else trajopt.Solution).load(path)
@@ -114,7 +114,7 @@ def saved_file(file: Path) -> Path:
 
     Raises SolutionFileError for a file that is not there, with those that may be meant.
     """
-    from trajopt.errors import SolutionFileError
+    from trajopt.base.errors import SolutionFileError
 
     path = file / LAST if file.is_dir() and (file / LAST).is_file() else file
     if not path.is_file():

@@ -43,8 +43,8 @@ def show(file: str, assignments: Sequence[str], output: Output) -> None:
     elif path.suffix == ".py" or (file in catalogue.names() and not path.exists()):
         show_problem(file, assignments, output)
     elif is_problem_file(file) and not path.exists():
-        from trajopt.errors import OptionError
-        from trajopt.files.near_files import near_files
+        from trajopt.base.errors import OptionError
+        from trajopt.base.files.near_files import near_files
 
         near = near_files(path, (".npz", ".py", ROBOT))
         raise OptionError(f"{file} does not exist{near}: give a solution, a problem file or a robot")
@@ -101,8 +101,8 @@ def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
 def show_robot(path: Path, output: Output) -> None:
     """The table of a robot's links and joints."""
     import dynamics
-    from trajopt.errors import OptionError
-    from trajopt.files.near_files import near_files
+    from trajopt.base.errors import OptionError
+    from trajopt.base.files.near_files import near_files
 
     if not path.is_file():
         raise OptionError(f"{path} is not a file{near_files(path, (ROBOT,))}: give the path of a URDF")

@@ -97,8 +97,8 @@ def solve(
     from problems.cli.problem_file import named
     from problems.cli.result_files import write_results
     from problems.cli.summary import summary
-    from trajopt.files.run_folder import RunFolder
-    from trajopt.solution.archive import check_savable
+    from trajopt.archive.solution_archive import check_savable
+    from trajopt.base.files.run_folder import RunFolder
 
     refine = "auto" if certify is None else trajopt.Certified(tol=certify)
     source = named(problem)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from problems.human.body.tables import rows, vector
-from trajopt.errors import UnknownNameError, near_matches
+from trajopt.base.errors import UnknownNameError, near_matches
 
 PERCENT = "percent_gait_cycle"
 WINTER = "Winter, 1.33 m/s"

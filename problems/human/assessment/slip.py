@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.solution.check_times import samples
+from trajopt.checks.check_times import samples
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

@@ -10,7 +10,7 @@ import numpy as np
 import dynamics
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
 from problems.human.body.tables import contact_points, freedoms, segments
-from trajopt.errors import ProblemError, near_matches
+from trajopt.base.errors import ProblemError, near_matches
 
 TABLE_HEIGHT, TABLE_MASS = 1.75, 75.0  # m, kg: the person of the inertia table
 GRAVITY = 9.81

@@ -13,8 +13,8 @@ import numpy as np
 import dynamics
 from dynamics.model.mass_properties import MassProperties
 from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
-from trajopt.arguments import shown
-from trajopt.errors import OptionError, ProblemError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError, ProblemError
 
 # Our own choices. The pack is a box of even density behind the upper thorax, its centre in parts of H from
 # the origin of that body; the load in the hand an even ball, below the wrist.

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from trajopt.arguments import shown
-from trajopt.errors import ProblemError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import ProblemError
 
 AXES = ("x", "y", "z")
 NUMBER = re.compile(r" *[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)? *")  # float() also takes 1_000

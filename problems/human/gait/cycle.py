@@ -17,7 +17,7 @@ import numpy as np
 from problems.human.body.model import other_side, step_symmetry
 from problems.human.body.person import Person
 from problems.human.gait.ground_reaction import MIRRORED
-from trajopt.errors import ProblemError, UnknownNameError, near_matches
+from trajopt.base.errors import ProblemError, UnknownNameError, near_matches
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

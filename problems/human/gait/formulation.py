@@ -9,8 +9,8 @@ from typing import Any
 from problems.human.body.model import TABLE_HEIGHT
 from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
-from trajopt.arguments import shown
-from trajopt.errors import OptionError, near_matches
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError, near_matches
 
 DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)

@@ -18,7 +18,7 @@ from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost
 from problems.human.gait.step import Step, reaction_on_foot
 from problems.human.gait.step_constraints import subject_to_step_constraints
 from problems.human.gait.step_limits import StepLimits
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 
 def gait_problem(

@@ -10,7 +10,7 @@ import trajopt
 from problems.human.body.model import TABLE_HEIGHT, standing, step_symmetry
 from problems.human.body.tables import guessed_control_points
 from problems.human.gait.step import Step
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 Curve = Callable[[np.ndarray], np.ndarray]  # parts of a step (K,) -> postures (K, n)
 

@@ -7,7 +7,7 @@ import numpy as np
 from problems.human.body.model import TABLE_HEIGHT
 from problems.human.body.tables import contact_points, freedoms
 from problems.human.gait.step import Step
-from trajopt.errors import ProblemError
+from trajopt.base.errors import ProblemError
 
 TOLERANCES = 0.05  # m, more than standing feet may be away from their places
 

@@ -37,7 +37,7 @@ from problems.human.body.model import GRAVITY, TABLE_HEIGHT
 from problems.human.body.person import Person
 from problems.human.gait.effort import powered, spring
 from problems.human.gait.passive_moments import LUMBAR, passive_arm_moments, passive_leg_moments
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 POWER_ROUNDING = 1.6e-3  # of P0, 5 W for 75 kg and 1.75 m, within which |power| is rounded off at zero
 TURN = 2.0  # N m for 75 kg and 1.75 m, within which one direction's strength passes into the other's

@@ -17,7 +17,7 @@ import trajopt
 from problems.human.body.model import GRAVITY, other_side
 from problems.human.body.tables import contact_points
 from problems.human.gait.ground_reaction import OpposingForce, ratio_weight, time_weight
-from trajopt.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 SPLITS = ("time", "opposing", "ratio", "one place")
 NODES_APART = 1e-6  # of normalised time: closer ones are the same

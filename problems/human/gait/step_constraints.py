@@ -33,7 +33,7 @@ from problems.human.gait.posture_constraints import (
 )
 from problems.human.gait.step import Step
 from problems.human.gait.step_limits import StepLimits
-from trajopt.errors import OptionError, near_matches
+from trajopt.base.errors import OptionError, near_matches
 
 StepConstraint = Callable[[trajopt.Problem, Step, StepLimits], None]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.errors import ProblemError
+from trajopt.base.errors import ProblemError
 
 MOST_BENT = 160.0  # degrees, of a knee
 WIDEST_SOLE = 0.1  # m, to either side of the foot's line

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trajopt.errors import ProblemError
+from trajopt.base.errors import ProblemError
 
 DIGITS = ".12g"
 

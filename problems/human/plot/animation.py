@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from problems.human.assessment.whole_body import WholeBody, whole_body
 from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.mannequin import LEFT, RIGHT, draw_body, draw_ground, extent, stage
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.plot.style import settings
 
 if TYPE_CHECKING:

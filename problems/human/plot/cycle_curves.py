@@ -23,8 +23,9 @@ from problems.human.assessment.whole_body import (
 )
 from problems.human.gait.cycle import Cycle, gait_cycle
 from problems.human.plot.captions import walk_title
+from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import panels
-from trajopt.plot.style import PALETTE, settings
+from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

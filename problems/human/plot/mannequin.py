@@ -20,9 +20,10 @@ from problems.human.body.model import TABLE_HEIGHT
 from problems.human.body.person import PACK_CARRIER, PACK_CENTRE, PACK_SIZE
 from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.captions import side_key, walk_title
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
+from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import new_figure
-from trajopt.plot.style import PALETTE, WIDTH, settings
+from trajopt.plot.style import WIDTH, settings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

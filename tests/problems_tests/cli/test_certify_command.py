@@ -37,7 +37,7 @@ def test_an_impossible_tolerance_is_misuse(tmp_path):
 
 
 def test_a_certificate_that_does_not_hold_is_exit_status_one(tmp_path, monkeypatch):
-    from trajopt.solution.certificate import Certificate
+    from trajopt.certificates.certificate import Certificate
 
     monkeypatch.setattr(Certificate, "holds", False)
     done = run("solve", "sliding_mass", "--certify", "1e-6", "--out", str(tmp_path))

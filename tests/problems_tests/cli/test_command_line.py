@@ -16,8 +16,8 @@ import trajopt
 from problems.cli.command_line import main
 from problems.cli.literal import assignment, literal
 from problems.cli.summary import write_json
-from trajopt.errors import OptionError
-from trajopt.files.plain_values import finite, words
+from trajopt.base.errors import OptionError
+from trajopt.base.files.plain_values import finite, words
 
 KEYS = [
     "problem",
@@ -336,7 +336,7 @@ def test_summaries_hold_only_what_strict_json_has(tmp_path):
 )
 def test_a_problem_file_that_fails_or_exits_is_a_problem_error_that_names_the_line(tmp_path, text, message):
     from problems.cli.problem_file import build_file
-    from trajopt.errors import ProblemError
+    from trajopt.base.errors import ProblemError
 
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError, match=message):

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import problems
 from problems.cli.command_line import main
 from problems.cli.literal import literal, parameters_of, split_values
-from trajopt.errors import OptionError, near_matches
+from trajopt.base.errors import OptionError, near_matches
 
 
 def run(*arguments):

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import trajopt
 from problems.cli import result_files
 from problems.cli.command_line import main
-from trajopt.files.run_folder import MANIFEST, manifest, mixture
+from trajopt.base.files.run_folder import MANIFEST, manifest, mixture
 
 OWN = """
 import problems

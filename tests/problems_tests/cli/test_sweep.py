@@ -18,7 +18,7 @@ from problems.cli.command_line import main
 from problems.cli.grid import axes_of, values_of
 from problems.cli.named_build import NamedBuild
 from trajopt import sweep
-from trajopt.errors import OptionError, UnknownNameError
+from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.studies.many import point_table
 from trajopt.studies.many.sweep import grid
 
@@ -96,7 +96,7 @@ def test_a_point_behind_a_failure_starts_from_the_one_before_it():
 
 def failing_at_two(mass=1.0):
     if mass == 2.0:
-        raise trajopt.errors.ProblemError("not this one")
+        raise trajopt.base.errors.ProblemError("not this one")
     problem = problems.double_integrator.build(mass=mass)
     problem.guess(lambda s: np.zeros((*np.shape(s), 1)), duration=2.0)  # plain pickle refuses it
     return problem

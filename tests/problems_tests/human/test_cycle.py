@@ -18,7 +18,7 @@ from problems.human.assessment.measured import measured, quantities
 from problems.human.assessment.whole_body import centre_of_pressure, sole, thigh_inclination, whole_body
 from problems.human.body import tables
 from problems.human.gait.cycle import gait_cycle, mirrored_load
-from trajopt.errors import ProblemError, UnknownNameError
+from trajopt.base.errors import ProblemError, UnknownNameError
 
 WEIGHT = 75.0 * 9.81
 

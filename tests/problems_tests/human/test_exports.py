@@ -12,7 +12,7 @@ from problems.human.assessment import exports
 from problems.human.assessment.whole_body import whole_body
 from problems.human.gait.cycle import each_time_once, gait_cycle
 from problems.human.opensim import storage, tables
-from trajopt.errors import ProblemError
+from trajopt.base.errors import ProblemError
 
 
 @pytest.fixture(scope="module")

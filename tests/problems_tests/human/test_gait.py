@@ -11,7 +11,7 @@ from problems.human.gait.effort import SPRINGS, effort, spring
 from problems.human.gait.formulation import formulation
 from problems.human.gait.step import SPLITS, Step
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
-from trajopt.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 WEIGHT = 75.0 * 9.81
 

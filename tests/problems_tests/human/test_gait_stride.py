@@ -10,7 +10,7 @@ from problems.human.assessment.identities import identities
 from problems.human.body.model import other_side, skeleton, step_symmetry
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.step import Step
-from trajopt.errors import NotFiniteError, ProblemError
+from trajopt.base.errors import NotFiniteError, ProblemError
 
 STEP = Step(0.6, 1.2, 1.75, 75.0)
 

@@ -6,7 +6,7 @@ import pytest
 import dynamics
 from problems.human.body import tables
 from problems.human.body.model import ACTIVE, GLOBAL, SAGITTAL, other_side, skeleton, standing, step_symmetry
-from trajopt.errors import ProblemError
+from trajopt.base.errors import ProblemError
 
 RNG = np.random.default_rng(55)
 FULL, WALKER, PLANAR = skeleton(), skeleton(moving=ACTIVE), skeleton(moving=SAGITTAL)

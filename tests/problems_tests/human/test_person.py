@@ -13,7 +13,7 @@ from problems.human.body.person import PACK_CENTRE, PACK_SIZE, Person, Proportio
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.reach import longest_step
 from problems.human.gait.step import Step
-from trajopt.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 
 def body(model, name):

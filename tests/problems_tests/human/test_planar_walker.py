@@ -12,7 +12,7 @@ from problems import planar_walker
 from problems.human.body.model import standing, step_symmetry
 from problems.human.gait import ground_reaction
 from problems.human.gait.step import Step
-from trajopt.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 WEIGHT = 75.0 * 9.81
 

@@ -16,7 +16,7 @@ from problems.human.assessment.whole_body import whole_body
 from problems.human.body.person import Person
 from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.mannequin import draw_body, pack_corners, places, project
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 CURVES = ("angles", "torques", "reactions", "forces")
 

@@ -32,7 +32,7 @@ from problems.human.gait.sourced_cost import (
     turning_accelerations,
 )
 from problems.human.gait.step import Step
-from trajopt.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 MODEL = skeleton(moving=ACTIVE)
 LIMITS = MODEL.limits

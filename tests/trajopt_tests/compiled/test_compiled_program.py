@@ -10,7 +10,7 @@ from hand_written import PointMasses
 
 import problems
 import trajopt
-from trajopt.errors import (
+from trajopt.base.errors import (
     DegreesOfFreedomError,
     InfeasibleBoundsError,
     OptionError,

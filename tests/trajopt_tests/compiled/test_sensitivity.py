@@ -5,7 +5,7 @@ import pytest
 from hand_written import PointMasses
 
 import trajopt
-from trajopt.errors import OptionError, UnknownNameError
+from trajopt.base.errors import OptionError, UnknownNameError
 
 SOLVER = trajopt.Ipopt(tol=1e-11)
 PLACES = np.linspace(0.0, 1.0, 7)

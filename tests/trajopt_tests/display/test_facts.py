@@ -10,9 +10,9 @@ from hand_written import two_link_minimum_time
 
 import problems
 import trajopt
-from trajopt.display.facts import LONGEST_LINE, MOST_LINES, Facts
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.base.facts import LONGEST_LINE, MOST_LINES, Facts
 from trajopt.display.problem_summary import ProblemSummary
-from trajopt.errors import InfeasibleBoundsError
 
 
 @pytest.fixture(scope="module")

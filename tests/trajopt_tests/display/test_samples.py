@@ -10,8 +10,8 @@ from double_integrator import least_effort
 from hand_written import two_link_minimum_time
 
 import trajopt
+from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.display.samples import sample_times
-from trajopt.errors import OptionError, UnknownNameError
 
 
 @pytest.fixture(scope="module")

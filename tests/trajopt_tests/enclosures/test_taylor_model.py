@@ -6,7 +6,7 @@ from decimal import Decimal, getcontext
 import numpy as np
 import pytest
 
-from trajopt.enclosures.taylor_model import ORDER, TaylorModel
+from trajopt.taylor_models.taylor_model import ORDER, TaylorModel
 
 DIGITS, POINTS = 50, 9
 PIECES = 40

@@ -10,8 +10,8 @@ import pytest
 from hand_written import two_link_minimum_time  # pyright: ignore
 
 import trajopt
-from trajopt.errors import OptionError, SolutionFileError
-from trajopt.files.array_file import LARGEST
+from trajopt.base.errors import OptionError, SolutionFileError
+from trajopt.base.files.array_file import LARGEST
 from trajopt.solvers.wrappers.checkpoint import read
 
 NAN = float("nan")

@@ -9,9 +9,9 @@ import tempfile
 
 import pytest
 
-from trajopt.errors import ResultFolderError
-from trajopt.files import run_folder
-from trajopt.files.run_folder import MANIFEST, RunFolder, locked, manifest, mixture
+from trajopt.base.errors import ResultFolderError
+from trajopt.base.files import run_folder
+from trajopt.base.files.run_folder import MANIFEST, RunFolder, locked, manifest, mixture
 
 OUTSIDE = ("../../victim.txt", "/etc/hosts", "..", ".", "", "b/..", "..\\victim.txt", "C:victim.txt", "a\0b")
 
@@ -132,7 +132,7 @@ def test_a_manifest_that_is_none_removes_nothing(tmp_path, content):
 
 
 def test_two_processes_do_not_write_one_folder(tmp_path):
-    code = "import sys, pathlib; from trajopt.files.run_folder import RunFolder\n"
+    code = "import sys, pathlib; from trajopt.base.files.run_folder import RunFolder\n"
     code += f"with RunFolder(pathlib.Path({str(tmp_path)!r})): print('locked', flush=True); sys.stdin.read()"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(

@@ -7,8 +7,8 @@ import casadi
 import numpy as np
 import pytest
 
-from trajopt.enclosures.taylor_model import TaylorModel
 from trajopt.graph.trace import trace
+from trajopt.taylor_models.taylor_model import TaylorModel
 
 POINT = 0.7  # where functions are compared
 

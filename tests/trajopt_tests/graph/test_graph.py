@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trajopt.errors import GraphCycleError, UnknownNameError
+from trajopt.base.errors import GraphCycleError, UnknownNameError
 from trajopt.graph.elementary import Square, TimesDuration
 from trajopt.graph.graph import Graph
 

@@ -8,7 +8,7 @@ from hand_written import PointMasses
 
 import problems
 import trajopt
-from trajopt.errors import ProblemError, UnknownNameError
+from trajopt.base.errors import ProblemError, UnknownNameError
 from trajopt.graph.declared_quantities import LEAVES, STANDARD
 from trajopt.graph.leaves import SPLINE_LEAVES, TIME_LEAVES
 from trajopt.graph.protocols.dynamics import QuantityDeclaration

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 
 W = 5.0  # rad/s
 

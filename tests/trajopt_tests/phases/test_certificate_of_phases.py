@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 PEAK = 1e-4  # m: where the planted term is large, a ten-thousandth of the way
 
@@ -234,7 +234,7 @@ def test_a_solve_that_did_not_converge_is_not_certified():
 
 
 def test_an_error_of_the_certification_is_told_and_loses_nothing(monkeypatch):
-    from trajopt.phases import certified_phases
+    from trajopt.certified import certified_phases
 
     def broken(*_):
         time.sleep(0.3)
@@ -249,7 +249,7 @@ def test_an_error_of_the_certification_is_told_and_loses_nothing(monkeypatch):
 
 
 def test_seconds_of_certified_phases_count_the_checks(monkeypatch):
-    from trajopt.phases import certified_phases
+    from trajopt.certified import certified_phases
 
     search = certified_phases.times_of_violations
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import InfeasibleBoundsError
+from trajopt.base.errors import InfeasibleBoundsError
 
 
 def phase(name, start=None, end=None, **bounds):

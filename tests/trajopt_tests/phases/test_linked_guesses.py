@@ -5,8 +5,8 @@ import pytest
 
 import trajopt
 from problems import two_link_rr
-from trajopt.phases.linked_guesses import values_between
-from trajopt.phases.linked_program import linked_program
+from trajopt.transcription.links.linked_guesses import values_between
+from trajopt.transcription.links.linked_program import linked_program
 
 NAN = np.nan
 

@@ -9,7 +9,7 @@ from taylor_slopes import slopes
 
 import problems
 import trajopt
-from trajopt.phases.linked_program import linked_program
+from trajopt.transcription.links.linked_program import linked_program
 
 
 @trajopt.term

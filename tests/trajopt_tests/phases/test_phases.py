@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import InfeasibleBoundsError, OptionError, ShapeError, UnknownNameError
-from trajopt.phases.linked_program import linked_program
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnknownNameError
+from trajopt.transcription.links.linked_program import linked_program
 
 
 @trajopt.term

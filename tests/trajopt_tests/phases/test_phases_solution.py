@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import SolutionFileError
+from trajopt.base.errors import SolutionFileError
 
 
 @trajopt.term

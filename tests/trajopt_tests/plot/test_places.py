@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import problems
 import trajopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 ROOT = Path(__file__).parents[3]
 PANELS = {"torques": 2, "joint_forces": 1, "joints": 6, "motion": 1}

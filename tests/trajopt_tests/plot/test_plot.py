@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import problems
 import trajopt
-from trajopt.errors import OptionError, ShapeError, UnknownNameError
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.plot.joint_curves import columns_for
 from trajopt.plot.time_axis import switching_times
 from trajopt.solution.skeleton_view import drawing_axes

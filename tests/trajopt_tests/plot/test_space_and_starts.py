@@ -11,7 +11,7 @@ from PIL import Image
 import dynamics
 import problems
 import trajopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.plot.space import surface
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
 from trajopt.terms.scene import Capsule

@@ -7,7 +7,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 
 MASKED = np.ma.masked_array([0.1, 0.2], mask=[False, True])
 

@@ -7,7 +7,7 @@ import pytest
 from hand_written import TwoLinkArm, two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.problem.guess import Motion
 from trajopt.problem.limit_order import limit_order
 from trajopt.splines.curve import Curve

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import ProblemError, ShapeError, TrajoptError
+from trajopt.base.errors import ProblemError, ShapeError, TrajoptError
 from trajopt.graph.trace import trace
 
 

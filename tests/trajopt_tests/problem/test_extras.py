@@ -6,7 +6,7 @@ from hand_written import PointMasses
 from scipy import sparse
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.studies.multistart import perturb
 
 

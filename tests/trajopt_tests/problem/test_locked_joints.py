@@ -5,7 +5,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 
 FREE = np.inf
 

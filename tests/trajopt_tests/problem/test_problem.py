@@ -6,7 +6,7 @@ import pytest
 from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 
 
 def arm(intervals=5, **trajectory):

@@ -7,7 +7,7 @@ from taylor_slopes import slopes
 
 import dynamics
 import trajopt
-from trajopt.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 MASS = 2.0
 motor = trajopt.Quantity("motor_torque")

@@ -8,7 +8,7 @@ import pytest
 import dynamics
 import problems
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Status
 from trajopt.transcription.bounds import Bounds

@@ -8,7 +8,7 @@ from hand_written import two_link_minimum_time
 
 import dynamics
 import trajopt
-from trajopt.errors import OptionError, ShapeError, UnknownNameError
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.problem.units import power, units_of
 
 

@@ -7,14 +7,14 @@ import pytest
 from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
-from trajopt import errors
-from trajopt.refinement.limits.added_nodes import NodeRefinement
-from trajopt.refinement.limits.time_scaling import time_scaled
-from trajopt.refinement.switching.arc_problem import arc_problem
-from trajopt.refinement.switching.structure_detection import detect
-from trajopt.refinement.switching.structure_search import StructureSearch
-from trajopt.solution.switching_structure import Saturation, Structure
-from trajopt.solution.violation import largest_violations
+from trajopt.base import errors
+from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.certified.added_nodes import NodeRefinement
+from trajopt.certified.switching.arc_problem import arc_problem
+from trajopt.certified.switching.structure_detection import detect
+from trajopt.certified.switching.structure_search import StructureSearch
+from trajopt.certified.time_scaling import time_scaled
+from trajopt.checks.violation import largest_violations
 from trajopt.solvers.time_budget import TimeBudget
 
 TWO_LINK_OPTIMUM = 0.3918545395  # seconds, known to its last digit

@@ -5,7 +5,7 @@ import pytest
 from hand_written import two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.refinement.gain_indicator import indicator
 from trajopt.refinement.knots import split, uniformly_refined, with_breakpoints
 from trajopt.refinement.refined import Refined

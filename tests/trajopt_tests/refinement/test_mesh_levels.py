@@ -8,7 +8,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.refinement.mesh_levels import mesh_levels, worth_levels
 from trajopt.solvers.solver import Status
 

@@ -6,7 +6,7 @@ import pytest
 from hand_written import two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 
 

@@ -6,8 +6,8 @@ import pytest
 import problems
 import trajopt
 from benchmarks.robustness.cases import moved_arm, quick_pendulum
-from trajopt.errors import OptionError
-from trajopt.refinement.start_rules import ONE, SEARCHED, start_rule
+from trajopt.base.errors import OptionError
+from trajopt.refinement.starts.start_rules import ONE, SEARCHED, start_rule
 from trajopt.solvers.capabilities import for_ranking
 from trajopt.solvers.solver import Status
 

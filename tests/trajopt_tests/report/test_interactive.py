@@ -10,7 +10,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.report import interactive
 from trajopt.report.chart import Chart
 from trajopt.report.motion_section import curves_of, limit_rows

@@ -8,8 +8,8 @@ import pytest
 import problems
 import trajopt
 from problems.gallery.classics import energy_budget
+from trajopt.base.svg_chart import line_chart, ticks
 from trajopt.report import page as report
-from trajopt.report.svg_chart import line_chart, ticks
 
 
 @pytest.fixture(scope="module")

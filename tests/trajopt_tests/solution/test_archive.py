@@ -8,8 +8,8 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.errors import SolutionFileError
-from trajopt.solution import archive
+from trajopt.archive import solution_archive as archive
+from trajopt.base.errors import SolutionFileError
 
 # problems.two_link_rr.build(intervals=4), solved and saved by the version before modules moved into rooms
 FORMER = Path(__file__).parents[2] / "support" / "solution_of_former_layout.npz"

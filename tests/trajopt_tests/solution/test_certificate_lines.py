@@ -8,8 +8,8 @@ from hand_written import PointMasses
 
 import problems
 import trajopt
-from trajopt.solution.certificate import Certificate
-from trajopt.solution.statements.all_lines import statement_lines
+from trajopt.certificates.certificate import Certificate
+from trajopt.checks.lines.all_lines import statement_lines
 
 
 def rest_to_rest(n=1, intervals=8, degree=3, **trajectory):
@@ -182,8 +182,8 @@ def test_an_error_of_the_certification_keeps_the_solve(monkeypatch):
 
     problem = rest_to_rest()
     problem.subject_to_joint_limits()
-    monkeypatch.setattr("trajopt.refinement.certified.NodeRefinement.run", broken)
-    monkeypatch.setattr("trajopt.refinement.certified.StructureSearch.run", broken)
+    monkeypatch.setattr("trajopt.certified.certified.NodeRefinement.run", broken)
+    monkeypatch.setattr("trajopt.certified.certified.StructureSearch.run", broken)
     solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
     assert solution.converged and not solution.certificate.holds
     assert "a sharp pole" in solution.certificate.why_not and "a sharp pole" in str(solution.certificate)

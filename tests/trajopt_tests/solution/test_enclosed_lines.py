@@ -10,9 +10,9 @@ from hand_written import PointMasses
 import dynamics
 import problems
 import trajopt
-from trajopt.enclosures import suprema
-from trajopt.solution.certificate import Certificate
-from trajopt.solution.statements.all_lines import statement_lines
+from trajopt.certificates.certificate import Certificate
+from trajopt.checks.lines.all_lines import statement_lines
+from trajopt.taylor_models import suprema
 
 
 def arm(**joint):

@@ -11,7 +11,7 @@ import pytest
 from hand_written import PointMasses, two_link_minimum_time
 
 import trajopt
-from trajopt.errors import SolutionFileError
+from trajopt.base.errors import SolutionFileError
 from trajopt.problem.costs_and_constraints import Recipe
 
 
@@ -67,7 +67,7 @@ def test_a_constraint_that_holds_at_no_node_is_looked_at_between_them():
 
 def test_a_wrong_motion_is_caught_by_the_simulation(solution):
     """Torques of a heavier arm do not move this one along the same curve."""
-    from trajopt.solution.simulation import simulate
+    from trajopt.checks.simulation import simulate
 
     problem = two_link_minimum_time(10)
     problem.dynamics.forward_dynamics = lambda q, v, tau: (
@@ -197,7 +197,7 @@ def test_a_solution_is_not_checked_against_a_problem_without_its_constraints(sol
 
 
 def test_a_recipe_that_no_installed_library_knows_is_told(solution, tmp_path, monkeypatch):
-    from trajopt.solution import archive
+    from trajopt.archive import solution_archive as archive
 
     replace(solution, recipe=Recipe("lost", {})).save(tmp_path / "x.npz")
     monkeypatch.setattr(archive, "entry_points", lambda group: ())

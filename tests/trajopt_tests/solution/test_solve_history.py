@@ -5,8 +5,8 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.errors import SolutionFileError
-from trajopt.solution import archive
+from trajopt.archive import solution_archive as archive
+from trajopt.base.errors import SolutionFileError
 
 
 def test_the_iterations_of_all_solves_are_kept(tmp_path):

@@ -21,7 +21,13 @@ from small_nlps import (
 )
 
 from trajopt import Checkpointed, RowsInRounds
-from trajopt.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+from trajopt.base.errors import (
+    EvaluationError,
+    InfeasibleBoundsError,
+    NotFiniteError,
+    OptionError,
+    ShapeError,
+)
 from trajopt.solvers import capabilities, registry
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Result, Solver, Status, WarmStart

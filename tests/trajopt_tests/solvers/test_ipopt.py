@@ -22,7 +22,7 @@ from small_nlps import (
     unbounded,
 )
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
 from trajopt.solvers.ipopt_options import OptionTable

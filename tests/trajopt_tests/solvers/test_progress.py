@@ -12,7 +12,7 @@ from hand_written import two_link_minimum_time
 from small_nlps import hs071, rosenbrock
 
 import trajopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.progress import Progress, in_notebook
 from trajopt.solvers.solver import Iteration

@@ -16,7 +16,7 @@ from small_nlps import (
     unbounded,
 )
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.optimality.linearised_constraints import linearised_violation

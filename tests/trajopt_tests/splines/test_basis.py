@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trajopt.errors import ShapeError
+from trajopt.base.errors import ShapeError
 from trajopt.splines.basis import SplineBasis
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import trajopt
 from trajopt import Arc, ArcNodes, Neighbours, SplineBasis, Trajectory
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.splines.node_sets import END, PATH, START
 from trajopt.splines.over import node_set
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trajopt import Arc, SplineBasis, Trajectory
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.curve import Curve
 from trajopt.splines.over import node_set
 

@@ -5,7 +5,7 @@ import pytest
 from hand_written import two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.graph.trace import trace
 
 

@@ -11,7 +11,7 @@ from hand_written import two_link_minimum_time
 from taylor_slopes import slope_and_difference_of_rows
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.terms.arithmetic import FUNCTIONS
 
 

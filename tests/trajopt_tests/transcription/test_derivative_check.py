@@ -7,7 +7,7 @@ import pytest
 from hand_written import CubicSpringBlock, PointMasses, two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.solver import Status
 from trajopt.transcription.derivative_check import check_problem

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from trajopt.errors import DegreesOfFreedomError
+from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.linear_equations import component
 from trajopt.transcription.linear_equations.elimination import eliminate

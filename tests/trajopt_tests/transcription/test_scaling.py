@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trajopt.errors import EvaluationError
+from trajopt.base.errors import EvaluationError
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.scaling import scaling_of
 

@@ -9,7 +9,7 @@ import pytest
 import problems
 import trajopt
 from benchmarks.certified.cases import drawn_arm
-from trajopt.solution import archive
+from trajopt.archive import solution_archive as archive
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,7 @@ def test_a_number_that_does_not_follow_from_the_motion_is_named(plain, tmp_path,
 
 
 def test_a_cost_that_the_problem_does_not_have_is_refused(plain, tmp_path):
-    with pytest.raises(trajopt.errors.SolutionFileError, match="minimized 'energy', which the problem"):
+    with pytest.raises(trajopt.base.errors.SolutionFileError, match="minimized 'energy', which the problem"):
         report_of(plain, tmp_path / "x.npz", lambda h: h["cost_terms"].update(energy=0.0))
 
 
@@ -190,7 +190,7 @@ def test_a_structure_of_limits_that_do_not_exist_is_named_and_its_page_is_printe
     ],
 )
 def test_a_structure_that_is_none_is_refused(certified, tmp_path, change):
-    with pytest.raises(trajopt.errors.SolutionFileError, match="certificate"):
+    with pytest.raises(trajopt.base.errors.SolutionFileError, match="certificate"):
         report_of(certified, tmp_path / "x.npz", planted(change))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import dynamics
 import trajopt
-from trajopt.verification.cancellation import size_of_parts
+from trajopt.checks.optimality.cancellation import size_of_parts
 
 MASS, SECONDS = 2.0, 0.5
 RESONANT = MASS * (np.pi / SECONDS) ** 2  # N/m

@@ -6,9 +6,9 @@ import pytest
 from hand_written import PointMasses, two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
+from trajopt.checks.optimality.elastic import Elastic
 from trajopt.verification.diagnosis import diagnose, repeated_equations
-from trajopt.verification.elastic import Elastic
 
 
 def mass_in_time(longest, speed=np.inf):

@@ -9,7 +9,7 @@ from sliding_mass import bump, judged, slide
 
 import dynamics
 import trajopt
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 
 
 @pytest.fixture(scope="module")

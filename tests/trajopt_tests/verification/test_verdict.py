@@ -9,9 +9,9 @@ from sliding_mass import bump, slide
 
 import problems
 import trajopt
-from trajopt.errors import SolutionFileError
-from trajopt.solution.equations.path_equations import scale_of
-from trajopt.solution.statements.all_lines import statement_lines
+from trajopt.base.errors import SolutionFileError
+from trajopt.checks.equations.path_equations import scale_of
+from trajopt.checks.lines.all_lines import statement_lines
 
 
 @pytest.fixture(scope="module")

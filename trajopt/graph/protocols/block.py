@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 
 Values = dict[str, Array]  # quantity -> (K, width)
 Pairs = dict[tuple[str, str], Array]  # (output, input) or (input, input) -> (K, rows, columns)

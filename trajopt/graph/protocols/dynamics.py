@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.protocols.block import Block
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import numbers, shown
-from trajopt.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.arguments import numbers, shown
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System

@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import number, shown
-from trajopt.arrays import Array
-from trajopt.errors import OptionError, ProblemError, ShapeError
+from trajopt.base.arguments import number, shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.graph import Graph
 from trajopt.graph.leaves import PARAMETER, is_parameter
 from trajopt.graph.protocols.block import Block

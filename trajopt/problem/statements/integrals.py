@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem.input_checks import bounds_or_value
 from trajopt.problem.term_checks import label_of, no_term

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import check_flag
-from trajopt.errors import InfeasibleBoundsError
+from trajopt.base.arguments import check_flag
+from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.terms import term as terms
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import few, shown
-from trajopt.arrays import Array
-from trajopt.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import few, shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.splines.trajectory import Trajectory
 
 MAY_JUMP = {-1: "its value", 0: "its rate", 1: "its acceleration"}  # the lowest derivative that does

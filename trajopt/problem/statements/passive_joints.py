@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trajopt.arguments import few, shown
-from trajopt.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import few, shown
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.term import ExpressionTerm

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.arguments import numbers, shown
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.arguments import numbers, shown
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.leaves import SPLINE_LEAVES, is_extra
 from trajopt.problem.costs_and_constraints import Periodicity
 from trajopt.problem.input_checks import bound_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.arguments import numbers
-from trajopt.errors import InfeasibleBoundsError, OptionError
+from trajopt.base.arguments import numbers
+from trajopt.base.errors import InfeasibleBoundsError, OptionError
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.declared_quantities import LEAVES
 from trajopt.graph.leaves import extra_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block

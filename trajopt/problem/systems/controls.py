@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.arguments import check_flag, counted, shown
-from trajopt.errors import OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_flag, counted, shown
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.dynamics_check import check_trajectory
 from trajopt.problem.input_checks import unknown

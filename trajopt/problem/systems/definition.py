@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, overload
 
-from trajopt.arguments import LONGEST_NAME, check_count, shown, unit
-from trajopt.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import LONGEST_NAME, check_count, shown, unit
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED
 from trajopt.graph.leaves import TIME_LEAVES
 from trajopt.graph.protocols.block import Block

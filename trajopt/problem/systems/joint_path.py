@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.arguments import numbers, shown
-from trajopt.arrays import Array
-from trajopt.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
+from trajopt.base.arguments import numbers, shown
+from trajopt.base.arrays import Array
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.problem.systems.piecewise_path import PiecewisePath
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 
 MOST_PIECES = 64  # beyond, bounds take longer than they are worth
 JUMP = 1e-12  # of the largest term of the piece before: smaller jumps are rounding

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import OptionError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
 from trajopt.graph.full_patterns import completed
 from trajopt.graph.protocols.block import Block, SecondOrderBlock

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import OptionError, ProblemError, ShapeError
+from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.elementary import Renamed, WeightedSum
 from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf, is_parameter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trajopt.arguments import counted
+from trajopt.base.arguments import counted
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.version import __version__
+from trajopt.base.version import __version__
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
 BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.files.array_file import ArrayFile
+from trajopt.base.files.array_file import ArrayFile
 from trajopt.solvers.capabilities import unscaled_objective
 from trajopt.solvers.solver import NLP, Result
 

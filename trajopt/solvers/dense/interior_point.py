@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.arguments import check_positive
+from trajopt.base.arguments import check_positive
 from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.dense.run import InteriorPointRun
 from trajopt.solvers.ipopt import Ipopt

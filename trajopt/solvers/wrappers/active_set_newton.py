@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.arguments import implements, shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import implements, shown
+from trajopt.base.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.monitor import Monitor

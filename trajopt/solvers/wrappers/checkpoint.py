@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.errors import OptionError, SolutionFileError
-from trajopt.files.array_file import ArrayFile, file_path
-from trajopt.files.atomic_file import whole_file
+from trajopt.base.errors import OptionError, SolutionFileError
+from trajopt.base.files.array_file import ArrayFile, file_path
+from trajopt.base.files.atomic_file import whole_file
 from trajopt.solvers.capabilities import with_options
 from trajopt.solvers.registry import check_solver
 from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart

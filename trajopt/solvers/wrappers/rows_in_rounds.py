@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.arguments import check_count, check_positive, counted, implements, shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import check_count, check_positive, counted, implements, shown
+from trajopt.base.errors import OptionError
 from trajopt.solvers.capabilities import (
     StartPreset,
     TimeLimitedSolver,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.arguments import counted, implements
-from trajopt.arrays import Array
+from trajopt.base.arguments import counted, implements
+from trajopt.base.arrays import Array
 from trajopt.solvers.capabilities import (
     IterationLimitedSolver,
     RowTolerances,

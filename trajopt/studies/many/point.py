@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from trajopt.errors import TrajoptError
-from trajopt.files.plain_values import finite
+from trajopt.base.errors import TrajoptError
+from trajopt.base.files.plain_values import finite
 from trajopt.solve import solve
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
@@ -152,7 +152,7 @@ def _solved(task: Task) -> tuple[Any, str]:
 
 
 def _short_name(text: str) -> str:
-    """`trajopt.errors.OptionError: ...` without the module's name."""
+    """`trajopt.base.errors.OptionError: ...` without the module's name."""
     kind, colon, message = text.partition(": ")
     return f"{kind.rpartition('.')[2]}{colon}{message}"
 

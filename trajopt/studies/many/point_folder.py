@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trajopt.errors import ResultFolderError
-from trajopt.files.atomic_file import whole_file
+from trajopt.base.errors import ResultFolderError
+from trajopt.base.files.atomic_file import whole_file
 from trajopt.studies.many import point_table
 from trajopt.studies.many.point import Answer, Point, Task
 from trajopt.studies.many.sent_solution import read_solution

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from trajopt.errors import OptionError
-from trajopt.files.atomic_file import whole_file
-from trajopt.files.plain_values import words
+from trajopt.base.errors import OptionError
+from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.plain_values import words
 from trajopt.studies.many.point import Point
 
 COLUMNS = ("status", "converged", "duration", "objective", "iterations", "seconds", "kkt_error")

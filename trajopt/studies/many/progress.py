@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Literal
 
-from trajopt.arguments import shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import shown
+from trajopt.base.errors import OptionError
 from trajopt.studies.many.point import Point
 
 RECENT = 50  # points whose rate is taken for the rest: the first ones also start processes and load kernels

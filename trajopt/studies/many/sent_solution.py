@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.errors import TrajoptError
-from trajopt.phases import archive as of_phases
-from trajopt.phases.phases_solution import PhasesSolution
-from trajopt.solution.archive import contents
+from trajopt.archive import phases_archive as of_phases
+from trajopt.archive.solution_archive import contents
+from trajopt.base.errors import TrajoptError
+from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solution import Solution
 
 

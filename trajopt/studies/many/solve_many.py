@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from trajopt.arguments import check_flag, check_positive, shown
-from trajopt.errors import OptionError
-from trajopt.files.array_file import file_path
-from trajopt.phases.phases import Phases
+from trajopt.base.arguments import check_flag, check_positive, shown
+from trajopt.base.errors import OptionError
+from trajopt.base.files.array_file import file_path
+from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.solvers.registry import check_solver
 from trajopt.solvers.solver import Solver

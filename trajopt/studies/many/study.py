@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trajopt.errors import ClusterError
-from trajopt.files.run_folder import locked
-from trajopt.phases.phases import Phases
+from trajopt.base.errors import ClusterError
+from trajopt.base.files.run_folder import locked
+from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.studies.many.point import (
     INTERRUPTED,

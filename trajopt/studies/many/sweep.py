@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from trajopt.arguments import check_flag, shown
-from trajopt.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_flag, shown
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.progress import Report, report_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from trajopt.errors import ClusterError, WorkerDiedError
+from trajopt.base.errors import ClusterError, WorkerDiedError
 from trajopt.studies.workers.workers import Workers
 
 TRIES = 3  # of a call whose worker dies

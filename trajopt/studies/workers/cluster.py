@@ -11,8 +11,8 @@ from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
-from trajopt.arguments import few, shown
-from trajopt.errors import ClusterError, OptionError
+from trajopt.base.arguments import few, shown
+from trajopt.base.errors import ClusterError, OptionError
 from trajopt.studies.workers.worker_versions import differences, versions
 from trajopt.studies.workers.worker_versions import versions as own_versions
 

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from trajopt.errors import ClusterError
-from trajopt.version import __version__
+from trajopt.base.errors import ClusterError
+from trajopt.base.version import __version__
 
 LIBRARIES = ("numpy", "numba", "casadi")
 OURS = ("trajopt", "dynamics", "problems")

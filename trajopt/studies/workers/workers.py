@@ -9,8 +9,8 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
-from trajopt.arguments import check_count, shown
-from trajopt.errors import OptionError
+from trajopt.base.arguments import check_count, shown
+from trajopt.base.errors import OptionError
 from trajopt.studies.workers import cluster
 from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesses
 

@@ -19,8 +19,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.content_cache import LARGEST_CACHED, cached_by_content
+from trajopt.base.arrays import Array
+from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts

@@ -19,7 +19,7 @@ from itertools import groupby
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs
 

@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
-from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content, of_matrix
+from trajopt.base.arrays import Array
+from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content, of_matrix
 from trajopt.graph.protocols.block import Values
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
 from trajopt.transcription.spline_map import SplineMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 
 
 class SpanGroups:

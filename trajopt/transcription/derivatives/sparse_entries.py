@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
 ROUNDING = 1e-14  # of the largest entry of a row: what is smaller came about by rounding

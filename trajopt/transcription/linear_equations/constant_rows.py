@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.arrays import Array
-from trajopt.errors import InfeasibleBoundsError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Block, Values
 from trajopt.transcription.derivatives.jacobian import LeafMap

@@ -17,9 +17,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from trajopt.arrays import Array
-from trajopt.content_cache import LARGEST_CACHED, Content, cached_by_content, of_array, of_matrix
-from trajopt.errors import DegreesOfFreedomError
+from trajopt.base.arrays import Array
+from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content, of_array, of_matrix
+from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,

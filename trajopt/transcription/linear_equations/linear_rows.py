@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.graph.leaves import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.transcription.linear_equations.elimination import Elimination, GeneralSolution
 from trajopt.transcription.spline_map import SplineMap
 

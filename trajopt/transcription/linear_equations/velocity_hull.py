@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from trajopt.arrays import Array
+from trajopt.base.arrays import Array
 from trajopt.problem.problem import Problem
 from trajopt.transcription.row_labels import RowLabel, arc_where_several
 from trajopt.transcription.spline_map import SplineMap

@@ -10,7 +10,7 @@ from taylor_slopes import slopes
 import dynamics
 import problems
 import trajopt
-from trajopt.errors import OptionError, ProblemError, ShapeError, UnknownNameError
+from trajopt.base.errors import OptionError, ProblemError, ShapeError, UnknownNameError
 from trajopt.problem.statements.designs import as_built
 
 

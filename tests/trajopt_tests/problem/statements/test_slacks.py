@@ -9,7 +9,7 @@ from taylor_slopes import slope_and_difference_of_rows
 
 import problems
 import trajopt
-from trajopt.errors import InfeasibleBoundsError, KinkWarning, NotFiniteError, OptionError, ShapeError
+from trajopt.base.errors import InfeasibleBoundsError, KinkWarning, NotFiniteError, OptionError, ShapeError
 from trajopt.transcription.derivative_check import check_problem
 
 LEAST_FUEL = 3.0 - np.sqrt(5.0)  # of one metre in T = 3 s with |u| <= 1: bang, off, bang; t1 (T - t1) = 1

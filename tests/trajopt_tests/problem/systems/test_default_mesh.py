@@ -7,7 +7,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 
 
 def test_a_system_without_a_mesh_is_collocated():

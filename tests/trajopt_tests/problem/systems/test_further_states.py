@@ -7,7 +7,7 @@ import pytest
 
 import dynamics
 import trajopt
-from trajopt.errors import OptionError, ProblemError, ShapeError, UnknownNameError
+from trajopt.base.errors import OptionError, ProblemError, ShapeError, UnknownNameError
 
 MASS, FORCE_CONSTANT, RESISTANCE, INDUCTANCE = 2.0, 4.0, 1.5, 0.3
 

@@ -6,8 +6,8 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import dynamics
 import trajopt
-from trajopt.enclosures.taylor_model import TaylorModel
 from trajopt.problem.systems.joint_path import path_of
+from trajopt.taylor_models.taylor_model import TaylorModel
 
 POINTS = np.random.default_rng(7).normal(size=(9, 2))
 AT = np.linspace(0.0, 1.0, 9)

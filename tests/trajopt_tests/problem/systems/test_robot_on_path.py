@@ -9,7 +9,7 @@ from taylor_slopes import slopes
 import dynamics
 import problems
 import trajopt
-from trajopt.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 
 
 def least_time(model, p, first, second, limit, steps):

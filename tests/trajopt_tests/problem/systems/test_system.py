@@ -7,7 +7,7 @@ import pytest
 from double_integrator import double_integrator, effort, least_effort
 
 import trajopt
-from trajopt.errors import (
+from trajopt.base.errors import (
     OptionError,
     ProblemError,
     ShapeError,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import OptionError, ShapeError, TrajoptError
+from trajopt.base.errors import OptionError, ShapeError, TrajoptError
 
 
 def double_integrator(rates=lambda node: [node.v, node.u]):

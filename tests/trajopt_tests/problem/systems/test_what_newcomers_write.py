@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 
 
 def free(node):

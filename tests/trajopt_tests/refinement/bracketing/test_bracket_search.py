@@ -8,10 +8,10 @@ import problems
 import trajopt
 from benchmarks.certified.bracket_coverage import coverage
 from benchmarks.certified.cases import cases, drawn_arm
-from trajopt.refinement.bracketing.bracket_search import BracketSearch
-from trajopt.refinement.bracketing.control_point_gain import gain_of_control_points
-from trajopt.refinement.bracketing.local_mesh import cut, raised
-from trajopt.refinement.bracketing.remaining_gain import RemainingGain
+from trajopt.certified.bracketing.bracket_search import BracketSearch
+from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
+from trajopt.certified.bracketing.local_mesh import cut, raised
+from trajopt.certified.bracketing.remaining_gain import RemainingGain
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solvers.time_budget import TimeBudget
 

@@ -7,8 +7,8 @@ import pytest
 from hand_written import PointMasses
 
 import trajopt
-from trajopt.errors import OptionError
-from trajopt.refinement.limits.limit_nodes import limit_peaks, with_limit_nodes
+from trajopt.base.errors import OptionError
+from trajopt.refinement.limit_nodes import limit_peaks, with_limit_nodes
 
 
 @trajopt.term(components=["speed", "other way"])

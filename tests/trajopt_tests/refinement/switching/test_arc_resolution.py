@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from trajopt.refinement.switching.arc_resolution import coefficient_rate, finer
-from trajopt.solution.switching_structure import Saturation, Structure
+from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.certified.switching.arc_resolution import coefficient_rate, finer
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
 

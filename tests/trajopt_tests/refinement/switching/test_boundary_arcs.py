@@ -13,12 +13,12 @@ from scipy.optimize import brentq, root
 
 import dynamics
 import trajopt
+from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.certified.switching.arc_problem import ArcRows, arc_problem
+from trajopt.certified.switching.multiplier_signs import boundary_sign_check
+from trajopt.certified.switching.shooting import switching_times
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.refinement.switching.arc_problem import ArcRows, arc_problem
-from trajopt.refinement.switching.multiplier_signs import boundary_sign_check
-from trajopt.refinement.switching.shooting import switching_times
 from trajopt.solution.solve_once import solve_once
-from trajopt.solution.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.splines.gauss_rules import gauss
 
 RADIUS, LEAST, ANGLE = 0.6, 0.3, 2.0  # m, m, rad: of the turning arm

@@ -5,8 +5,8 @@ import pytest
 from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
-from trajopt import errors
-from trajopt.refinement.switching.shooting import switching_times
+from trajopt.base import errors
+from trajopt.certified.switching.shooting import switching_times
 
 OPTIMUM = 0.3918545395
 

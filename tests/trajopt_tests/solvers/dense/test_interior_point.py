@@ -21,7 +21,7 @@ from small_nlps import (
 import trajopt
 from problems import catalogue
 from trajopt import DenseInteriorPoint, Ipopt
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Status
 from trajopt.transcription.transcribe import transcribe

@@ -10,7 +10,7 @@ import pytest
 from small_nlps import INF, failing, hs071, quadratic_with_rows, rosenbrock, slow, unconstrained
 
 from trajopt import Ipopt, Status
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.solvers import monitor
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_time_limit
 from trajopt.solvers.optimality.kkt import kkt_residuals

@@ -14,7 +14,7 @@ import pytest
 from hand_written import two_link_minimum_time
 
 import trajopt
-from trajopt import errors
+from trajopt.base import errors
 from trajopt.solvers.wrappers.checkpoint import Checkpointed, read
 
 

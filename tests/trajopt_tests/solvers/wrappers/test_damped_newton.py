@@ -5,7 +5,7 @@ import pytest
 from small_nlps import INF, DenseNLP, failing, hs071, quadratic_with_rows, rosenbrock, slow, unconstrained
 
 from trajopt import Ipopt, RowsInRounds, Status
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers import damped_newton

@@ -8,7 +8,7 @@ import pytest
 from small_nlps import INF, failing, hs071, quadratic_with_rows, slow, unconstrained
 
 from trajopt import Ipopt, RowsInRounds, Status
-from trajopt.errors import ShapeError
+from trajopt.base.errors import ShapeError
 from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart

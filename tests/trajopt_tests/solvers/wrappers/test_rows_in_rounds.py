@@ -10,7 +10,7 @@ from small_nlps import hs071, infeasible, quadratic_with_rows
 import trajopt
 from problems import catalogue
 from trajopt import Ipopt, RowsInRounds, Slsqp, Status
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.solvers.optimality.kkt import kkt_residuals
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from trajopt.errors import OptionError
+from trajopt.base.errors import OptionError
 from trajopt.studies.many import point_table
 from trajopt.studies.many.point import Point
 from trajopt.studies.many.progress import Lines, Meter, duration_in_words, report_of

@@ -10,7 +10,7 @@ import pytest
 import problems
 import trajopt
 from problems import catalogue
-from trajopt.errors import OptionError, ResultFolderError
+from trajopt.base.errors import OptionError, ResultFolderError
 from trajopt.studies.many import portable
 from trajopt.studies.many.point import Point
 from trajopt.studies.many.study import Study
@@ -107,7 +107,7 @@ def test_impossible_requests_are_refused(arguments, message):
 
 
 def failing(mass):
-    raise trajopt.errors.ProblemError(f"no mass of {mass}\nis known")
+    raise trajopt.base.errors.ProblemError(f"no mass of {mass}\nis known")
 
 
 def test_failures_stand_in_their_rows_and_the_rest_is_solved():

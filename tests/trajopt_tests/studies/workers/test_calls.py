@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trajopt.errors import ClusterError, OptionError, WorkerDiedError
+from trajopt.base.errors import ClusterError, OptionError, WorkerDiedError
 from trajopt.studies.workers.calls import Call, completed, single
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened

@@ -14,7 +14,7 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.errors import ClusterError, OptionError
+from trajopt.base.errors import ClusterError, OptionError
 from trajopt.studies.many.point_table import read
 from trajopt.studies.workers import cluster, worker_versions
 

@@ -1,0 +1,1 @@
+"""Solutions in .npz files: written whole, read with every value checked."""

@@ -1,0 +1,284 @@
+"""Saved solutions: one .npz of plain arrays and a JSON text; no pickle, no path that would be imported."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.archive.saved_solve import solve_arrays, solve_values
+from trajopt.archive.solution_header import ADDED_NODES, FORMAT, VERSION, FileKind, SolutionHeader
+from trajopt.archive.solution_reader import solution_of
+from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
+from trajopt.base.files.array_file import ArrayFile, file_path
+from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.near_files import check_ending
+from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.problem.problem import Problem
+from trajopt.solution.solve_table import recorded
+from trajopt.transcription.row_labels import continuity_name
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+ADVICE = "give a solution.npz written by save or by `trajopt solve`"
+SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
+REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
+
+
+def save(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write a solution whole or not at all.
+
+    Where it cannot be written, a full disk say, it is written to a temporary folder instead, and a
+    SolutionFileError names both. A recipe that JSON cannot hold is left out, with a warning. OptionError for
+    a name whose ending is nearly .npz.
+    """
+    write_arrays(path, contents(solution))
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """Write arrays whole or not at all, to a temporary folder where `path` cannot be written; see `save`."""
+    target = file_path(path)
+    check_ending(target, ".npz", "a solution")
+    try:
+        if not target.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, f"{target.parent} is no folder, make it first")
+        with whole_file(target) as stream:
+            np.savez(stream, **arrays)
+    except OSError as error:
+        kept = _saved_elsewhere(target, arrays)
+        where = f"it is kept in {kept}" if kept else "no temporary folder can take it either"
+        raise SolutionFileError(
+            f"{target} cannot be written ({error.strerror or error}): {where}; "
+            "make room, or give another folder"
+        ) from error
+
+
+def check_savable(recipe: Recipe | None) -> None:
+    """OptionError for a parameter that a file cannot hold: better known before a solve than after."""
+    for name, value in ({} if recipe is None else recipe.parameters).items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            raise OptionError(
+                f"parameter '{name}' of {recipe.problem if recipe else ''} is {value!r}, which a file cannot "
+                "hold: use numbers, texts, and lists of them, and build the rest from those"
+            ) from None
+
+
+def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
+    """Write what cannot be saved where it should be into the first place that takes it."""
+    for folder in (tempfile.gettempdir, Path.home, Path.cwd):
+        try:
+            handle, name = tempfile.mkstemp(
+                prefix=f"{target.stem}-", suffix=target.suffix or ".npz", dir=folder()
+            )
+        except (OSError, RuntimeError):
+            continue
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                np.savez(stream, **arrays)
+            return Path(name)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+    return None
+
+
+def contents(solution: Solution) -> dict[str, Any]:
+    """All arrays of a solution's file, its header among them."""
+    arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
+    arrays |= solve_arrays(solution)
+    for i, (basis, points) in enumerate(
+        zip(solution.curve.bases, solution.curve.control_points, strict=True)
+    ):
+        arrays[f"breakpoints_{i}"], arrays[f"multiplicities_{i}"] = basis.breakpoints, basis.multiplicities
+        arrays[f"control_points_{i}"] = points
+    for g, group in enumerate(solution.curve.apart):
+        for i, (basis, points) in enumerate(zip(group.bases, group.control_points, strict=True)):
+            arrays[f"apart_{g}_multiplicities_{i}"] = basis.multiplicities
+            arrays[f"apart_{g}_control_points_{i}"] = points
+    arrays["durations"], arrays["node_times"] = solution.curve.durations, solution.node_times
+    time = np.linspace(0.0, solution.duration, SAMPLES)
+    arrays |= {"t": time, "q": solution.q(time), "v": solution.v(time), "a": solution.a(time)}
+    for name in ADDED_NODES:
+        arrays |= {f"{name}_{i}": np.array(points) for i, points in enumerate(getattr(solution, name))}
+    return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
+
+
+def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
+    """Read what `save` wrote; see `Solution.load`."""
+    from trajopt.archive.certificate_json import CertificateRecord, restored
+
+    with ArrayFile(path, "solution", ADVICE) as file:
+        check_kind(file, FORMAT, VERSION)
+        header = file.record(SolutionHeader)
+        solution = solution_of(file, header, problem)
+        if header.certificate is not None:
+            kept = file.converted(header.certificate, CertificateRecord, "certificate")
+            if kept.structure is not None and not kept.structure.is_one:
+                file.refuse("certificate: times and saturated components of no switching structure")
+            solution = restored(kept, solution)
+    if problem is not None:
+        check_fits(solution, problem, path)
+    return solution
+
+
+def check_kind(file: ArrayFile, known: str, version: int) -> None:
+    """SolutionFileError unless the file has this format, in this version or an earlier one."""
+    kind = file.record(FileKind)
+    if kind.format != known:
+        raise SolutionFileError(f"{file.path} is a '{kind.format}', not a '{known}'")
+    if kind.version > version:
+        raise SolutionFileError(
+            f"{file.path} has version {kind.version} but this one reads up to {version}: upgrade trajopt"
+        )
+
+
+def rebuilt_problem(solution: Solution) -> Problem:
+    """The problem of a loaded solution, built again by the library that is registered for its recipe."""
+    recipe = solution.recipe
+    if recipe is None:
+        raise SolutionFileError(
+            f"'{solution.name}' was saved without a recipe, so only q, v, a and jerk are known: "
+            "pass its problem, Solution.load(path, problem=...)"
+        )
+    try:
+        problem = built(recipe)
+    except (ProblemError, OptionError, ShapeError) as error:
+        raise SolutionFileError(
+            f"the problem of '{solution.name}' cannot be built again from what was saved, perhaps by another "
+            f"version ({error}): pass its problem, Solution.load(path, problem=...)"
+        ) from error
+    check_fits(solution, problem, recipe.problem)
+    return problem
+
+
+def built(recipe: Recipe) -> Problem:
+    """The problem of a recipe, by the library registered for it; SolutionFileError where there is none."""
+    for entry in entry_points(group=REBUILDERS):
+        return _loaded(entry)(recipe.problem, dict(recipe.parameters))
+    raise SolutionFileError(
+        f"no installed library builds '{recipe.problem}': pass problem=... to Solution.load"
+    )
+
+
+def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
+    """The function of an entry point; ShadowedPackageError where a user's file has its package's name."""
+    try:
+        return entry.load()
+    except ModuleNotFoundError as error:
+        package = entry.module.partition(".")[0]
+        found = getattr(sys.modules.get(package), "__file__", None)
+        if found is None or Path(found).name == "__init__.py":
+            raise
+        raise ShadowedPackageError(
+            f"{found} has the name of the package '{package}' and hides it: rename that file"
+        ) from error
+
+
+def _header(solution: Solution) -> dict[str, Any]:
+    from trajopt.archive.certificate_json import record
+
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **solve_values(solution),
+        "recipe": recorded_recipe(solution.recipe),
+        "degrees": [basis.degree for basis in solution.curve.bases],
+        "apart_degrees": [[basis.degree for basis in group.bases] for group in solution.curve.apart],
+        "joint_names": list(solution.joint_names),
+        "parameters": list(solution.parameters),
+        "objective": solution.objective,
+        "cost_terms": dict(solution.cost_terms),
+        **{name: len(getattr(solution, name)) for name in ADDED_NODES},
+        **recorded(solution.levels, solution.starts),
+        "certificate": None if solution.certificate is None else record(solution.certificate),
+    }
+
+
+def recorded_recipe(recipe: Recipe | None) -> dict[str, Any] | None:
+    """A recipe as a header holds it, or None, with a warning, where a file cannot hold it."""
+    try:
+        check_savable(recipe)
+    except OptionError as error:
+        warnings.warn(f"saved without its recipe, to load it pass problem=...: {error}", stacklevel=5)
+        return None
+    return None if recipe is None else {"problem": recipe.problem, "parameters": dict(recipe.parameters)}
+
+
+def check_fits(solution: Solution, problem: Problem, source: Any) -> None:
+    """SolutionFileError that says how a problem differs from the one that was solved."""
+    differences = [
+        *_other_joints(solution, problem),
+        *_other_unknowns(solution, problem),
+        *_other_constraints(solution, problem),
+        *_other_costs(solution, problem),
+    ]
+    if differences:
+        raise SolutionFileError(f"{source} {'; it '.join(differences)}: pass the problem that was solved")
+
+
+def _other_joints(solution: Solution, problem: Problem) -> Iterator[str]:
+    names = tuple(problem.dynamics.joint_names)
+    if names != solution.joint_names:
+        yield (
+            f"moves the joints ({', '.join(solution.joint_names)}) but the problem has ({', '.join(names)})"
+        )
+
+
+def _other_unknowns(solution: Solution, problem: Problem) -> Iterator[str]:
+    """Curves beside the joints', told by their number, each group with a common basis; and parameters."""
+    n, names = problem.dynamics.n, tuple(problem.dynamics.joint_names)
+    apart = [extra.lower.size for extra in problem.extras.values() if extra.pieces is not None]
+    shared = n + sum(problem.extra_widths.values()) - sum(apart)
+    curves, expected = [group.n for group in solution.curve.groups], [shared, *apart]
+    if curves != expected and names == solution.joint_names:
+        yield f"has {_counted(curves)} curves but the problem has {_counted(expected)}"
+    sizes = {name: values.size for name, values in solution.parameters.items()}
+    wanted = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
+    if sizes != wanted:
+        yield f"has the parameters {_sized(sizes)} but the problem has {_sized(wanted)}"
+
+
+def _counted(widths: Sequence[int]) -> str:
+    return " + ".join(map(str, widths))
+
+
+def _sized(widths: Mapping[str, int]) -> str:
+    return ", ".join(f"'{name}' ({width},)" for name, width in widths.items()) or "none"
+
+
+def _other_constraints(solution: Solution, problem: Problem) -> Iterator[str]:
+    """A saved solution names the constraints that have multipliers; a problem may have others besides."""
+    stated = [condition.name for condition in problem.stated]
+    known = {*stated, *problem.slacks, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
+    lost = [name for name in solution.multipliers if name not in known]
+    if lost:
+        added = [name for name in stated if name not in solution.multipliers]
+        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
+        yield f"was solved under {_quoted(lost)}, which the problem does not have{instead}"
+
+
+def _other_costs(solution: Solution, problem: Problem) -> Iterator[str]:
+    stated = {cost.name: None for cost in problem.costs}
+    lost = [name for name in solution.cost_terms if name not in stated]
+    added = [name for name in stated if name not in solution.cost_terms]
+    if lost:
+        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
+        yield f"minimized {_quoted(lost)}, which the problem does not{instead}"
+    elif added:
+        yield f"did not minimize {_quoted(added)}, which the problem does"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

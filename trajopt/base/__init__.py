@@ -1,0 +1,1 @@
+"""What every other room uses: errors, checks of arguments, arrays, files, caches, BLAS threads, charts."""

@@ -1,0 +1,155 @@
+"""Checks of arguments of public functions: what came, which argument, what was expected.
+
+Run once where a user's call enters the package, never at every evaluation. `dynamics/arguments.py` states the
+checks of arrays with the errors of that package: the two packages do not import each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, TypeGuard, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.base.errors import OptionError, ShapeError
+
+SHOWN = 80  # characters of a value in a message
+LISTED = 6  # names of a list in a message
+MOST = 2**31 - 1  # the largest whole number that the solvers' C code holds
+MOST_STARTS = 10_000  # of one problem
+LONGEST_NAME = 200  # characters; names are repeated in messages and files
+LONGEST_UNIT = 40
+
+P = TypeVar("P")
+_MISSING = object()
+
+# kinds of NumPy arrays that are no real numbers, in words; NumPy would convert most of them silently
+_NO_NUMBERS = {
+    "U": "text",
+    "S": "bytes",
+    "M": "dates",
+    "m": "time differences",
+    "V": "records",
+    "c": "complex numbers",
+}
+
+
+def implements(candidate: object, protocol: type[P]) -> TypeGuard[P]:
+    """Whether an object has all members of a protocol, like isinstance.
+
+    Before Python 3.12 isinstance lists the members anew at every call, which takes 20 microseconds.
+    """
+    return all(getattr(candidate, name, missing) is not missing for name, missing in _members(protocol))
+
+
+@cache
+def _members(protocol: type) -> tuple[tuple[str, object], ...]:
+    """Names, and what an object without that member has in its place: a method that is None is missing."""
+    names = [name for name in dir(protocol) if not name.startswith("_")]
+    return tuple((name, None if callable(getattr(protocol, name)) else _MISSING) for name in names)
+
+
+def shown(value: object) -> str:
+    """`value` as messages print it: its repr, cut to 80 characters, or its type where it has none."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a foreign object's repr may raise anything
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+def few(names: Iterable[object]) -> str:
+    """The first six names and how many more there are, "none" where there are none."""
+    every = [str(name) for name in names]
+    more = f" and {len(every) - LISTED} more" if len(every) > LISTED else ""
+    return (", ".join(every[:LISTED]) or "none") + more
+
+
+def counted(count: int, noun: str) -> str:
+    """How many of something, in words: "1 round", "2 rounds"."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def numbers(value: Any, what: str) -> NDArray[np.float64]:
+    """`value` as a float array; ShapeError, naming `what`, where it holds anything but real numbers.
+
+    Refused where NumPy would convert silently: None becomes NaN, text and dates become numbers, the mask of
+    a masked array is dropped.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise ShapeError(f"{what} is a masked array, whose mask would be lost: fill it, array.filled(...)")
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind == "O" and any(isinstance(x, str | bytes | None) for x in found.flat):
+            raise TypeError("it holds None or text")
+        if found.dtype.kind in _NO_NUMBERS:
+            raise TypeError(f"it holds {_NO_NUMBERS[found.dtype.kind]}")
+        return found.astype(np.float64, copy=False)
+    except MemoryError:
+        raise
+    except Exception as error:  # a foreign object's conversion may raise anything
+        words = " ".join(str(error).split())[:SHOWN]
+        reason = f" ({words})" if words else ""
+        raise ShapeError(f"{what} is {shown(value)}: give a number or an array of numbers{reason}") from error
+
+
+def number(value: Any, what: str) -> float:
+    """`value` as one finite float; ShapeError or OptionError, naming `what`, where it is none."""
+    found = numbers(value, what)
+    if found.shape != ():
+        raise ShapeError(f"{what} has shape {found.shape}: give one number")
+    if not np.isfinite(found):
+        raise OptionError(f"{what} is {found}: give a finite number")
+    return float(found)
+
+
+def unit(value: Any, whose: str) -> str:
+    """`value` itself, a unit as text, "" for none; OptionError, naming `whose`, for anything else."""
+    if not isinstance(value, str) or len(value) > LONGEST_UNIT or any(sign in value for sign in "<>\n"):
+        raise OptionError(
+            f"the unit of {whose} is {shown(value)}: give a text such as 'm/s', {LONGEST_UNIT} characters at "
+            "most"
+        )
+    return value
+
+
+def name(value: Any, what: str) -> str:
+    """`value` itself; OptionError, naming `what`, unless it is a string of 1 to 200 characters."""
+    if not isinstance(value, str) or not value.strip():
+        raise OptionError(f"{what} is {shown(value)}: give a name, a string that is not empty")
+    if len(value) > LONGEST_NAME:
+        raise OptionError(f"{what} has {len(value)} characters: give a name of at most {LONGEST_NAME}")
+    return value
+
+
+def check_flag(what: str, value: Any) -> None:
+    """Raise OptionError unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{what} = {shown(value)}: expected True or False")
+
+
+def check_positive(what: str, value: Any, *, optional: bool = False) -> None:
+    """Raise OptionError unless `value` is a finite number above zero (or None, where that is allowed)."""
+    if optional and value is None:
+        return
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not is_number or not _is_finite(value) or value <= 0:
+        raise OptionError(f"{what} = {shown(value)}: expected a finite number above 0{' or None' * optional}")
+
+
+def check_count(what: str, value: Any, least: int = 0, most: int = MOST) -> None:
+    """Raise OptionError unless `value` is a whole number from `least` to `most`."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{what} = {shown(value)}: expected a whole number, {least} or more")
+    if value > most:
+        raise OptionError(f"{what} = {shown(value)}: expected a whole number, {most} at most")
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False

@@ -1,0 +1,222 @@
+"""Reads .npz files that a stranger may have made: names, kinds and sizes are looked at before any content.
+
+An .npz file is a ZIP archive of .npy members. Its directory tells the name and the unpacked size of every
+member, and the first bytes of a member tell kind and shape of its array. Only members that the reader asks
+for are unpacked, each once all three agree with what is expected of it, and together up to `LARGEST` bytes.
+No pickle is ever read: arrays of numbers and texts are all there is.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from trajopt.base.errors import OptionError, SolutionFileError
+from trajopt.base.files.near_files import near_files
+
+__all__ = ["LARGEST", "ArrayFile", "file_path"]
+
+ENDINGS = (".npz",)  # of the files that may be meant
+LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB
+FLOAT = 8  # bytes of a number in memory
+MEMBERS = 4096  # a solution of a thousand arcs has as many
+NUMBERS, WHOLE, TEXT = "fiu", "iu", "U"  # kinds of dtypes
+
+T = TypeVar("T")
+
+
+def file_path(path: Any) -> Path:
+    """A path that can name a file; OptionError for what is none, or is empty."""
+    advice = "give the name of a file, such as 'solution.npz'"
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise OptionError(f"the path is an object of type {type(path).__name__}: {advice}") from None
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise OptionError(f"the path is {text[:80]!r}: {advice}")
+    return Path(text)
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array in the file that is not unpacked yet: what its first bytes say."""
+
+    entry: zipfile.ZipInfo
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    fortran: bool
+    start: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the array."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+class ArrayFile:
+    """An open .npz file; every complaint is a SolutionFileError that names the file.
+
+    what : what the file should be, "solution"
+    advice : what to do about a file that is none
+    """
+
+    def __init__(self, path: str | os.PathLike[str], what: str, advice: str) -> None:
+        self.path, self.what, self.advice = file_path(path), what, advice
+        self._unpacked = [0]  # bytes so far, in one count with all parts
+        self._archive, self._entries = self._opened()
+
+    def __enter__(self) -> ArrayFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def part(self, prefix: str) -> ArrayFile:
+        """The members whose names begin with `prefix`, by the rest of their names, as an open file."""
+        other = copy.copy(self)
+        named = {name: entry for name, entry in self._entries.items() if name.startswith(prefix)}
+        other._entries = {name.removeprefix(prefix): entry for name, entry in named.items()}
+        return other
+
+    def refuse(self, problem: str, cause: BaseException | None = None) -> NoReturn:
+        """SolutionFileError: the file is not what it should be."""
+        raise SolutionFileError(
+            f"{self.path} is not a {self.what} that trajopt saved ({problem}): {self.advice}"
+        ) from cause
+
+    def unreadable(self, problem: str, cause: BaseException | None = None) -> NoReturn:
+        """SolutionFileError: the file cannot be read at all."""
+        raise SolutionFileError(
+            f"{self.path} cannot be read as a {self.what} ({problem}): {self.advice}"
+        ) from cause
+
+    def record(self, kind: type[T], name: str = "header") -> T:
+        """A member of JSON text as a value of a dataclass, whose annotations say what it must hold."""
+        return self.converted(self.json(name), kind, name)
+
+    def converted(self, value: Any, kind: type[T], name: str) -> T:
+        """JSON values as a value of a dataclass; a key that it does not know is of a later version."""
+        try:
+            return msgspec.convert(value, kind)
+        except (msgspec.ValidationError, OverflowError, UnicodeError) as error:
+            self.refuse(f"{name}: {error}", error)
+
+    def json(self, name: str) -> dict[str, Any]:
+        """A member that holds the text of a JSON object."""
+        member = self._member(name, TEXT, ())
+        try:
+            text = str(self._content(member)[()])
+            text.encode().decode()  # an array of text may hold numbers that are no characters
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            self.refuse(f"{name} holds no JSON: {error}", error)
+        if not isinstance(found, dict):
+            self.refuse(f"{name} holds {type(found).__name__} instead of a JSON object")
+        return found
+
+    def numbers(self, name: str, shape: Sequence[int | None], *, finite: bool = True) -> NDArray[np.float64]:
+        """An array of real numbers; None in `shape` takes any length."""
+        content = self._content(self._member(name, NUMBERS, shape)).astype(float)
+        if finite and not np.all(np.isfinite(content)):
+            self.refuse(f"{name} holds {content[~np.isfinite(content)][0]}, expected finite numbers")
+        return content
+
+    def whole_numbers(self, name: str, shape: Sequence[int | None]) -> NDArray[np.int64]:
+        """An array of whole numbers; None in `shape` takes any length."""
+        return self._content(self._member(name, WHOLE, shape)).astype(np.int64)
+
+    # -- the archive ----------------------------------------------------------------------------------------
+
+    def _opened(self) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
+        if not self.path.exists():
+            near = near_files(self.path, ENDINGS)
+            raise SolutionFileError(f"{self.path} does not exist{near}: give the path of a {self.what}")
+        if not self.path.is_file():
+            self.unreadable("it is a folder or a device")
+        try:
+            with self.path.open("rb") as stream:
+                start = stream.read(len(npy.MAGIC_PREFIX))
+            if start == npy.MAGIC_PREFIX:
+                self.unreadable("it holds one array")
+            archive = zipfile.ZipFile(self.path)
+        except SolutionFileError:
+            raise
+        except Exception as error:  # zipfile raises whatever its parser meets
+            self.unreadable(_told(error), error)
+        entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in archive.infolist():
+            entries.setdefault(entry.filename.removesuffix(".npy"), entry)
+        if len(archive.infolist()) > min(MEMBERS, len(entries)):
+            archive.close()
+            self.unreadable(f"{len(archive.infolist())} members, {len(entries)} names")
+        return archive, entries
+
+    def _member(self, name: str, kinds: str, shape: Sequence[int | None]) -> Member:
+        """What the directory and the first bytes say of a member that is as expected."""
+        if name not in self._entries:
+            self.refuse(f"it holds no '{name}'")
+        entry = self._entries[name]
+        try:
+            with self._archive.open(entry) as stream:
+                member = _described(entry, stream)  # type: ignore[arg-type]
+        except Exception as error:  # zipfile, zlib and NumPy's parser raise whatever they meet
+            self.refuse(f"{name}: {_told(error)}", error)
+        if member.dtype.hasobject:
+            self.unreadable(f"it is no .npz archive of plain arrays, {name} holds Python objects")
+        if member.dtype.kind not in kinds:
+            self.refuse(f"{name} is an array of {member.dtype}, expected {_KINDS[kinds]}")
+        fits = len(member.shape) == len(shape) and all(
+            expected in (None, found) for found, expected in zip(member.shape, shape, strict=True)
+        )
+        if not fits:
+            expected = ", ".join("any" if n is None else str(n) for n in shape)
+            self.refuse(f"{name} has shape {member.shape}, expected ({expected})")
+        if entry.file_size != member.start + member.size:
+            self.refuse(f"{name} unpacks to {entry.file_size} bytes, its shape tells {member.size}")
+        size = max(entry.file_size, math.prod(member.shape) * FLOAT)  # small whole numbers become floats
+        self._unpacked[0] += size
+        if self._unpacked[0] > LARGEST:
+            self.refuse(f"{name} unpacks to {size:.3g} bytes, {LARGEST:.3g} are read at most")
+        return member
+
+    def _content(self, member: Member) -> NDArray[Any]:
+        try:
+            with self._archive.open(member.entry) as stream:
+                data = stream.read()
+        except Exception as error:
+            self.refuse(f"{member.entry.filename}: {_told(error)}", error)
+        array = np.frombuffer(data, member.dtype, offset=member.start)  # read-only: converting it copies
+        return array.reshape(member.shape, order="F" if member.fortran else "C")
+
+
+_KINDS = {NUMBERS: "real numbers", WHOLE: "whole numbers", TEXT: "text"}
+
+
+def _described(entry: zipfile.ZipInfo, stream: BinaryIO) -> Member:
+    version = npy.read_magic(stream)
+    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if read is None:
+        raise ValueError(f"format {version} of an array is not known")
+    shape, fortran, dtype = read(stream)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"shape {shape}")
+    return Member(entry, shape, dtype, fortran, stream.tell())
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,134 @@
+"""Line charts as SVG text, for reports that must open anywhere without any library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from html import escape
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.base.palette import PALETTE
+
+WIDTH, HEIGHT = 560, 220
+LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
+# Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
+TEXT, LINE = 'font-size="11" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
+SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
+NEAR = 0.5  # of the range of all curves: a limit farther away would flatten them
+
+Limits: TypeAlias = Mapping[str, tuple[float, float]]
+NO_LIMITS: Limits = MappingProxyType({})
+
+
+def line_chart(
+    x: NDArray,
+    curves: Mapping[str, NDArray],
+    x_label: str,
+    y_label: str,
+    logarithmic: bool = False,
+    limits: Limits = NO_LIMITS,
+) -> str:
+    """One polyline per curve (k,) over x (k,), with axes, ticks and a legend; gaps where not finite.
+
+    limits : lower and upper bounds by curve; those near the curves are dashed lines
+    """
+    x = np.asarray(x, dtype=float)
+    drawn = {name: _heights(values, logarithmic) for name, values in curves.items()}
+    finite = [part[np.isfinite(part)] for part in drawn.values()]
+    everything = np.concatenate(finite) if finite else np.zeros(0)
+    low, high = _range(everything) if logarithmic else range_with(drawn, limits)
+    first, last = _range(x)
+
+    def place(at: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
+        across = LEFT + (at - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+        up = HEIGHT - BOTTOM - (values - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+        return across, up
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {TEXT} aria-label="{escape(y_label)}">']
+    if not everything.size:
+        middle = f'x="{WIDTH / 2}" y="{HEIGHT / 2}" text-anchor="middle"'
+        parts.append(f"<text {middle}>{'zero throughout' if logarithmic else 'no finite value'}</text>")
+    for tick in ticks(low, high, whole=logarithmic) if everything.size else ():
+        _, (y,) = place(np.zeros(1), np.array([tick]))
+        text = f"1e{tick:g}" if logarithmic else f"{tick:g}"
+        parts.append(f'<line stroke="#ddd" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+    for tick in ticks(first, last):
+        (across,), _ = place(np.array([tick]), np.zeros(1))
+        parts.append(
+            f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>'
+        )
+    for number, (name, values) in enumerate(drawn.items()):
+        colour = PALETTE[number % len(PALETTE)]
+        for limit in limits.get(name, ()):
+            if low <= limit <= high:
+                _, (y,) = place(np.zeros(1), np.array([limit]))
+                ends = f'x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"'
+                parts.append(f'<line stroke="{colour}" stroke-dasharray="5 3" {ends}/>')
+        for piece in _pieces(np.isfinite(values)):
+            points = " ".join(
+                f"{a:.1f},{b:.1f}" for a, b in zip(*place(x[piece], values[piece]), strict=True)
+            )
+            alone = piece.stop - piece.start == 1
+            places = points.split(",")
+            dot = f'<circle cx="{places[0]}" cy="{places[-1]}" r="2.5" fill="{colour}"/>'
+            parts.append(dot if alone else f'<polyline {LINE} stroke="{colour}" points="{points}"/>')
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{escape(x_label)}</text></svg>')
+    legend = "".join(
+        f'<span style="margin-left: .9em; white-space: nowrap"><i style="{SWATCH}; '
+        f'background: {PALETTE[i % len(PALETTE)]}"></i>{escape(name)}</span>'
+        for i, name in enumerate(curves)
+        if name
+    )
+    caption = f"<figcaption>{escape(y_label)} {legend}</figcaption>"
+    return f'<figure style="margin: 0">{caption}{"".join(parts)}</figure>'
+
+
+def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> NDArray:
+    """Round numbers between low and high: 1, 2 or 5 times a power of ten apart, or `whole` ones alone."""
+    rough = max((high - low) / about, 1.0 if whole else 0.0)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough * 0.999)
+    inside = np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    return inside * step
+
+
+def _heights(values: NDArray, logarithmic: bool) -> NDArray:
+    values = np.asarray(values, dtype=float)
+    if not logarithmic:
+        return values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(values > 0.0, np.log10(values), np.nan)
+
+
+def _range(values: NDArray) -> tuple[float, float]:
+    """Least and largest, with room between them even when all are equal or none is there."""
+    if values.size == 0:
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-30):
+        pad = 0.5 * abs(low) or 1.0
+        return low - pad, high + pad
+    return low, high
+
+
+def range_with(curves: Mapping[str, NDArray], limits: Limits) -> tuple[float, float]:
+    """Least and largest value of all curves, and of the limits that are near them."""
+    finite = [np.asarray(each)[np.isfinite(each)] for each in curves.values()]
+    low, high = _range(np.concatenate(finite) if finite else np.zeros(0))
+    reach = NEAR * (high - low)
+    near = [
+        limit for name in curves for limit in limits.get(name, ()) if low - reach <= limit <= high + reach
+    ]
+    return min([low, *near]), max([high, *near])
+
+
+def _pieces(finite: NDArray) -> list[slice]:
+    """The runs of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], finite.astype(int), [0]])))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

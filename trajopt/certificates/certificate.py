@@ -1,0 +1,264 @@
+"""Certificate of a refined solution: every statement of its problem, switching structure, optimality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.base.errors import TrajoptError
+from trajopt.certificates.certified_lines import CertifiedLines
+from trajopt.certificates.first_order_gain import FirstOrderGain
+from trajopt.certificates.objective_bracket import ObjectiveBracket
+from trajopt.certificates.sign_check import Signs, component_label
+from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.checks.equations.torque_equations import torque_equations
+from trajopt.checks.lines.all_lines import statement_lines
+from trajopt.checks.lines.statement_line import StatementLine
+from trajopt.checks.simulation import Simulation, simulate
+from trajopt.checks.violation import LimitViolation, path_limits
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+READABLE = 60  # lines; beyond, the page shows the worst component of every statement only
+HEADER = f"{'statement':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
+SAMPLED = (
+    "sampled lines: a violation that lasts at least their resolution is seen, a shorter one may be missed"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(CertifiedLines):
+    """What was checked about a solution, and what came out; `print` gives the page.
+
+    A line for every statement of the problem names its evidence (`statements.StatementLine`). Lines are
+    computed from the motion on first access and never read from a file.
+
+    tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
+    violations : the largest violation of every component of every path limit that the search found
+    method : "switching arcs", one polynomial arc between each two switches, or "added nodes", a spline
+    structure : the confirmed switching structure, or None
+    rounds : number of solves on switching arcs, or number of times that nodes were added
+    reason : why no switching structure was confirmed; empty where one was
+    signs : Pontryagin's sign check of that structure, or None
+    settings : how limits were imposed on switching arcs, margins included, or None
+    motion : the solution that is certified
+    slowed : relative increase of the duration by which time was scaled so that the limits hold; KKT residuals
+        are then those of the motion before scaling
+    equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
+    failed : the error with which the certification ended, or nothing; with one the certificate does not hold
+    gain : what oversteps gain and what margins cost, to first order, or None where it is not known
+    bracket : of the objective where no structure is confirmed, an estimate; None where there is none
+    stored : the certificate was read from a file: all but its lines and its simulation is as saved
+    """
+
+    tolerance: float
+    violations: tuple[LimitViolation, ...]
+    method: str
+    structure: Structure | None
+    rounds: int
+    reason: str
+    signs: Signs | None = None
+    settings: ArcSettings | None = None
+    motion: Solution | None = field(default=None, repr=False)
+    slowed: float = 0.0
+    equation_tolerance: float | None = None
+    failed: str = ""
+    gain: FirstOrderGain | None = None
+    bracket: ObjectiveBracket | None = None
+    stored: bool = False
+
+    @property
+    def lines(self) -> tuple[StatementLine, ...]:
+        """One line for every component of every statement of the problem; none where there is no problem.
+
+        A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
+        """
+        return self._lines_or_reason[0]
+
+    @property
+    def unchecked(self) -> str:
+        """Why there are no lines, or nothing."""
+        return self._lines_or_reason[1]
+
+    @property
+    def undecided(self) -> str:
+        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        return self.failed or self.unchecked
+
+    @cached_property
+    def _lines_or_reason(self) -> tuple[tuple[StatementLine, ...], str]:
+        if self.motion is None:
+            return (), "the motion is not at hand"
+        equation_tolerance = self.equation_tolerance or self.tolerance
+        try:
+            return statement_lines(self.motion, self.tolerance, equation_tolerance), ""
+        except TrajoptError as error:
+            return (), f"the statements of the problem cannot be checked: {error}"
+
+    @property
+    def why_not(self) -> str:
+        """The first reason why the certificate does not hold, or nothing."""
+        if self.motion is not None and not self.motion.converged:
+            return f"the solve did not converge ({self.motion.status.value})"
+        if self.undecided:
+            return self.undecided
+        if self.failing:
+            return str(self.failing[0])
+        if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known
+            return f"the search met {max(self.violations, key=lambda each: each.value)}"
+        return ""
+
+    @property
+    def largest_violation(self) -> float:
+        """Of all path limits, in their own units; negative where all hold with a margin, -inf without any."""
+        return max((violation.value for violation in self.violations), default=-np.inf)
+
+    @property
+    def excesses(self) -> tuple[LimitViolation, ...]:
+        """Former name of `violations`."""
+        return self.violations
+
+    @property
+    def largest_excess(self) -> float:
+        """Former name of `largest_violation`."""
+        return self.largest_violation
+
+    @cached_property
+    def simulation(self) -> Simulation | None:
+        """Forward simulation of the torques, without those by which equations are missed between nodes.
+
+        Integrated on first access; None without forward dynamics.
+        """
+        return None if self.motion is None else simulate(self.motion, without_residual=True)
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers that `summary.json` holds."""
+        return {
+            **self.summary_of_lines(),
+            "method": self.method,
+            "tolerance": self.tolerance,
+            "largest_excess": _finite(self.largest_violation),
+            "switches": None if self.structure is None else self.structure.arc_count - 1,
+            "wrong_sign": None if self.signs is None else self.signs.wrong,
+            "rounds": self.rounds,
+            "slowed": self.slowed,
+            "reason": self.reason,
+            "overstep_gain": None if self.gain is None else _finite(self.gain.of_oversteps),
+            "margin_cost": None if self.gain is None else _finite(self.gain.of_margins),
+            "bracket": None if self.bracket is None else [self.bracket.lower, self.bracket.upper],
+        }
+
+    def __str__(self) -> str:
+        how = self.method, self.rounds, self.tolerance, self.reason
+        head = self.headline(how, self.motion)
+        return "\n".join([*head, *self.table, *self._structure(), *self._optimality()])
+
+    @property
+    def table(self) -> list[str]:
+        """The lines of all statements with their heading, and what is said of them, as text."""
+        lines = ["", HEADER]
+        lines += [row(line) for line in _shown(self.lines)]
+        if not self.lines:
+            lines.append(self.unchecked)
+        if any(line.evidence == "sampled" for line in self.lines):
+            lines.append(SAMPLED)
+        notes = {line.note: line.name for line in self.lines if line.note}
+        lines += [f"{name}: {note}" for note, name in notes.items()]
+        margins = [size for limit in (self.settings.margins if self.settings else ()) for size in limit]
+        if any(size > 0.0 for size in margins):
+            lines.append(f"limits were tightened by up to {max(margins):.1e} so that they hold between nodes")
+        if self.gain is not None:
+            lines.append(f"{self.gain}{' (as saved)' * self.stored}")
+        if self.bracket is not None:
+            lines.append(f"{self.bracket}{' (as saved)' * self.stored}")
+        if self.slowed:
+            lines.append(
+                f"time scaling: the duration was lengthened by {self.slowed:.1e} of itself so that they hold"
+            )
+        return lines
+
+    def _structure(self) -> list[str]:
+        if self.structure is None or self.motion is None or self.unchecked:
+            return []
+        lines = ["", f"{'arc':<5}{'from [s]':>14}{'to [s]':>14}  saturated"]
+        times = self.structure.times
+        for number, saturated in enumerate(self.structure.saturated):
+            bounds = ", ".join(self._bound(s) for s in sorted(saturated)) or "nothing"
+            lines.append(f"{number:<5}{times[number]:>14.9f}{times[number + 1]:>14.9f}  {bounds}")
+        return lines
+
+    def _bound(self, saturation: Saturation) -> str:
+        assert self.motion is not None
+        if not saturation.exists(path_limits(self.motion)):
+            return f"limit {saturation.limit}, {saturation.component}, which the problem does not have"
+        limit = path_limits(self.motion)[saturation.limit]
+        bound = (limit.upper if saturation.side > 0 else limit.lower)[saturation.component]
+        return f"{component_label(self.motion, saturation)} = {bound:+.6g}"
+
+    def _optimality(self) -> list[str]:
+        if self.motion is None or self.unchecked:
+            return []
+        kkt, when = self.motion.kkt, " before time scaling" if self.slowed else ""
+        told = "as saved with the structure" if self.stored else "of the solve"
+        return [
+            "",
+            f"KKT residuals{when}, {told}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
+            f"complementarity {kkt.complementarity:.1e}",
+            *self._signs(),
+            self.simulated,
+        ]
+
+    def _signs(self) -> list[str]:
+        if self.signs is None:
+            return []
+        wrong = f"largest wrong impulse {self.signs.wrong:.1e}, {self.signs.where}"
+        lines = [
+            f"signs of multipliers (Pontryagin){', as saved' * self.stored}: {self.signs.checked} saturated "
+            "arcs checked, " + (wrong if self.signs.wrong else "all right")
+        ]
+        if self.signs.unchecked:
+            lines.append(f"signs not checked: {self.signs.unchecked} arcs with a position at its limit")
+        if self.signs.free > 0.0:
+            lines.append(
+                f"for {self.signs.free:.6f} s fewer limits are saturated than there are joints: the optimal "
+                "objective is determined, the motion is the one of least effort, one motion among many"
+            )
+        return lines
+
+    @property
+    def simulated(self) -> str:
+        """What the forward simulation found, in words."""
+        if self.simulation is None:
+            return "forward simulation: the dynamics offers no forward dynamics"
+        equations = torque_equations(self.motion.problem) if self.motion is not None else []
+        residual = ", without the residuals of equations" if equations else ""
+        return (
+            f"forward simulation of the torques{residual}: gap {self.simulation.restarted:.1e} restarted at "
+            f"knots, {self.simulation.end_to_end:.1e} end to end"
+        )
+
+
+def _shown(lines: tuple[StatementLine, ...]) -> list[StatementLine]:
+    """All lines; of many, the worst component of every statement."""
+    if len(lines) <= READABLE:
+        return list(lines)
+    worst: dict[str, StatementLine] = {}
+    for line in lines:
+        if line.name not in worst or line.ratio > worst[line.name].ratio:
+            worst[line.name] = line
+    return list(worst.values())
+
+
+def row(line: StatementLine) -> str:
+    """A line of the table: label, violation, tolerance, time, evidence."""
+    how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
+    fails = "" if line.holds else "  FAILS"
+    return f"{line.label:<42}{line.value:>18.3e}{line.tolerance:>11.1e}{line.time:>12.6f}  {how}{fails}"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

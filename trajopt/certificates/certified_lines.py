@@ -1,0 +1,108 @@
+"""What follows from the lines of a certificate, of one motion or of phases: whether it holds, and how."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from trajopt.base.arguments import counted
+from trajopt.checks.lines.statement_line import StatementLine
+
+
+class CertifiedLines(ABC):
+    """The verdict that lines give: a certificate holds where no reason stands against it."""
+
+    @property
+    @abstractmethod
+    def lines(self) -> Sequence[StatementLine]:
+        """One line for every component of every statement."""
+
+    @property
+    @abstractmethod
+    def why_not(self) -> str:
+        """The first reason why the certificate does not hold, or nothing."""
+
+    @property
+    @abstractmethod
+    def undecided(self) -> str:
+        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+
+    @property
+    def failing(self) -> tuple[StatementLine, ...]:
+        """The lines that do not hold, the worst first, in multiples of their tolerance."""
+        return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
+
+    @property
+    def resolution(self) -> float:
+        """Seconds: the coarsest of the sampled lines; a violation on an interval as long as that is seen."""
+        return max((line.resolution for line in self.lines if line.evidence == "sampled"), default=0.0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every line of every statement holds, on a solve and a certification that ended well.
+
+        Sampled lines say nothing of violations shorter than their resolution: see `proved`.
+        """
+        return not self.why_not
+
+    @property
+    def proved(self) -> bool:
+        """Whether the certificate holds and no line of it is sampled."""
+        return self.holds and all(line.evidence != "sampled" for line in self.lines)
+
+    @property
+    def verdict(self) -> str:
+        """ "proved", "holds, sampled" or "DOES NOT HOLD"."""
+        if not self.holds:
+            return "DOES NOT HOLD"
+        return "proved" if self.proved else "holds, sampled"
+
+    def summary_of_lines(self) -> dict[str, Any]:
+        """What `summary.json` holds of the lines of either certificate."""
+        return {
+            "holds": self.holds,
+            "verdict": self.verdict,
+            "why_not": self.why_not,
+            "resolution": float(self.resolution),
+            "statements": len(self.lines),
+            "failing": [line.label for line in self.failing],
+        }
+
+    def __repr__(self) -> str:
+        from trajopt.display.report_facts import certificate_facts
+
+        this: Any = self  # one of the two certificates
+        return str(certificate_facts(this))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.report_facts import certificate_card
+
+        this: Any = self
+        return certificate_card(this)
+
+    def headline(self, how: tuple[str, int, float, str], motion: Any) -> list[str]:
+        """The first lines of the page; how : method, rounds, tolerance, why there is no structure."""
+        method, rounds, tolerance, reason = how
+        sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
+        lines = [
+            f"certificate: {self.verdict} ({method}, {counted(rounds, 'round')}, "
+            f"tolerance {tolerance:.1e}{sampled})"
+        ]
+        if not self.holds:
+            lines.append(f"because: {self.why_not}")
+            advice = self._advice(reason, motion)
+            lines += [f"to do: {advice}"] if advice else []
+        if motion is not None:
+            lines.append(f"duration {motion.duration:.12g} s, objective {motion.objective:.12g}")
+        return lines + ([f"no switching structure: {reason}"] if reason else [])
+
+    def _advice(self, reason: str, motion: Any) -> str:
+        """What to change where it does not hold, or nothing; reason : why there is no structure."""
+        if "time limit" in reason:
+            return "give it more time, a larger Certified(time_limit=...)"
+        if motion is not None and not motion.converged:
+            return "solution.diagnose() tells what is in the way of the solve"
+        if self.undecided:
+            return ""
+        return "solve on more intervals, or allow more: a larger tol, more rounds"

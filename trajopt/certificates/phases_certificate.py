@@ -1,0 +1,212 @@
+"""Certificate of phases: every statement of every phase, every link, and what they share, with evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from trajopt.base.errors import TrajoptError
+from trajopt.certificates.certificate import Certificate, row
+from trajopt.certificates.certified_lines import CertifiedLines
+from trajopt.checks.lines.constraint_lines import OF_RANGE
+from trajopt.checks.lines.statement_line import AT_TIMES, EXACT, StatementLine
+from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
+from trajopt.checks.violation import largest_violations
+from trajopt.problem.links.phases import Phases
+from trajopt.solution.solution import Solution
+from trajopt.solvers.optimality.kkt import KKT
+from trajopt.transcription.links.linked_problems import linked_problems
+
+NO_STRUCTURE = "switching structures are searched for in single problems"
+
+
+@dataclass(frozen=True)
+class Certification:
+    """How phases were certified; all else follows from their motions.
+
+    tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
+    equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
+    rounds : number of times that nodes were added
+    reason : why there is no switching structure, and why no further nodes were added
+    failed : the error with which the certification ended, or nothing; with one the certificate does not hold
+    """
+
+    tolerance: float
+    equation_tolerance: float | None
+    rounds: int
+    reason: str = NO_STRUCTURE
+    failed: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PhasesCertificate(CertifiedLines):
+    """What was checked about a solution of phases, and what came out; `print` gives the page.
+
+    A phase has the lines of a `Certificate`, for its problem with its own bounds of parameters, and for the
+    copies by which it meets others. Links are evaluated from the motions alone. Lines are computed on first
+    access and never read from a file.
+
+    certification : how, with which tolerances
+    names, phases : of every phase its name and its certificate
+    links : the lines of links, of parameters that several phases have, and of the copies that they share
+    kkt : residuals of the optimality conditions of all phases together
+    status : how the solve ended, empty where it converged
+    unchecked : why links cannot be checked, or nothing
+    motion : the solution of phases
+    """
+
+    certification: Certification
+    names: tuple[str, ...]
+    phases: tuple[Certificate, ...]
+    links: tuple[StatementLine, ...]
+    kkt: KKT
+    status: str
+    unchecked: str
+    motion: Any
+    method = "added nodes"
+    structure = bracket = None
+
+    @property
+    def tolerance(self) -> float:
+        """Largest violation of a limit with which the certificate holds, in the limit's own unit."""
+        return self.certification.tolerance
+
+    @property
+    def rounds(self) -> int:
+        """Number of times that nodes were added."""
+        return self.certification.rounds
+
+    @property
+    def reason(self) -> str:
+        """Why no switching structure was confirmed."""
+        return self.certification.reason
+
+    @property
+    def lines(self) -> tuple[StatementLine, ...]:
+        """The lines of all phases, whose names begin with the phase's, and those of the links."""
+        return self._lines
+
+    @cached_property
+    def _lines(self) -> tuple[StatementLine, ...]:
+        of_phases = (
+            replace(line, name=f"{name}: {line.name}")
+            for name, part in zip(self.names, self.phases, strict=True)
+            for line in part.lines
+        )
+        return (*of_phases, *self.links)
+
+    @property
+    def undecided(self) -> str:
+        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        each = zip(self.names, self.phases, strict=True)
+        of_phase = (f"phase '{name}': {part.unchecked}" for name, part in each if part.unchecked)
+        return self.certification.failed or self.unchecked or next(of_phase, "")
+
+    @property
+    def why_not(self) -> str:
+        """The first reason why the certificate does not hold, or nothing."""
+        if self.status:
+            return f"the solve did not converge ({self.status})"
+        if self.undecided:
+            return self.undecided
+        for line in self.links:
+            if not line.holds:
+                return str(line)
+        each = zip(self.names, self.phases, strict=True)
+        return next((f"phase '{name}': {part.why_not}" for name, part in each if not part.holds), "")
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers that `summary.json` holds."""
+        return {
+            **self.summary_of_lines(),
+            "method": self.method,
+            "tolerance": self.tolerance,
+            "rounds": self.rounds,
+            "reason": self.reason,
+        }
+
+    def __str__(self) -> str:
+        how = self.method, self.rounds, self.tolerance, self.reason
+        lines = self.headline(how, self.motion)
+        for name, part in zip(self.names, self.phases, strict=True):
+            lines += ["", f"phase '{name}': {part.verdict}", *part.table]
+        if self.links:
+            lines += ["", "links", *(row(line) for line in self.links)]
+        lines += [
+            "",
+            f"KKT residuals of all phases, of the solve: stationarity {self.kkt.stationarity:.1e}, primal "
+            f"{self.kkt.primal:.1e}, complementarity {self.kkt.complementarity:.1e}",
+        ]
+        for name, part in zip(self.names, self.phases, strict=True):
+            lines.append(f"phase '{name}': {part.simulated}")
+        return "\n".join(lines)
+
+
+def certificate_of(
+    certification: Certification,
+    phases: Phases | None,
+    names: tuple[str, ...],
+    motions: Sequence[Solution],
+    solved: tuple[KKT, str],
+    motion: Any,
+) -> PhasesCertificate:
+    """The certificate of motions of phases; phases : None where a file was read and no library builds them.
+
+    solved : the residuals of the optimality conditions, and how the solve ended where it did not converge
+    """
+    lines: tuple[StatementLine, ...] = ()
+    unchecked = "" if phases else "the phases are not at hand: pass them, PhasesSolution.load(path, phases)"
+    parts = tuple(motions)
+    if phases is not None:
+        try:
+            linked = linked_problems(phases)
+            # Without the values at which shared parameters are held: their own bounds are statements, too.
+            each = zip(parts, linked.problems, strict=True)
+            parts = tuple(replace(part, known_problem=own) for part, own in each)
+            found = (*link_violations(parts, phases), *disagreements(parts, linked))
+            lines = tuple(_line(link, certification.tolerance) for link in found)
+        except TrajoptError as error:
+            unchecked = f"the links cannot be checked: {error}"
+    return PhasesCertificate(
+        certification,
+        names,
+        tuple(_of_phase(certification, part) for part in parts),
+        lines,
+        *solved,
+        unchecked,
+        motion,
+    )
+
+
+def _of_phase(certification: Certification, motion: Solution) -> Certificate:
+    try:
+        violations = tuple(largest_violations(motion))
+    except TrajoptError:  # its certificate tells it again, as what cannot be checked
+        violations = ()
+    return Certificate(
+        certification.tolerance,
+        violations,
+        "added nodes",
+        None,
+        certification.rounds,
+        certification.reason,
+        motion=motion,
+        equation_tolerance=certification.equation_tolerance,
+    )
+
+
+def _line(link: LinkViolation, tol: float) -> StatementLine:
+    """Equations hold to 1e-6 of their scale, limits to the tolerance, at most a hundredth of theirs."""
+    exact = link.equation and link.value <= EXACT * link.scale
+    return StatementLine(
+        link.name,
+        link.component,
+        link.value,
+        link.time,
+        AT_TIMES * link.scale if link.equation else min(tol, OF_RANGE * link.scale),
+        "identity" if exact else "evaluated",
+        scale=link.scale,
+        equation=link.equation,
+    )

@@ -1,0 +1,1 @@
+"""Certified optima: limits held between nodes, switching structures confirmed, objectives bracketed."""

@@ -1,0 +1,189 @@
+"""Limits that hold between the nodes of a spline: the times of violations become nodes.
+
+The problem is solved again from the last motion until the largest violation is below the tolerance. Where
+that solve does not converge, limits are tightened by their violations; where limits still do not hold at the
+end, time is scaled. Returned is the answer whose limits were violated least, and none whose path equations
+are missed more than before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
+from trajopt.certified.switching.arc_solves import converged_to_rounding
+from trajopt.certified.time_scaling import time_scaled
+from trajopt.checks.violation import largest_violations, local_maxima, path_limits
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.refinement.error_estimate import equation_errors
+from trajopt.refinement.knots import on_trajectory
+from trajopt.refinement.limit_nodes import with_limit_nodes
+from trajopt.refinement.search_settings import SearchSettings
+from trajopt.solution.solution import Solution
+from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.capabilities import StartPreset
+from trajopt.solvers.solver import Status
+from trajopt.solvers.time_budget import OUT_OF_TIME, SolvesStopped, TimeBudget
+
+Margins = list[Array]  # of every path limit, (width,) each
+
+GROWTH = 2.0  # of the error of path equations: more than nodes that carry no equations can cause
+INTERRUPTED = "the refinement was interrupted"
+
+
+@dataclass(frozen=True)
+class NodeRefinement:
+    """Certification of a spline solution by adding nodes.
+
+    tol : largest violation of any limit that is found, in the limit's own unit
+    rounds : largest number of times that nodes are added
+    """
+
+    tol: float
+    rounds: int
+    settings: SearchSettings
+
+    def run(self, solution: Solution, solver: TimeBudget, reason: str) -> Solution:
+        """The solution with a certificate, on as many nodes as its limits needed.
+
+        reason : why there is no switching structure
+        """
+        problem, count, margins = solution.problem, 0, None
+        best, missed = (solution, self._certificate(solution, reason, 0)), _missed(solution)
+        while True:
+            certificate = self._certificate(solution, reason, count, margins)
+            if certificate.holds or _violated(certificate) < _violated(best[1]):
+                best = solution, certificate
+            times: list[float] = []
+            if solution.converged:
+                times = times_of_violations(solution, certificate, self.tol, self.settings)
+            if not times or count == self.rounds:
+                return self._scaled(best[0], replace(best[1], rounds=count))
+            problem = on_trajectory(solution, with_limit_nodes(solution, times))
+            try:
+                refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+                refined = converged_to_rounding(refined, self.settings)
+                margins = None
+                if not refined.converged:
+                    margins = self._margins(solution, certificate)
+                    refined = self._within_tighter_limits(solution, margins, solver)
+            except (SolvesStopped, KeyboardInterrupt) as stop:
+                note = _joined(reason, str(stop) or INTERRUPTED)
+                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
+            if refined is None:
+                note = _joined(reason, "adding nodes and tightening limits did not converge")
+                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
+            if (now := _missed(refined)) > max(self.tol, GROWTH * missed):
+                worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
+                note = _joined(reason, worse)
+                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
+            iterations, count = solution.iterations + refined.iterations, count + 1
+            kept = {"recipe": solution.recipe, "refinement": solution.refinement}
+            solution = replace(refined, **kept, iterations=iterations)
+
+    def certified(self, solution: Solution, reason: str, rounds: int = 0) -> Solution:
+        """The solution with its certificate, after time scaling where its limits do not hold otherwise."""
+        return self._scaled(solution, self._certificate(solution, reason, rounds))
+
+    def _scaled(self, solution: Solution, certificate: Certificate) -> Solution:
+        if not certificate.holds and solution.converged:
+            slower = time_scaled(solution, self.tol, self.settings)
+            if slower is not None:
+                growth = slower[0].duration / solution.duration - 1.0
+                solution = slower[0]
+                certificate = replace(
+                    certificate, violations=slower[1], motion=solution, slowed=growth, gain=None
+                )
+        return replace(solution, certificate=certificate)
+
+    def _certificate(
+        self, solution: Solution, reason: str, rounds: int, margins: Margins | None = None
+    ) -> Certificate:
+        violations = tuple(largest_violations(solution))
+        limits = path_limits(solution)
+        found = solution.multipliers
+        gain = FirstOrderGain.of(
+            [impulses_by_component(found, [limit.name], limit.lower.size) for limit in limits],
+            by_limit([violation.value for violation in violations], limits),
+            margins or [np.zeros(limit.lower.size) for limit in limits],
+            solution.objective,
+        )
+        return Certificate(
+            self.tol, violations, "added nodes", None, rounds, reason, motion=solution, gain=gain
+        )
+
+    def _margins(self, solution: Solution, certificate: Certificate) -> Margins:
+        """Of every limit, in proportion to its violation."""
+        factor = self.settings.tightening_factor
+        sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
+        return by_limit(sizes, path_limits(solution))
+
+    def _within_tighter_limits(
+        self, solution: Solution, margins: Margins, solver: TimeBudget
+    ) -> Solution | None:
+        """Solve again with every limit tightened by a margin; None where that does not converge.
+
+        Raises SolvesStopped where the time is over.
+        """
+        original = solution.problem
+        problem = on_trajectory(solution, original.trajectory)
+        for limit, margin in zip(path_limits(solution), margins, strict=True):
+            tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
+            if np.any(tighter.lower > tighter.upper) or not np.all(np.isfinite(margin)):
+                return None
+            problem.constraints[problem.constraints.index(limit)] = tighter
+        try:
+            refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+        except InfeasibleBoundsError:  # no motion is within such limits
+            return None
+        if refined.status is Status.TIME_LIMIT:
+            raise SolvesStopped(OUT_OF_TIME)
+        return replace(refined, known_problem=original, point=None) if refined.converged else None
+
+
+def times_of_violations(
+    solution: Solution, certificate: Certificate, tol: float, settings: SearchSettings
+) -> list[float]:
+    """Peaks of limits that are violated, of those over windows and arcs too; none where limits hold.
+
+    Equations are left to finer knots: a spline has no coefficients for more nodes of theirs.
+    """
+    threshold: float = settings.node_threshold * tol
+    times: list[float] = []
+    failing = [
+        line.time
+        for line in certificate.lines
+        if line.evidence == "sampled" and not (line.holds or line.equation or line.note)
+    ]
+    if certificate.largest_violation <= tol and not failing:
+        return []
+    for limit in path_limits(solution):
+        for at, values in local_maxima(solution, limit, threshold):
+            times += at[(values > threshold) & (values < np.inf)].tolist()
+    return times + failing
+
+
+def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
+    """Values of all components of all limits as one array for each limit."""
+    ends = np.cumsum([limit.lower.size for limit in limits])
+    return np.split(np.asarray(values, dtype=float), ends[:-1]) if len(ends) else []
+
+
+def _violated(certificate: Certificate) -> float:
+    """The largest violation of a limit in multiples of its tolerance."""
+    return max((line.ratio for line in certificate.lines if not line.equation), default=-np.inf)
+
+
+def _missed(solution: Solution) -> float:
+    """By how much path equations are missed between nodes, relative to their scale."""
+    return max(float(errors.max()) for errors in equation_errors(solution))
+
+
+def _joined(*reasons: str) -> str:
+    return "; ".join(dict.fromkeys(filter(None, reasons)))

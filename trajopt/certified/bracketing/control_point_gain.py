@@ -1,0 +1,121 @@
+"""What limits on control points could still gain: the curve keeps away from them, its control points do not.
+
+The control points of a position or a velocity bound the curve for all t, but near a control point that is at
+the limit the curve itself is below it by O(h^2) in the knot distance h. Finer knots set that free: to first
+order the gain is the sum of |multiplier| times distance of the curve from its limit at the Greville abscissa,
+where the control point has most influence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.solution.solution import Solution
+from trajopt.splines.basis import SplineBasis
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.row_labels import RowLabel, UnknownLabel, UnknownLabels
+from trajopt.transcription.transcribe import transcribe
+
+AT_BOUND = 1e-6  # of a bound, at least of one unit: an interior-point solve ends that near
+
+
+@dataclass(frozen=True)
+class HeldPoint:
+    """A control point of a curve at its limit.
+
+    order : 0 of a position, 1 of a velocity
+    bound : of the limit, in its unit
+    multiplier : in units of the objective per unit of the limit, not negative
+    """
+
+    order: int
+    joint: int
+    point: int
+    bound: float
+    multiplier: float
+
+
+def gain_of_control_points(solution: Solution) -> Array:
+    """Gain by limits on the control points of a solution on one arc, (spans,) in units of the objective."""
+    edges, curve = solution.curve.knot_times_of_arcs[0], solution.curve
+    found = np.zeros(edges.size - 1)
+    point, scaling = solution.point, solution.scaling
+    if point is None or scaling is None or not point.has_multipliers:
+        return found
+    for held in _held_points(solution, transcribe(solution.problem)):
+        at = curve.duration * greville(curve.bases[0], held.order)[held.point]
+        value = (solution.v if held.order else solution.q)(at)[held.joint]
+        span = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, found.size - 1)
+        found[span] += held.multiplier * abs(held.bound - value)
+    return found
+
+
+def greville(basis: SplineBasis, order: int) -> Array:
+    """Where control points of a derivative have most influence, in normalised time, (count - order,)."""
+    if order == 0:
+        return basis.greville
+    degree = basis.degree - 1
+    window = np.lib.stride_tricks.sliding_window_view(basis.knots[2:-2], degree)
+    return window.mean(axis=1)
+
+
+def _held_points(solution: Solution, nlp: NLP) -> Iterator[HeldPoint]:
+    """Control points that have a multiplier: by bounds of unknowns, and by linear rows."""
+    point, scaling, joints = solution.point, solution.scaling, list(solution.joint_names)
+    assert point is not None and scaling is not None
+    limits = {limit.name: limit for limit in solution.problem.path_limits() if limit.hold == "hull"}
+    assert point.row_multipliers is not None
+    assert point.lower_multipliers is not None and point.upper_multipliers is not None
+    rows = point.row_multipliers[: nlp.linear.count] * scaling.rows[: nlp.linear.count] / scaling.objective
+    for multiplier, label in zip(rows, nlp.linear.labels, strict=True):
+        if isinstance(label, RowLabel) and label.control_point is not None and label.constraint in limits:
+            limit, joint = limits[label.constraint], joints.index(label.component)
+            bound = float((limit.upper if label.side == "upper" else limit.lower)[joint])
+            size = abs(float(multiplier)) * solution.duration  # a row is velocity minus limit, times duration
+            yield HeldPoint(1, joint, label.control_point, bound, size)
+        elif not isinstance(label, RowLabel):
+            yield from _held_unknown(solution, limits.values(), label, float(multiplier))
+    bounds = (point.upper_multipliers - point.lower_multipliers) / scaling.objective
+    free, labels = nlp.unknowns.elimination.free, UnknownLabels.of(solution.problem, nlp.unknowns.layout)
+    for i in np.flatnonzero(bounds):
+        label = labels.label(int(free[i]))
+        yield from _held_unknown(solution, limits.values(), label, float(bounds[i]))
+
+
+def _held_unknown(
+    solution: Solution, limits: Iterable[Constraint], label: UnknownLabel, multiplier: float
+) -> Iterator[HeldPoint]:
+    """The limit that bounds a control point of a position: its own, or one of the velocities beside it.
+
+    multiplier : in units of the objective, positive where the control point may not be larger
+    """
+    if label.kind != "control point" or label.name not in solution.joint_names:
+        return
+    joint, place, basis = solution.joint_names.index(label.name), label.control_point, solution.curve.bases[0]
+    positions = solution.curve.control_points[0][:, joint]
+    seconds = _knot_widths(basis) * solution.duration / basis.degree
+    velocities = np.diff(positions) / seconds
+    for limit in limits:
+        sides = (limit.lower[joint], limit.upper[joint])
+        if limit.term.quantity == "q" and _at(positions[place], sides[multiplier > 0.0]):
+            yield HeldPoint(0, joint, place, float(sides[multiplier > 0.0]), abs(multiplier))
+        for point, side in ((place - 1, multiplier > 0.0), (place, multiplier < 0.0)):
+            beside = limit.term.quantity == "v" and 0 <= point < velocities.size
+            if beside and _at(velocities[point], sides[side]):
+                size = abs(multiplier) * float(seconds[point])
+                yield HeldPoint(1, joint, point, float(sides[side]), size)
+
+
+def _at(value: float, bound: float) -> bool:
+    """Whether a control point is at its bound."""
+    return bool(abs(value - bound) <= AT_BOUND * max(1.0, abs(bound)))
+
+
+def _knot_widths(basis: SplineBasis) -> Array:
+    """Knots that a control point of the derivative spans, in normalised time, (count - 1,)."""
+    return basis.knots[basis.degree + 1 : -1] - basis.knots[1 : -basis.degree - 1]

@@ -1,0 +1,176 @@
+"""Certified refinement: limits that hold between nodes too, and exact optima whose structure is confirmed.
+
+A uniform spline approaches a bang-bang optimum only as h^2 in the knot distance h. Once the switching
+structure is known, the motion is smooth between the switches: one arc of high degree between each two
+switches, with a free duration, converges spectrally. Where no structure is confirmed, knots are added where
+the objective could gain by them, and then nodes where limits are violated, until the largest violation is
+below the tolerance; what is left to gain brackets the objective, by an estimate. The certificate of the
+solution says which of the two was reached.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from trajopt.base.arguments import check_count, check_positive
+from trajopt.base.errors import OptionError
+from trajopt.certificates.certificate import Certificate
+from trajopt.certified.added_nodes import INTERRUPTED, NodeRefinement
+from trajopt.certified.bracketing.bracket_search import BracketSearch
+from trajopt.certified.switching.structure_detection import is_regular
+from trajopt.certified.switching.structure_search import StructureSearch
+from trajopt.checks.equations.path_equations import path_equations
+from trajopt.checks.violation import path_limits
+from trajopt.problem.limit_order import depends_on_jerk
+from trajopt.refinement.refined import Refined
+from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
+from trajopt.solution.solution import Solution
+from trajopt.solvers.solver import Callback, Solver
+from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
+
+__all__ = ["Certificate", "Certified"]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Certified refinement: `solve(problem, refine=Certified(tol=1e-6))`.
+
+    tol : largest violation of any limit, between nodes too, in the limit's own unit
+    equation_tol : largest residual of an equation over an interval of time, relative to its scale; None: tol
+    degree : of the arcs between switches; where limits are violated between Gauss points it is raised, or
+        arcs are cut in parts
+    rounds : largest number of corrections of a structure, and of times that nodes are added
+    time_limit : seconds for all of it; at the limit, as after Ctrl-C, the best solution so far is returned
+        with a certificate of what holds for it
+    settings : thresholds of the search, `trajopt.SearchSettings(...)`
+    """
+
+    tol: float = 1e-6
+    degree: int = 16
+    rounds: int = 12
+    time_limit: float = 20.0
+    settings: SearchSettings = field(default=DEFAULT, repr=False)
+    equation_tol: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("tol", self.tol)
+        check_positive("time_limit", self.time_limit)
+        check_count("rounds", self.rounds, 1)
+        if self.equation_tol is not None:
+            check_positive("equation_tol", self.equation_tol)
+        if not isinstance(self.settings, SearchSettings):
+            raise OptionError(f"settings is {self.settings!r}: give a SearchSettings, say SearchSettings()")
+        highest = self.settings.highest_degree
+        whole = isinstance(self.degree, int | np.integer) and not isinstance(self.degree, bool)
+        if not whole or not LOWEST_DEGREE <= self.degree <= highest:
+            raise OptionError(
+                f"degree is {self.degree!r}: give {LOWEST_DEGREE} to {highest} (settings.highest_degree), "
+                "best 12 to 16"
+            )
+
+    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
+        """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.
+
+        progress : called with every iteration of every solve
+        Iterations and seconds of the solution count those of the refinement, its checks included. Where the
+        certification ends in an error, the solution comes back with a certificate that does not hold and
+        tells it.
+        """
+        began = time.perf_counter()
+        try:
+            found = self._refined(solution, solver, progress)
+        except Exception as error:  # whatever it is, the finished solve must not be lost
+            failed = f"the certification ended in an error ({type(error).__name__}: {error})"
+            certificate = Certificate(self.tol, (), "none", None, 0, "", motion=solution, failed=failed)
+            found = replace(solution, certificate=certificate)
+        found = replace(found, seconds=solution.seconds + time.perf_counter() - began)
+        if self.equation_tol is None or found.certificate is None:
+            return found
+        return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
+
+    def _refined(self, solution: Solution, solver: Solver, progress: Callback | None) -> Solution:
+        budget = TimeBudget.of(solver, self.time_limit, progress)
+        for_search = TimeBudget.of(solver, self.settings.search_share * self.time_limit, progress)
+        for_bracket = TimeBudget.of(solver, self.settings.bracket_end * self.time_limit, progress)
+        search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
+        by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
+        unsuited = _unsuited(solution)
+        try:
+            reason = unsuited or search.run()
+        except (SolvesStopped, KeyboardInterrupt) as stop:
+            reason = str(stop) or INTERRUPTED
+            if "time limit" not in reason:
+                return by_nodes.certified(solution, reason)
+        except Exception as error:  # nodes may still be added
+            reason = f"the search for a structure ended in an error ({type(error).__name__}: {error})"
+        if search.found is not None:
+            return search.found
+        finest = solution if search.finest is None else search.finest
+        iterations = solution.iterations + search.iterations
+        finest = replace(finest, recipe=solution.recipe, iterations=iterations)
+        if path_equations(solution.problem) and finest.converged:  # nodes cannot mend them, finer knots do
+            knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
+            finest = knots.refine(finest, for_search)
+        if unsuited or not finest.converged or not self.settings.bracket_rounds:
+            return by_nodes.run(finest, budget, reason)
+        few = replace(by_nodes, rounds=min(self.rounds, self.settings.nodes_before))
+        certified = few.run(finest, budget, reason)
+        start = replace(search.moderate or solution, recipe=solution.recipe, iterations=certified.iterations)
+        local = BracketSearch(start, for_bracket, is_regular(start, self.settings), self.settings)
+        return self._bracketed(certified, finest, local, budget, reason)
+
+    def _bracketed(
+        self, certified: Solution, finest: Solution, search: BracketSearch, budget: TimeBudget, reason: str
+    ) -> Solution:
+        """The certified solution with a bracket of its objective, as far as the time allows.
+
+        certified : the motion `finest` after a few nodes were added
+        Of that and the motion on the locally refined spline, the better one whose limits hold; without the
+        latter all nodes that are needed are added to the former.
+        """
+        best = certified
+        try:
+            search.run()
+            refined = finest if search.narrowest is None else search.refined
+            finer = NodeRefinement(self.tol, self.rounds, self.settings).run(refined, budget, reason)
+            best = min(certified, finer, key=_missed_and_objective)
+        except (SolvesStopped, KeyboardInterrupt):
+            pass  # what is certified stays
+        except Exception as error:
+            logging.getLogger("trajopt").warning("no bracket: %s: %s", type(error).__name__, error)
+        if best.certificate is None or not best.certificate.holds:
+            return best
+        return replace(best, certificate=replace(best.certificate, bracket=search.bracket(best)))
+
+
+def _missed_and_objective(certified: Solution) -> tuple[bool, float]:
+    """What decides between two certified solutions: that the limits hold, then the objective."""
+    certificate = certified.certificate
+    return certificate is None or not certificate.holds, certified.objective
+
+
+def _unsuited(solution: Solution) -> str:
+    """Why no switching structure is searched for, or nothing."""
+    problem = solution.problem
+    if not path_limits(solution):
+        return "the problem bounds nothing over the whole motion"
+    stated = (*problem.costs, *problem.constraints, *problem.integrals)
+    if any(isinstance(each.over, TimeWindow) for each in stated):
+        return "a window of normalised time means another time on arcs"
+    if any(isinstance(each.over, ArcNodes) or each.over.is_difference for each in stated):
+        return "nodes of an arc, or neighbouring nodes, are others on switching arcs"
+    jerk = [each.name for each in stated if depends_on_jerk(problem, each.term)]
+    if jerk:
+        return f"'{jerk[0]}' depends on the jerk, and accelerations jump where arcs meet"
+    if any(c.over == PATH and np.any(c.lower == c.upper) for c in problem.constraints):
+        return "an equality over the whole path leaves no freedom at the ends of arcs"
+    if problem.extras:
+        return "additional curves beside the joints have no switching structure that is known to the search"
+    if len(problem.trajectory.arcs) > 1:
+        return "the motion has arcs of its own"
+    return ""

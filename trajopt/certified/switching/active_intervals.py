@@ -1,0 +1,253 @@
+"""Active intervals of the limits of a spline solution: when each component sits at one of its bounds.
+
+Limits on torques and accelerations are active where their multipliers are. Multipliers are sharper than the
+torques themselves: a cubic spline ripples below a bang, and a torque that touches its bound without any gain
+to the objective has no multiplier. Limits on velocities and positions, whose multipliers are spread over
+control points, are active where the values are at the bound, which a spline follows closely.
+
+Times are counted in knot intervals here, so that a mesh that is fine at the switches is read as finely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.certificates.switching_structure import ActiveInterval, Saturation
+from trajopt.checks.violation import path_limits
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+@dataclass(frozen=True)
+class DetectionOptions:
+    """How a structure is read from a spline solution.
+
+    regular : controls are continuous in time and leave one bound before they reach the other
+    longest_switch : knot intervals; a longer pause between two bang arcs is an arc of its own
+    fine : knots are fine at the switches. An arc of a few of their intervals with free joints is then one
+        switch read as several, since the costates of several joints vanish and return together
+    """
+
+    regular: bool = False
+    longest_switch: float = DEFAULT.longest_switch
+    fine: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class KnotCoordinate:
+    """Piecewise linear map between seconds and knot intervals: knot k is at the coordinate k."""
+
+    knot_times: NDArray[np.float64]
+
+    @property
+    def end(self) -> float:
+        return float(self.knot_times.size - 1)
+
+    def of(self, seconds: ArrayLike) -> NDArray[np.float64]:
+        return np.interp(np.asarray(seconds, dtype=float), self.knot_times, np.arange(self.knot_times.size))
+
+    def seconds(self, coordinate: ArrayLike) -> NDArray[np.float64]:
+        knots = np.arange(self.knot_times.size)
+        return np.interp(np.asarray(coordinate, dtype=float), knots, self.knot_times)
+
+
+# -- torques and accelerations, by their multipliers ------------------------------------------------------
+
+
+def largest_multiplier(solution: Solution) -> float:
+    """Of all path limits, in objective per range of the limit."""
+    found = [_multipliers_per_range(solution, limit) for limit in path_limits(solution)]
+    return max(
+        (float(np.abs(values).max(initial=0.0)) for values in found if values is not None), default=0.0
+    )
+
+
+def _multipliers_per_range(solution: Solution, limit: Constraint) -> NDArray | None:
+    """Multipliers in objective per range of the limit, (K, width); None where they are not one per node."""
+    multipliers = solution.multipliers.get(limit.name)
+    if multipliers is None or multipliers.shape != (solution.node_times.size, limit.lower.size):
+        return None
+    width = limit.upper - limit.lower
+    return multipliers * np.where(np.isfinite(width), width, 1.0)
+
+
+@dataclass(frozen=True)
+class BangDetection:
+    """Reads the bang arcs of one limit off its multipliers.
+
+    scale : multiplier, in objective per range, that others are compared with
+    boundary : boundary arcs of each joint's velocity or position, on which its torque follows from the motion
+    """
+
+    solution: Solution
+    index: int  # of the limit among the path limits
+    limit: Constraint
+    coordinate: KnotCoordinate
+    options: DetectionOptions
+    scale: float
+    boundary: Mapping[int, list[ActiveInterval]]
+    settings: SearchSettings
+
+    def intervals(self) -> list[ActiveInterval]:
+        """Active intervals of all components."""
+        multipliers = _multipliers_per_range(self.solution, self.limit)
+        if multipliers is None or self.scale == 0.0:
+            return []
+        nodes = self.coordinate.of(self.solution.node_times)
+        follows = self.limit.term.quantity in ("tau", "a")
+        found: list[ActiveInterval] = []
+        for component in range(self.limit.lower.size):
+            boundary = self.boundary.get(component, []) if follows else []
+            bangs = self._bangs(nodes, multipliers[:, component], boundary)
+            bangs += [_Draft(0, b.start, b.end, self._speed(b.saturation)) for b in boundary]
+            bangs.sort(key=lambda draft: draft.start)
+            self._join(component, bangs)
+            found += [
+                ActiveInterval(Saturation(self.index, component, draft.side), draft.start, draft.end)
+                for draft in bangs
+                if draft.side and draft.end > draft.start
+            ]
+        return found
+
+    def _bangs(self, nodes: NDArray, multipliers: NDArray, boundary: list[ActiveInterval]) -> list[_Draft]:
+        """Clusters of active nodes outside of boundary arcs."""
+        outside = np.ones(multipliers.size, dtype=bool)
+        for interval in boundary:
+            outside &= (nodes < interval.start) | (nodes > interval.end)
+        significant = np.abs(multipliers) > self.settings.significant_multiplier * self.scale
+        active = np.flatnonzero(outside & significant)
+        clusters = _clusters(nodes[active], np.sign(multipliers[active]), self.settings.longest_gap)
+        return [
+            _Draft(side, first, last)
+            for i, (side, first, last, _) in enumerate(clusters)
+            if not _is_isolated(clusters, i, self.options.longest_switch, boundary)
+        ]
+
+    def _join(self, component: int, drafts: list[_Draft]) -> None:
+        """Let neighbouring intervals meet at a switch, or leave room for an arc between them."""
+        reach_beyond = self.settings.half_node_spacing
+        for left, right in pairwise(drafts):
+            gap = right.start - left.end
+            direct = not self.options.regular and gap <= self.options.longest_switch
+            if direct and left.side == 0:
+                left.end = right.start = self._exit(left, component, right.start, left.end)
+            elif direct and right.side == 0:
+                left.end = right.start = self._exit(right, component, left.end, right.start)
+            elif direct and left.side != right.side:
+                crossing = self._crossing(component, *self.coordinate.seconds([left.end, right.start]))
+                left.end = right.start = float(self.coordinate.of(crossing))
+            elif gap > self.settings.clear_gap:
+                left.end += reach_beyond * (left.side != 0)
+                right.start -= reach_beyond * (right.side != 0)
+            elif left.side * right.side < 0:  # continuous controls need time to cross
+                middle = 0.5 * (left.end + right.start)
+                left.end, right.start = middle - reach_beyond, middle + reach_beyond
+        reach = self.settings.end_reach if self.options.regular else self.settings.longest_gap
+        if drafts and drafts[0].side and drafts[0].start < reach:
+            drafts[0].start = 0.0
+        if drafts and drafts[-1].side and self.coordinate.end - drafts[-1].end < reach:
+            drafts[-1].end = self.coordinate.end
+
+    def _speed(self, boundary: Saturation) -> float | None:
+        """The velocity of a boundary arc of a velocity limit, None on one of a position limit."""
+        limit = path_limits(self.solution)[boundary.limit]
+        if limit.term.quantity != "v":
+            return None
+        return float((limit.upper if boundary.side > 0 else limit.lower)[boundary.component])
+
+    def _exit(self, arc: _Draft, component: int, bang: float, edge: float) -> float:
+        """When a bang arc meets the velocity of the boundary arc beside it, at constant acceleration.
+
+        bang is the outermost active node of the bang arc, edge the end of the boundary arc as it was read:
+        between them a spline rounds the corner off. Where no better estimate is possible, edge.
+        """
+        if not self.options.fine or arc.speed is None:
+            return edge
+        time = float(self.coordinate.seconds(bang))
+        acceleration = float(self.solution.a(time)[component])
+        missing = arc.speed - float(self.solution.v(time)[component])
+        change = missing / acceleration if acceleration else 0.0
+        low, high = sorted((bang, edge))
+        return float(np.clip(self.coordinate.of(time + change), low, high))
+
+    def _crossing(self, component: int, left: float, right: float) -> float:
+        """Seconds at which the value crosses the middle between both bounds."""
+        times = np.linspace(left, right, 65)
+        values = self.solution.value(self.limit.term, times)[:, component]
+        middle = 0.5 * (self.limit.lower[component] + self.limit.upper[component])
+        signs = np.sign(values - middle)
+        crossings = np.flatnonzero(signs[1:] != signs[:-1])
+        if not np.isfinite(middle) or crossings.size == 0:
+            return 0.5 * (left + right)
+        return float(0.5 * (times[crossings[0]] + times[crossings[-1] + 1]))
+
+
+@dataclass
+class _Draft:
+    """An active interval whose ends may still move; side 0 is a boundary arc, with its speed or None."""
+
+    side: int
+    start: float
+    end: float
+    speed: float | None = None
+
+
+def _clusters(times: NDArray, sides: NDArray, gap: float) -> list[tuple[int, float, float, int]]:
+    """(side, first, last, count) of neighbouring active nodes on the same side."""
+    found: list[tuple[int, float, float, int]] = []
+    for time, side in zip(times, sides, strict=True):
+        if found and found[-1][0] == side and time - found[-1][2] <= gap:
+            found[-1] = (found[-1][0], found[-1][1], float(time), found[-1][3] + 1)
+        else:
+            found.append((int(side), float(time), float(time), 1))
+    return found
+
+
+def _is_isolated(
+    clusters: list[tuple[int, float, float, int]], index: int, gap: float, boundary: list[ActiveInterval]
+) -> bool:
+    """Whether a cluster is a single active node far from every other: that is no evidence of an arc."""
+    _, first, last, count = clusters[index]
+    before = [clusters[index - 1][2] if index else -np.inf, *(b.end for b in boundary if b.end <= first)]
+    after = [clusters[index + 1][1] if index + 1 < len(clusters) else np.inf]
+    after += [b.start for b in boundary if b.start >= last]
+    return count == 1 and min(first - max(before), min(after) - last) > gap
+
+
+# -- velocities and positions, by their values ------------------------------------------------------------
+
+
+def boundary_intervals(
+    solution: Solution,
+    index: int,
+    limit: Constraint,
+    coordinate: KnotCoordinate,
+    fine: bool,
+    settings: SearchSettings = DEFAULT,
+) -> list[ActiveInterval]:
+    """When a velocity or a position is within a small margin of one of its bounds."""
+    times = np.linspace(0.0, coordinate.end, settings.samples_per_interval * int(coordinate.end) + 1)
+    values = solution.value(limit.term, coordinate.seconds(times))
+    found = []
+    for component in range(limit.lower.size):
+        lower, upper = limit.lower[component], limit.upper[component]
+        both = np.isfinite(lower) and np.isfinite(upper)
+        extent = upper - lower if both else max(np.ptp(values[:, component]), 1e-12)
+        margin = (settings.fine_boundary_margin if fine else settings.boundary_margin) * extent
+        at = np.where(values[:, component] >= upper - margin, 1, 0)
+        at = np.where(values[:, component] <= lower + margin, -1, at)
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(at)) + 1, [at.size]])
+        for first, last in pairwise(edges):
+            start, end = float(times[first]), float(times[min(last, times.size - 1)])
+            if at[first] and end - start > settings.shortest_boundary_arc:
+                found.append(ActiveInterval(Saturation(index, component, int(at[first])), start, end))
+    return found

@@ -1,0 +1,365 @@
+"""One switching structure, solved on its arcs and corrected until all checks confirm it or one refutes it.
+
+The checks: the solve converges; multipliers have the signs of the bounds (`structure_correction`,
+`multiplier_signs`); no limit is violated between Gauss points; inactive limits have no multipliers; the
+objective does not depend on joints that the structure leaves free; no spline is better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.base.arguments import counted
+from trajopt.base.errors import TrajoptError
+from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
+from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.certified.switching.arc_gain import ArcGain, arc_gain
+from trajopt.certified.switching.arc_problem import arc_problem, is_free, read_back
+from trajopt.certified.switching.arc_resolution import finer
+from trajopt.certified.switching.arc_solves import ArcSolves
+from trajopt.certified.switching.multiplier_signs import boundary_sign_check
+from trajopt.certified.switching.structure_correction import (
+    active_outside_structure,
+    contradictions,
+    corrected_signs,
+    corrected_violation,
+    of_free_joints,
+    without_collapsed,
+    without_idle,
+)
+from trajopt.checks.violation import LimitViolation, largest_violations, path_limits, relative_violations
+from trajopt.problem.problem import Problem
+from trajopt.refinement.search_settings import SearchSettings
+from trajopt.solution.solution import Solution
+from trajopt.solvers.solver import Status
+from trajopt.solvers.time_budget import SolvesStopped
+
+
+@dataclass
+class StructureAttempt:
+    """Solves and corrections of one structure.
+
+    solves : the solver on arcs, with its counts
+    asked : the problem to solve
+    spline : the finest spline solution; arcs may not be worse
+    motion : the solution that the structure was read from, then the last one on arcs
+    regular : controls are continuous
+    degree : of the arcs
+    tol : largest violation of a limit, in its unit
+    rounds : largest number of corrections
+    """
+
+    solves: ArcSolves
+    asked: Problem
+    spline: Solution
+    motion: Solution
+    structure: Structure
+    regular: bool
+    degree: int
+    tol: float
+    rounds: int
+    settings: SearchSettings
+    arc_settings: ArcSettings = field(init=False)
+    reason: str = ""
+    short_arcs_removed: int = 0
+    doubtful_from: Structure | None = None  # before an arc was removed after an unconverged solve
+    trial: Solution | None = None  # `motion` as it was solved, with the multipliers of its own rows
+    gain: ArcGain | None = None
+    before: StructureAttempt | None = None  # a solve whose limits hold, while finer arcs are tried
+    solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
+    violations: tuple[LimitViolation, ...] = ()
+    wrong: tuple[Contradiction, ...] = ()
+    boundaries_checked: int = 0  # pairs of arc and state at its limit whose multipliers were checked
+
+    def run(self) -> Solution | str:
+        """The certified solution, or why the structure is not confirmed."""
+        try:
+            outcome = self._corrected()
+        except (SolvesStopped, KeyboardInterrupt, TrajoptError):
+            kept = self._kept()
+            if kept is None:
+                raise
+            return kept
+        return self._kept() or outcome if isinstance(outcome, str) else outcome
+
+    def _kept(self) -> Solution | None:
+        """The coarser solution whose limits held, if it is confirmed without another solve."""
+        outcome = None if self.before is None else self.before._confirmed()
+        return outcome if isinstance(outcome, Solution) else None
+
+    def _corrected(self) -> Solution | str:
+        """Rounds of solves and corrections until one confirms the structure or refutes it."""
+        no_margins = tuple((0.0,) * limit.lower.size for limit in path_limits(self.motion))
+        self.arc_settings = ArcSettings(self.regular, self.settings.effort_weight, no_margins, no_margins)
+        visits: Counter = Counter()
+        allowed, spent = self.settings.attempt_iterations, self.solves.effort
+        for _ in range(self.rounds):
+            if self.solves.effort - spent > allowed:
+                because = f"{self.reason}; " if self.reason else ""
+                return f"{because}no structure was confirmed within {allowed} iterations on arcs"
+            visits[(self.structure.saturated, self.degree, self.arc_settings)] += 1
+            if max(visits.values()) > 2:
+                return f"{self.reason}; corrections repeat themselves"
+            outcome = self._round()
+            if outcome is not None:
+                return outcome
+        return f"{self.reason} after {counted(self.rounds, 'round')}"
+
+    def _round(self) -> Solution | str | None:
+        """Solve and correct; None asks for another round."""
+        problem = arc_problem(
+            self.asked,
+            self.structure,
+            self.motion,
+            self.degree,
+            self.arc_settings,
+            self.settings.shortest_arc,
+        )
+        trial = self.solves.solve(problem, self._solved_alike(), self._has_free_joints())
+        if not trial.converged and self._has_free_joints():
+            # Finer knots say more than corrections.
+            return f"the arcs did not converge ({trial.status.value})"
+        now = self.structure.with_times(trial.curve.durations)
+        s = self.settings
+        collapsed = s.collapsed if trial.converged else s.collapsed_unconverged
+        whole = now.merged()
+        fewer = without_collapsed(whole, trial.duration, collapsed)
+        if fewer is not whole:
+            if not trial.converged:  # its durations are no evidence which arc collapses
+                self.doubtful_from = self.doubtful_from or self.structure
+            self.structure, self.reason = fewer, "arcs collapse"
+            self.motion = trial if trial.converged else self.motion
+            return None
+        if not trial.converged:
+            return self._after_no_convergence(trial)
+        self.structure, self.motion, self.solved = now, read_back(trial, self.asked, now), now.saturated
+        self.trial, self.gain = trial, arc_gain(trial, self.asked, now, self.arc_settings)
+        if self._with_finer_arcs(self.gain.held / s.unresolved, "arcs are too coarse for what they hold"):
+            return None
+        self.boundaries_checked, wrong_states = boundary_sign_check(trial, self.asked, now)
+        wrong = contradictions(self.motion, now)
+        if self._corrected_by_multipliers(wrong):
+            return None
+        if wrong_states and wrong_states[0].impulse > s.contradicted_free:
+            held = component_label(self.motion, wrong_states[0].saturation)
+            return (
+                f"multipliers of {held} at its limit have the wrong sign: leaving it would pay "
+                f"(relative impulse {wrong_states[0].impulse:.1e})"
+            )
+        both = tuple(sorted((*wrong, *wrong_states), key=lambda each: -each.impulse))
+        self.violations, self.wrong = tuple(largest_violations(self.motion)), both
+        return self._judged()
+
+    def _solved_alike(self) -> Solution | None:
+        """The last solution, if it is one of these arcs and this degree."""
+        arcs = self.motion.problem.trajectory.arcs
+        same = self.solved == self.structure.saturated and arcs[0].basis.degree == self.degree
+        return self.motion if same else None
+
+    def _has_free_joints(self) -> bool:
+        return is_free(self.structure, self.asked.dynamics.n, self.regular)
+
+    def _after_no_convergence(self, trial: Solution) -> str | None:
+        """Cut long arcs, or remove a short one, and ask for another round; else say what happened.
+
+        Both a limited number of times.
+        """
+        if trial.status is not Status.NOT_ENOUGH_FREEDOM and self._with_long_arcs_cut():
+            return None
+        if self.before is None and self.short_arcs_removed < self.settings.most_short_arcs:
+            fewer = self._without_short_arc()
+            if fewer is not None:
+                self.structure, self.reason = fewer, "a short arc was removed"
+                self.short_arcs_removed += 1
+                return None
+        because = f"{self.reason}, then " if self.reason else ""
+        return f"{because}the arcs did not converge ({trial.status.value})"
+
+    def _with_long_arcs_cut(self) -> bool:
+        """Cut the arcs that are longer than the mean, once: a motion too coarse for its arcs has none."""
+        whole = self.structure.merged()
+        if self.before is not None or whole.arc_count < self.structure.arc_count:
+            return False
+        parts = np.where(whole.durations > whole.durations.mean(), 2, 1)
+        self.structure, self.reason = whole.in_parts(parts), "long arcs were cut"
+        return whole.arc_count > 1
+
+    def _without_short_arc(self) -> Structure | None:
+        """Without a short arc: the structure before a doubtful removal, else this one, else None.
+
+        After a doubtful removal that led to another failure, this one is what the doubt was about.
+        """
+        for structure in (self.doubtful_from, self.structure):
+            if structure is not None:
+                whole = structure.merged()
+                fewer = without_collapsed(whole, whole.times[-1], self.settings.short_arc)
+                if fewer is not whole:
+                    return fewer
+        return None
+
+    def _corrected_by_multipliers(self, wrong: tuple[Contradiction, ...]) -> bool:
+        s = self.settings
+        if wrong and wrong[0].impulse > (s.contradicted_free if self._has_free_joints() else s.contradicted):
+            self.reason = f"multipliers contradict the structure (relative impulse {wrong[0].impulse:.1e})"
+            self.structure = corrected_signs(self.structure, wrong[0], self.regular, s)
+            return True
+        fewer = without_idle(self.motion, self.structure, s)
+        if fewer is not self.structure:
+            self.structure, self.reason = fewer, "saturated limits have no multipliers"
+            return True
+        return False
+
+    def _judged(self) -> Solution | str | None:
+        """Confirm the structure if its limits hold; else split an arc, raise the degree or tighten limits."""
+        violations, s = self.violations, self.settings
+        if not violations or max(violation.value for violation in violations) <= self.tol:
+            return None if self._sharpened() else self._confirmed()
+        relative = relative_violations(self.motion, violations)
+        largest = int(np.argmax(relative))
+        worst = violations[largest]
+        self.reason = f"the arcs violate {worst.name} of {worst.component} by {worst.value:.3g}"
+        free = of_free_joints(self.motion, self.structure, violations, self.regular)
+        if max(relative) > (s.wrong_structure_free if free[largest] else s.wrong_structure):
+            split = corrected_violation(self.motion, self.structure, worst, s)
+            if split is None:
+                return self.reason
+            self.structure = split
+        elif all(f or violation.value <= self.tol for f, violation in zip(free, violations, strict=True)):
+            margins = self._grown(self.arc_settings.free_margins, violations)
+            self.arc_settings = replace(self.arc_settings, free_margins=margins)
+        elif not self._with_finer_arcs(self._excess(), self.reason):
+            margins = self._grown(self.arc_settings.margins, violations)
+            self.arc_settings = replace(self.arc_settings, margins=margins)
+        return None
+
+    def _sharpened(self) -> bool:
+        """Ask for finer arcs where oversteps gain too much; this solution is kept for the case they fail."""
+        gain = self._relative_gain()
+        known = np.inf if self.before is None else self.before._relative_gain()
+        if gain <= self.settings.overstep_gain or gain >= known:
+            return False
+        now = replace(self, before=None)
+        now.arc_settings = self.arc_settings  # not a field of the constructor
+        if not self._with_finer_arcs(self._excess(), "oversteps gain"):
+            return False
+        self.before = now
+        return True
+
+    def _relative_gain(self) -> float:
+        """Of oversteps, of the objective."""
+        return 0.0 if self.gain is None else self.gain.relative(self.motion.objective).of_oversteps
+
+    def _excess(self) -> NDArray:
+        """By what factor violations are above the tolerance, or gain more than their part, (arcs,)."""
+        count = self.structure.arc_count
+        excess = np.zeros(count)
+        if self.gain is not None:
+            heavy = self.gain.oversteps > 0.1 * self.gain.oversteps.max()
+            share = self.settings.overstep_gain * abs(self.motion.objective) / heavy.sum()
+            excess[heavy] = self.gain.oversteps[heavy] / share
+        for violation in self.violations:
+            arc = self.structure.arc_at(violation.time)
+            excess[arc] = max(excess[arc], violation.value / self.tol)
+        return excess
+
+    def _with_finer_arcs(self, excess: NDArray, reason: str) -> bool:
+        """A higher degree, or arcs cut in parts, where the excess (arcs,) is above one; False at the most."""
+        s = self.settings
+        change = finer(self.motion.curve, self.structure.parts, s.highest_degree, excess)
+        if change is None or sum(change.parts) > s.most_arcs:
+            return False
+        self.degree, self.reason = change.degree, reason
+        self.structure = self.structure.merged().in_parts(change.parts)
+        return True
+
+    def _grown(
+        self, margins: tuple[tuple[float, ...], ...], violations: tuple[LimitViolation, ...]
+    ) -> tuple[tuple[float, ...], ...]:
+        """Every component's margin grown by its own violation: limits that hold stay exact."""
+        factor = self.settings.margin_factor
+        growth = iter([max(0.0, factor * violation.value) for violation in violations])
+        return tuple(tuple(margin + next(growth) for margin in limit) for limit in margins)
+
+    def _confirmed(self) -> Solution | str | None:
+        motion, spline = self.motion, self.spline
+        bound = spline.objective + self.settings.objective_tolerance * abs(spline.objective) + 1e-12
+        if motion.objective > bound and motion.objective > bound + _gained_by_violation(spline):
+            return f"the arcs reach {motion.objective:.8g}, a spline {spline.objective:.8g}"
+        doubt = active_outside_structure(motion, self.structure, self.settings) or self._undetermined()
+        if doubt and self._with_less_effort_weight(doubt):
+            return None
+        if doubt:
+            return doubt
+        signs = sign_check(motion, self.structure, self.wrong, self.regular, self.boundaries_checked)
+        certificate = Certificate(
+            tolerance=self.tol,
+            violations=self.violations,
+            method="switching arcs",
+            structure=self.structure.merged(),
+            rounds=self.solves.count,
+            reason="",
+            signs=signs,
+            settings=self.arc_settings,
+            motion=replace(motion, known_problem=self.asked),  # its statements are those that were asked
+            gain=None if self.gain is None else self.gain.relative(motion.objective),
+        )
+        if certificate.failing:
+            return f"on the arcs {certificate.failing[0]}"
+        return replace(motion, certificate=certificate)
+
+    def _with_less_effort_weight(self, doubt: str) -> bool:
+        """Lower the effort weight of free joints, which may be the cause of a doubt; False at the least."""
+        weight = self.arc_settings.effort_weight
+        if not self._has_free_joints() or weight <= self.settings.least_effort_weight:
+            return False
+        weight *= self.settings.effort_weight_factor
+        self.arc_settings = replace(self.arc_settings, effort_weight=weight)
+        self.reason = doubt
+        return True
+
+    def _leave_out_effort(self, lighter: Solution) -> None:
+        """Gains and costs by the objective's own multipliers, without those by the effort of free joints.
+
+        lighter : the same arcs with half the weight of that effort
+        """
+        if self.trial is not None:
+            own = _extrapolated(self.trial.multipliers, lighter.multipliers)
+            alone = replace(self.trial, multipliers=own)
+            self.gain = arc_gain(alone, self.asked, self.structure, self.arc_settings)
+
+    def _undetermined(self) -> str:
+        """Why a structure is wrong whose objective depends on the motion of its free joints, or nothing."""
+        if not self._has_free_joints():
+            return ""
+        motion = self.motion
+        half = replace(self.arc_settings, effort_weight=0.5 * self.arc_settings.effort_weight)
+        problem = arc_problem(
+            self.asked, self.structure, motion, self.degree, half, self.settings.shortest_arc
+        )
+        lighter = self.solves.solve(problem, self._solved_alike(), free=True)
+        other = read_back(lighter, self.asked, self.structure)
+        change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
+        if other.converged and change <= self.settings.objective_change:
+            self._leave_out_effort(lighter)
+            return ""
+        return (
+            "the objective depends on how joints move that the structure leaves free (half the weight of "
+            f"their effort changes it by {change:.1e}): they have switches that are not resolved"
+        )
+
+
+def _extrapolated(multipliers: Mapping[str, NDArray], at_half: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Multipliers at no effort, from those at an effort's weight and at half of it, between linear in it."""
+    return {name: 2.0 * half - multipliers[name] for name, half in at_half.items() if name in multipliers}
+
+
+def _gained_by_violation(solution: Solution) -> float:
+    """Estimate of what a solution gained in objective by violating limits between its nodes."""
+    largest = max(relative_violations(solution, largest_violations(solution)), default=0.0)
+    return max(largest, 0.0) * abs(solution.objective)

@@ -1,0 +1,185 @@
+"""Corrections of a switching structure after a solve on its arcs, by multipliers and by violated limits.
+
+* A multiplier of the wrong sign says that its limit is not active there (Pontryagin: a torque sits at the
+  bound towards which the objective would fall).
+* An inactive limit that is violated on part of an arc is active there.
+* An arc whose duration goes to zero was no switching interval.
+
+One correction is made at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.certificates.sign_check import Contradiction
+from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.certified.switching.arc_problem import free_arcs
+from trajopt.checks.violation import LimitViolation, path_limits
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.limit_order import limit_order
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.splines.gauss_rules import gauss
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+def contradictions(motion: Solution, structure: Structure) -> tuple[Contradiction, ...]:
+    """Wrong signs of the multipliers of torques and accelerations saturated on arcs, largest impulse first.
+
+    The multiplier's density in time is the NLP multiplier over quadrature weight and duration; its impulse
+    over an interval is the sum of the NLP multipliers there.
+    """
+    found: list[tuple[float, int, Saturation, float, float]] = []
+    largest = 0.0
+    points = gauss(motion.problem.trajectory.arcs[0].basis.degree - 1)[0]
+    edges = np.concatenate([[0.0], 0.5 * (points[1:] + points[:-1]), [1.0]])
+    for index, limit in enumerate(path_limits(motion)):
+        if limit_order(motion.problem, limit) != 2:
+            continue
+        multipliers = _multipliers_per_range(motion, structure, limit)
+        for number, saturated in enumerate(structure.saturated):
+            for s in (s for s in saturated if s.limit == index):
+                signed = s.side * multipliers[number, :, s.component]
+                largest = max(largest, float(np.abs(signed).sum()))
+                start, seconds = structure.times[number], structure.durations[number]
+                for first, last in _index_ranges(signed < 0.0):
+                    window = (start + seconds * edges[first], start + seconds * edges[last])
+                    found.append((-float(signed[first:last].sum()), number, s, *window))
+    scale = max(largest, 1e-300)
+    ordered = sorted(found, key=lambda entry: -entry[0])
+    return tuple(Contradiction(n, s, start, end, size / scale) for size, n, s, start, end in ordered)
+
+
+def without_idle(motion: Solution, structure: Structure, settings: SearchSettings = DEFAULT) -> Structure:
+    """The structure without saturations whose multipliers vanish, the same object where there are none."""
+    impulses: dict[tuple[int, Saturation], float] = {}
+    for index, limit in enumerate(path_limits(motion)):
+        if limit_order(motion.problem, limit) == 2:
+            total = np.abs(_multipliers_per_range(motion, structure, limit)).sum(axis=1)
+            for number, saturated in enumerate(structure.saturated):
+                for s in (s for s in saturated if s.limit == index):
+                    impulses[number, s] = float(total[number, s.component])
+    least = settings.idle * max(impulses.values(), default=0.0)
+    idle = {key for key, impulse in impulses.items() if impulse < least}
+    if not idle:
+        return structure
+    kept = tuple(
+        frozenset(s for s in saturated if (number, s) not in idle)
+        for number, saturated in enumerate(structure.saturated)
+    )
+    return Structure(structure.times, kept).merged()
+
+
+def active_outside_structure(
+    motion: Solution, structure: Structure, settings: SearchSettings = DEFAULT
+) -> str:
+    """Which limit has multipliers on an arc where the structure has it inactive, in words; else nothing.
+
+    The impulse over an arc, in objective per range of the limit, is compared with the objective.
+    """
+    for index, limit in enumerate(path_limits(motion)):
+        total = np.abs(_multipliers_per_range(motion, structure, limit)).sum(axis=1)
+        for number, saturated in enumerate(structure.saturated):
+            inside = {s.component for s in saturated if s.limit == index}
+            for component in set(range(limit.lower.size)) - inside:
+                if total[number, component] > settings.active * abs(motion.objective):
+                    window = f"{structure.times[number]:.4f} to {structure.times[number + 1]:.4f} s"
+                    return f"{limit.name}, inactive in the structure, are active from {window}"
+    return ""
+
+
+def corrected_signs(
+    structure: Structure, wrong: Contradiction, regular: bool, settings: SearchSettings = DEFAULT
+) -> Structure:
+    """The structure with the other bound, or none where controls are continuous, on the wrong interval."""
+    saturated = structure.saturated[wrong.arc] - {wrong.saturation}
+    if not regular:
+        saturated |= {wrong.saturation.flipped}
+    window = _snapped(structure, wrong.arc, wrong.start, wrong.end, settings.snapped)
+    return structure.replaced(wrong.arc, *window, saturated)
+
+
+def without_collapsed(structure: Structure, duration: float, shortest: float) -> Structure:
+    """The structure without its shortest arc if that is below a part of the duration, else itself."""
+    arc = int(np.argmin(structure.durations))
+    if structure.arc_count > 1 and structure.durations[arc] < shortest * duration:
+        return structure.without(arc)
+    return structure
+
+
+def corrected_violation(
+    motion: Solution, structure: Structure, worst: LimitViolation, settings: SearchSettings = DEFAULT
+) -> Structure | None:
+    """The structure with the most violated limit saturated where it is violated.
+
+    None where no arc can hold that limit, or where the arc holds it already.
+    """
+    limits = path_limits(motion)
+    for index, limit in enumerate(limits):
+        labels = motion.problem.component_names(limit.term.quantity, limit.lower.size)
+        if limit.name != worst.name or worst.component not in labels:
+            continue
+        component = labels.index(worst.component)
+        arc = structure.arc_at(worst.time)
+        known = {(s.limit, s.component) for s in structure.saturated[arc]}
+        if limit_order(motion.problem, limit) is None or (index, component) in known:
+            return None
+        before_end = np.nextafter(structure.times[arc + 1], 0.0)
+        times = np.linspace(structure.times[arc], before_end, settings.samples_per_arc)
+        value = motion.value(limit.term, np.minimum(times, motion.duration))[:, component]
+        side = 1 if value.max() - limit.upper[component] > limit.lower[component] - value.min() else -1
+        violated = value > limit.upper[component] if side > 0 else value < limit.lower[component]
+        if not violated.any():
+            return None
+        first, last = times[np.flatnonzero(violated)[[0, -1]]]
+        saturated = structure.saturated[arc] | {Saturation(index, component, side)}
+        if limit.term.quantity in ("q", "v"):
+            saturated -= {s for s in saturated if _follows(limits, s, component)}
+        window = _snapped(structure, arc, first, last, settings.snapped)
+        return structure.replaced(arc, *window, saturated)
+    return None
+
+
+def of_free_joints(
+    motion: Solution, structure: Structure, violations: Sequence[LimitViolation], regular: bool
+) -> list[bool]:
+    """Which of `largest_violations` are of inactive limits on arcs with free joints, in their order."""
+    free, found = free_arcs(structure, motion.problem.dynamics.n, regular), []
+    every = iter(violations)
+    for index, limit in enumerate(path_limits(motion)):
+        for component in range(limit.lower.size):
+            arc = structure.arc_at(next(every).time)
+            saturated = {(s.limit, s.component) for s in structure.saturated[arc]}
+            found.append(free[arc] and (index, component) not in saturated)
+    return found
+
+
+def _multipliers_per_range(motion: Solution, structure: Structure, limit: Constraint) -> NDArray:
+    """Multipliers in objective per range of the limit, (arcs, Gauss points, width)."""
+    multipliers = motion.multipliers[limit.name].reshape(structure.arc_count, -1, limit.lower.size)
+    width = limit.upper - limit.lower
+    return multipliers * np.where(np.isfinite(width), width, 1.0)
+
+
+def _follows(limits: Sequence[Constraint], saturation: Saturation, joint: int) -> bool:
+    """Whether a saturation is of the torque or acceleration of one joint."""
+    return limits[saturation.limit].term.quantity in ("tau", "a") and saturation.component == joint
+
+
+def _snapped(structure: Structure, arc: int, start: float, end: float, part: float) -> tuple[float, float]:
+    """An interval inside an arc, extended to the arc's ends where these are within a part of its duration."""
+    left, right = structure.times[arc], structure.times[arc + 1]
+    near = part * (right - left)
+    return (left if start - left < near else float(start)), (right if right - end < near else float(end))
+
+
+def _index_ranges(mask: NDArray) -> list[tuple[int, int]]:
+    """Half-open index ranges on which a mask is true."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(int), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -1,0 +1,97 @@
+"""Detection of the switching structure of a spline solution: the arcs between all entry and exit times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.certificates.switching_structure import ActiveInterval, Structure
+from trajopt.certified.switching.active_intervals import (
+    BangDetection,
+    DetectionOptions,
+    KnotCoordinate,
+    boundary_intervals,
+    largest_multiplier,
+)
+from trajopt.checks.violation import path_limits
+from trajopt.problem.limit_order import limit_order
+from trajopt.problem.problem_graph import graph_of
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.splines.node_sets import PATH
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+def is_regular(solution: Solution, settings: SearchSettings = DEFAULT) -> bool:
+    """Whether the optimal controls are continuous: the integrand is strictly convex in a along the motion.
+
+    The Hessian of the integral costs with respect to a is taken at five times by second differences with unit
+    steps, which are exact for quadratic efforts.
+    """
+    problem = solution.problem
+    costs = [c for c in problem.costs if c.over == PATH and c.term.quantity not in ("duration", "t")]
+    if not costs:
+        return False
+    graph = graph_of(problem, [cost.term for cost in costs])
+    leaves = solution.leaves(np.linspace(0.0, 1.0, 7)[1:-1] * solution.duration)
+    n = problem.dynamics.n
+
+    def integrand(change: NDArray) -> NDArray:
+        values = graph.values(leaves | {"a": leaves["a"] + change})
+        return sum((cost.weight * values[cost.term.quantity].sum(axis=1) for cost in costs), np.zeros(5))
+
+    unit, base = np.eye(n), integrand(np.zeros(n))
+    single = [integrand(e) for e in unit]
+    hessian = np.empty((5, n, n))
+    for i in range(n):
+        for j in range(n):
+            hessian[:, i, j] = integrand(unit[i] + unit[j]) - single[i] - single[j] + base
+    smallest = np.linalg.eigvalsh(0.5 * (hessian + hessian.transpose(0, 2, 1)))
+    return bool(np.all(smallest[:, 0] > settings.convexity * np.abs(smallest).max() + 1e-300))
+
+
+def detect(
+    solution: Solution, options: DetectionOptions | None = None, settings: SearchSettings = DEFAULT
+) -> Structure:
+    """The switching structure of a spline solution, of all limits that an arc can hold."""
+    if options is None:
+        options = DetectionOptions(is_regular(solution, settings), settings.longest_switch)
+    coordinate = KnotCoordinate(solution.knot_times)
+    limits, n = path_limits(solution), solution.problem.dynamics.n
+    orders = [limit_order(solution.problem, limit) for limit in limits]
+    found: list[ActiveInterval] = []
+    for index, limit in enumerate(limits):
+        if orders[index] in (0, 1):
+            found += boundary_intervals(solution, index, limit, coordinate, options.fine, settings)
+    widest = max((limit.lower.size for limit in limits), default=0)
+    boundary = {c: [each for each in found if each.saturation.component == c] for c in range(max(n, widest))}
+    floor = settings.multiplier_floor * abs(solution.objective)
+    scale = max(largest_multiplier(solution), floor)
+    for index, limit in enumerate(limits):
+        if orders[index] == 2:
+            found += BangDetection(
+                solution, index, limit, coordinate, options, scale, boundary, settings
+            ).intervals()
+    structure = Structure.of(found, coordinate.end, settings.merged_switches)
+    if options.fine:
+        structure = _without_short_free_arcs(structure, n, settings.longest_gap)
+    return Structure(tuple(coordinate.seconds(structure.times).tolist()), structure.saturated)
+
+
+def _without_short_free_arcs(structure: Structure, n: int, shortest: float) -> Structure:
+    """Remove arcs with free joints that are shorter than some knot intervals, the shortest first."""
+    while structure.arc_count > 1:
+        short = [
+            (length, arc)
+            for arc, (length, saturated) in enumerate(
+                zip(structure.durations, structure.saturated, strict=True)
+            )
+            if len(saturated) < n and length < shortest
+        ]
+        if not short:
+            break
+        structure = structure.without(min(short)[1])
+    return structure

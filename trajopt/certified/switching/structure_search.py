@@ -1,0 +1,140 @@
+"""Search for a switching structure that all checks confirm, over finer and finer splines.
+
+A structure is detected in the uniform solve (`structure_detection`), then solved on its arcs and corrected
+(`structure_attempt`). Where that fails, it is detected again with a smaller limit for the length of a switch.
+Then knots are added where the objective could gain by them, at switches above all; a structure is tried once
+two such meshes in a row show the same one, or once little is left to gain. In problems with continuous
+controls all spans are halved instead. The finest spline solution is kept for the case that all of this fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from trajopt.base.errors import TrajoptError
+from trajopt.certificates.switching_structure import Structure
+from trajopt.certified.switching.active_intervals import DetectionOptions
+from trajopt.certified.switching.arc_problem import is_free
+from trajopt.certified.switching.arc_solves import ArcSolves
+from trajopt.certified.switching.structure_attempt import StructureAttempt
+from trajopt.certified.switching.structure_detection import detect, is_regular
+from trajopt.refinement.gain_indicator import indicator
+from trajopt.refinement.knots import adaptively_refined, uniformly_refined
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.solution.solution import Solution
+from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.capabilities import StartPreset
+from trajopt.solvers.time_budget import TimeBudget
+
+
+@dataclass
+class StructureSearch:
+    """Attempts at one detected structure after the other.
+
+    uniform : the solution that is refined
+    tol, degree, rounds : as in `Certified`
+    found : the certified solution, None while there is none
+    finest : the last spline solution that converged
+    moderate : the last of them with at most `bracket_first` spans
+    """
+
+    uniform: Solution
+    solver: TimeBudget
+    tol: float
+    degree: int
+    rounds: int
+    settings: SearchSettings = DEFAULT
+    found: Solution | None = None
+    finest: Solution | None = None
+    moderate: Solution | None = None
+    spline_iterations: int = 0
+    arcs: ArcSolves = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arcs = ArcSolves(self.solver, self.settings)
+
+    @property
+    def iterations(self) -> int:
+        """Of all solves of the search."""
+        return self.spline_iterations + self.arcs.iterations
+
+    def run(self) -> str:
+        """Set `found`, or say why not."""
+        regular = is_regular(self.uniform, self.settings)
+        reason = "the structure detected on finer and finer knots does not settle"
+        if not self.uniform.converged:
+            reason = f"the uniform solve did not converge ({self.uniform.status.value})"
+        before, tried, last = None, set(), None
+        for motion, options in self._splines(regular):
+            structure = detect(motion, options, self.settings)
+            settled, before = structure.saturated == before, structure.saturated
+            last = motion, structure
+            # On coarse knots joints seem free, and short arcs come and go.
+            free = is_free(structure, motion.problem.dynamics.n, regular)
+            sharp = settled or self._small_gain(motion) if options.fine else not free
+            if sharp and structure.saturated not in tried and not self._exhausted:
+                tried.add(structure.saturated)
+                reason = self.attempt(motion, structure, regular)
+            if self.found is not None:
+                return ""
+        if last is not None and last[1].saturated not in tried and not self._exhausted:
+            reason = self.attempt(*last, regular)
+        return reason
+
+    @property
+    def _exhausted(self) -> bool:
+        return self.arcs.effort >= self.settings.total_iterations
+
+    def _small_gain(self, solution: Solution) -> bool:
+        """Whether finer knots could improve the objective only a little, to first order."""
+        gain = sum(float(values.sum()) for values in indicator(solution, self.settings))
+        return gain / max(abs(solution.objective), 1e-300) < self.settings.small_gain
+
+    def attempt(self, motion: Solution, structure: Structure, regular: bool) -> str:
+        """Set `found`, or say why the structure is not confirmed."""
+        problem = self.uniform.problem
+        free = is_free(structure, problem.dynamics.n, regular)
+        attempt = StructureAttempt(
+            solves=self.arcs,
+            asked=problem,
+            spline=self.uniform if self.finest is None else self.finest,
+            motion=motion,
+            structure=structure,
+            regular=regular,
+            degree=min(self.degree, self.settings.free_degree) if free else self.degree,
+            tol=self.tol,
+            rounds=self.rounds,
+            settings=self.settings,
+        )
+        try:
+            outcome = attempt.run()
+        except TrajoptError as error:
+            return str(error)
+        if isinstance(outcome, str):
+            return outcome
+        iterations = self.uniform.iterations + self.iterations
+        self.found = replace(outcome, recipe=self.uniform.recipe, iterations=iterations)
+        return ""
+
+    def _splines(self, regular: bool) -> Iterator[tuple[Solution, DetectionOptions]]:
+        """Solutions on finer and finer knots, and how to detect their structure."""
+        if not self.uniform.converged:
+            return
+        s = self.settings
+        self.finest = motion = self.uniform
+        yield motion, DetectionOptions(regular, s.longest_switch)
+        if not regular:
+            yield motion, DetectionOptions(regular, s.longest_gap)
+        for _ in range(s.doublings if regular else s.refinements):
+            if motion.knot_times.size > s.most_intervals:
+                return
+            finer = uniformly_refined(motion) if regular else adaptively_refined(motion, s)
+            motion = solve_once(finer, self.solver.with_start_preset(StartPreset.NEAR_START))
+            self.spline_iterations += motion.iterations
+            if not motion.converged:
+                return
+            self.finest = motion
+            if motion.knot_times.size <= s.bracket_first + 1:
+                self.moderate = motion
+            yield motion, DetectionOptions(regular, s.longest_switch, fine=not regular)

@@ -1,0 +1,73 @@
+"""Uniform time scaling: the same path, traversed more slowly until violated limits hold.
+
+With q(t) replaced by q(t / k), k > 1, velocities fall by k, accelerations by k^2, and torques approach those
+of standing still, tau = g + (tau - g) / k^2. States of rest stay at rest. The result is the optimum of no
+program, but all its limits hold, and its duration is k times the former one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.checks.violation import LimitViolation, largest_violations, path_limits, relative_violations
+from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.splines.node_sets import END, START
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+
+def time_scaled(
+    solution: Solution, tolerance: float, settings: SearchSettings = DEFAULT
+) -> tuple[Solution, tuple[LimitViolation, ...]] | None:
+    """The slower motion and its violations, none above `tolerance`; None where time scaling does not help.
+
+    Only for problems that minimize nothing but the duration, between two states of rest, on one arc of free
+    duration.
+    """
+    if not _may_be_scaled(solution, settings.most_time_scaling):
+        return None
+    growth, violations = 0.0, tuple(largest_violations(solution))
+    largest = max(relative_violations(solution, violations), default=0.0)
+    for _ in range(settings.time_scaling_attempts):
+        # Torques fall by twice the growth of the duration, but for the part that carries gravity.
+        growth = 2.0 * growth + max(largest, 1e-9)
+        if growth > settings.most_time_scaling:
+            return None
+        slower = _scaled(solution, 1.0 + growth)
+        violations = tuple(largest_violations(slower))
+        if max((violation.value for violation in violations), default=0.0) <= tolerance:
+            return slower, violations
+        largest = max(relative_violations(slower, violations))
+    return None
+
+
+def _may_be_scaled(solution: Solution, most: float) -> bool:
+    problem = solution.problem
+    ends = np.array([0.0, solution.duration])
+    at_rest = np.abs(solution.v(ends)).max() <= 1e-9
+    room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
+    only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
+    limits = path_limits(solution)
+    timeless = all(
+        c in limits or (c.over in (START, END) and c.term.quantity in ("q", "v")) for c in problem.constraints
+    )
+    bare = not (problem.extras or problem.parameters or problem.periodicities or problem.integrals)
+    return bool(at_rest and room and only_time and timeless and bare and len(problem.trajectory.arcs) == 1)
+
+
+def _scaled(solution: Solution, factor: float) -> Solution:
+    """q(t / factor), without the solver's own point, which belongs to the faster motion."""
+    curve = replace(solution.curve, durations=solution.curve.durations * factor)
+    costs = {name: factor * value for name, value in solution.cost_terms.items()}
+    return replace(
+        solution,
+        curve=curve,
+        node_times=solution.node_times * factor,
+        cost_terms=costs,
+        objective=sum(costs.values()),
+        point=None,
+    )

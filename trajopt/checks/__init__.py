@@ -1,0 +1,1 @@
+"""Every bounded component of every cost and constraint, evaluated on a motion."""

@@ -1,0 +1,185 @@
+"""Residual forces of equations on torques, in a measure that no choice of coordinates changes.
+
+The residuals r(t) of the torque equations that hold at one time are generalised forces in the directions
+C' y in which these equations allow no motor, C = dr/dtau. Locked to those directions the robot has the
+inertia C M C', and r accelerates it by (C M C')^-1 r. The size
+
+    |r| = sqrt(r' (C M C')^-1 r)        N / sqrt(kg)
+
+is the norm of that acceleration by kinetic energy: sqrt(m) times the acceleration, where all mass m moves
+alike. Other coordinates, units, or combinations of the same equations give the same number. It is compared
+with the real forces in the same directions, by the same norm: the largest of static ones (gravity), of
+loads on links, and of what else the equations contain (springs, friction), over the times at which the same
+equations hold. Motors have no part in it, however hard they work against each other. Where no real force
+acts in those directions, as at the base of a robot that floats freely without gravity, it is compared with
+the accelerations of all masses, sqrt(f' M^-1 f) for the inertial forces f = tau(q, v, a) - tau(q, 0, 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import Samples
+from trajopt.checks.equations.path_equations import AT_REST
+from trajopt.checks.equations.torque_equations import (
+    REPEATED,
+    TorqueRows,
+    torque_equations,
+    torque_rows,
+)
+from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.graph import Graph
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.dynamics_check import block_of
+from trajopt.problem.problem_graph import leaf_widths
+from trajopt.terms import term as terms
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+UNIT = "N/sqrt(kg)"
+NO_FORCE = 1e-9  # of the inertial forces: what rounding leaves where no real force acts
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualForces:
+    """The torque equations that hold together, at k times out of those asked for.
+
+    owners : constraint and component of every equation, m of them
+    at : the places of the times, (k,)
+    missing : |r| at each, (k,);  largest : of the real forces at all of them, the scale of `missing`
+    inertia : sqrt of the largest (C M C')_ii, (m,): times `largest`, the scale of each equation by itself
+    """
+
+    owners: tuple[tuple[Constraint, int], ...]
+    at: Array
+    missing: Array
+    largest: float
+    inertia: Array
+
+
+def residual_forces(solution: Solution, here: Samples) -> list[ResidualForces]:
+    """One entry for every set of torque equations that hold together at some of the times.
+
+    Times at which something is no finite number are left out, and sets of equations in whose directions the
+    dynamics has no inertia, as a model that is no mechanical system.
+    """
+    equations = torque_equations(solution.problem)
+    if not equations or not here.times.size:
+        return []
+    rows, forces = torque_rows(solution, equations, here), _Forces.at(solution, here.times)
+    known = np.isfinite(rows.residual) & np.isfinite(rows.by_torque).all(axis=2)
+    finite = forces.finite & np.all(known | ~rows.holds, axis=1)
+    found = []
+    for together in np.unique(rows.holds, axis=0):
+        at = np.flatnonzero((rows.holds == together).all(axis=1) & finite)
+        if together.any() and at.size:
+            found.append(_compared(rows, forces, np.flatnonzero(together), at))
+    return [entry for entry in found if entry is not None]
+
+
+def static_parts(
+    solution: Solution, equations: Sequence[Constraint], here: Samples
+) -> dict[tuple[Constraint, int], float]:
+    """sum_j |dr/dtau_j| (|static force| + |loads|)_j of torque equations, the largest at the given times.
+
+    A constant weight is no part of a torque by its derivatives. Zero where something is no finite number.
+    """
+    if not equations:
+        return {}
+    rows, forces = torque_rows(solution, equations, here), _Forces.at(solution, here.times)
+    parts = _times(np.abs(rows.by_torque), np.abs(forces.static) + np.abs(forces.loads))
+    largest = np.where(np.isfinite(parts), parts, 0.0).max(axis=0, initial=0.0)
+    return dict(zip(rows.owners, largest.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Forces:
+    """Forces (K, n) at times, and the inertia M (K, n, n).
+
+    torques : under loads;  static : tau(q, 0, 0);  loads : what loads add;  inertial : the rest
+    """
+
+    M: Array
+    torques: Array
+    static: Array
+    loads: Array
+    inertial: Array
+
+    @staticmethod
+    def at(solution: Solution, times: Array) -> _Forces:
+        problem = solution.as_built
+        graph = Graph(leaf_widths(problem), [block_of(problem.dynamics, ("tau",), (), problem.quantities)])
+        z, chain = solution.leaves(times), ChainRule(graph, ["tau"], [], list(graph.leaves))
+        with np.errstate(all="ignore"):
+            values = graph.values(z)
+            slopes = chain.jacobian(graph.partials(values), times.size, np.dtype(float))
+            still = {name: np.zeros_like(z[name]) for name in ("v", "a")}
+            static = graph.values(z | still)["tau"]
+            torques = solution.values([terms.tau], times)["tau"]
+        M = slopes[:, chain.rows["tau"], chain.columns["a"]]
+        unloaded = values["tau"]
+        return _Forces(
+            0.5 * (M + M.transpose(0, 2, 1)), torques, static, torques - unloaded, unloaded - static
+        )
+
+    @property
+    def finite(self) -> Array:
+        known = [self.torques, self.static, self.loads, self.inertial, self.M.reshape(len(self.M), -1)]
+        return np.all(np.isfinite(np.concatenate(known, axis=1)), axis=1)
+
+
+def _compared(rows: TorqueRows, forces: _Forces, own: Array, at: Array) -> ResidualForces | None:
+    """The equations `own` at the times `at`; None where there is no inertia in their directions."""
+    C, r = rows.by_torque[np.ix_(at, own)], rows.residual[np.ix_(at, own)]
+    norm = _Norm.of(C @ forces.M[at] @ C.transpose(0, 2, 1))
+    if norm is None:
+        return None
+    others = r - _times(C, forces.torques[at])
+    real = [_times(C, forces.static[at]), _times(C, forces.loads[at]), others]
+    largest = float(max(norm.size(force).max() for force in real))
+    whole = _Norm.of(forces.M[at])
+    inertial = 0.0 if whole is None else float(whole.size(forces.inertial[at]).max())
+    if largest <= NO_FORCE * inertial:
+        largest = inertial
+    return ResidualForces(
+        tuple(rows.owners[row] for row in own),
+        at,
+        norm.size(r),
+        largest if largest > AT_REST else 1.0,
+        norm.units.max(axis=0),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Norm:
+    """sqrt(f' A^+ f) for positive semi-definite A (k, m, m): units s_i = sqrt(A_ii), A = s root root' s."""
+
+    units: Array
+    root: Array
+
+    @staticmethod
+    def of(A: Array) -> _Norm | None:
+        """None where A is not positive semi-definite, or is zero in some direction of its own."""
+        diagonal = np.einsum("kii->ki", A)
+        if not np.all(diagonal > 0.0):
+            return None
+        units = np.sqrt(diagonal)
+        sizes, vectors = np.linalg.eigh(A / (units[:, :, None] * units[:, None, :]))
+        if sizes.min() < -REPEATED:
+            return None
+        inverse = np.where(sizes > REPEATED, 1.0 / np.maximum(sizes, REPEATED), 0.0)
+        return _Norm(units, vectors * np.sqrt(inverse)[:, None, :])
+
+    def size(self, force: Array) -> Array:
+        """The norms (k,) of forces (k, m)."""
+        return np.linalg.norm(np.einsum("kij,ki->kj", self.root, force / self.units), axis=1)
+
+
+def _times(C: Array, vectors: Array) -> Array:
+    return np.einsum("kij,kj->ki", C, vectors)

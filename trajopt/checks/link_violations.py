@@ -1,0 +1,134 @@
+"""Links between phases, and the parameters that they share, evaluated on their motions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import SIDE
+from trajopt.problem.costs_and_constraints import Parameter
+from trajopt.problem.instant import Instant
+from trajopt.problem.links.link import Link, TermLink, place
+from trajopt.problem.links.phases import Phases
+from trajopt.solution.solution import Solution
+from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.splines.node_sets import ArcNodes
+from trajopt.terms import term as terms
+from trajopt.transcription.links.linked_problems import LinkedProblems
+
+OF_ALL = " of all phases"  # behind the name of what several phases share
+
+
+@dataclass(frozen=True)
+class LinkViolation:
+    """By how much a component of a link is missed, in its unit.
+
+    scale : the size of what it compares
+    time : seconds, of its last instant, from the start of that instant's phase
+    """
+
+    name: str
+    component: str
+    value: float
+    scale: float
+    time: float = 0.0
+    equation: bool = True
+
+    @property
+    def relative(self) -> float:
+        """The violation as a part of its scale; NaN where it is."""
+        return self.value / self.scale
+
+    @property
+    def label(self) -> str:
+        """The link, and the component where there are several."""
+        return f"{self.name}, {self.component}" if self.component else self.name
+
+
+def link_violations(motions: Sequence[Solution], phases: Phases) -> Iterator[LinkViolation]:
+    """Every component of every link, from the motions of the phases alone; those that are met are zero."""
+    for link in phases.links:
+        equal = np.ones(1, dtype=bool)
+        if isinstance(link, TermLink):
+            miss, size = _of_term(motions, phases, link)
+            last = link.instants[-1]
+        else:
+            miss, size = _of_link(motions, phases, link)
+            last, equal = link.function.instants[-1], link.lower == link.upper
+        time = float(_time(motions[phases.number_of(last)], last))
+        each = zip(miss, size, np.broadcast_to(equal, miss.shape), strict=True)
+        for component, (value, scale, equation) in enumerate(each):
+            name = str(component) if miss.size > 1 else ""
+            yield LinkViolation(link.name, name, float(value), float(scale) or 1.0, time, bool(equation))
+
+
+def disagreements(motions: Sequence[Solution], linked: LinkedProblems) -> Iterator[LinkViolation]:
+    """By how much phases differ in what they share: parameters of the same name, and copies of quantities."""
+    for name, having in linked.shared.items():
+        values = np.array([motions[k].parameters[name] for k in having])
+        for component, own in enumerate(values.T):
+            label = str(component) if values.shape[1] > 1 else ""
+            scale = float(np.abs(own).max()) or 1.0
+            yield LinkViolation(f"{name}{OF_ALL}", label, float(np.ptp(own)), scale)
+
+
+def beyond_bounds(motions: Sequence[Solution], linked: LinkedProblems) -> Iterator[LinkViolation]:
+    """By how much shared parameters leave their own bounds, in the phase where they do so most."""
+    for name, having in linked.shared.items():
+        bounded = [k for k in having if _is_bounded(linked.problems[k].parameters[name])]
+        if not bounded:
+            continue
+        given = [linked.problems[k].parameters[name] for k in bounded]
+        values = [motions[k].parameters[name] for k in bounded]
+        each = [bound_violation(v, p.lower, p.upper) for v, p in zip(values, given, strict=True)]
+        miss = np.maximum(np.max(each, axis=0), 0.0)
+        bounds = np.abs([*(p.lower for p in given), *(p.upper for p in given), *values])
+        scale = np.where(np.isfinite(bounds), bounds, 0.0).max(axis=0)
+        for component, (value, size) in enumerate(zip(miss, scale, strict=True)):
+            label = str(component) if miss.size > 1 else ""
+            yield LinkViolation(f"bounds of {name}", label, float(value), float(size) or 1.0, equation=False)
+
+
+def _is_bounded(parameter: Parameter) -> bool:
+    return bool(np.isfinite(parameter.lower).any() or np.isfinite(parameter.upper).any())
+
+
+def _of_term(motions: Sequence[Solution], phases: Phases, link: TermLink) -> tuple[Array, Array]:
+    """The gap between the two instants, and the largest size of the term in either phase."""
+    values, sizes = [], []
+    for instant in link.instants:
+        own = motions[phases.number_of(instant)]
+        values.append(own.value(link.term, _time(own, instant)))
+        sizes.append(np.abs(own.value(link.term, own.node_times)).max(axis=0))
+    return np.abs(values[0] - values[1]), np.maximum(*sizes)
+
+
+def _of_link(motions: Sequence[Solution], phases: Phases, link: Link) -> tuple[Array, Array]:
+    """The violation of the bounds, and the size of the function's terms or of its bounds."""
+    function = link.function
+    values, sizes = {}, {}
+    for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True)):
+        own = motions[phases.number_of(instant)]
+        for quantity in used:
+            term = terms.Quantity(quantity)
+            values[place(i, quantity)] = own.value(term, _time(own, instant))
+            sizes[place(i, quantity)] = np.abs(own.value(term, own.node_times)).max(axis=0)
+    g, size = function.value(values, sizes)
+    bounds = np.abs(np.stack([link.lower, link.upper]))
+    bounds[~np.isfinite(bounds)] = 0.0
+    miss = np.maximum(bound_violation(g, link.lower, link.upper), 0.0)
+    return miss, np.maximum(size, bounds.max(axis=0))
+
+
+def _time(solution: Solution, instant: Instant) -> Array:
+    """Seconds; the end of an arc is looked at from its own side."""
+    if isinstance(instant.over, ArcNodes):
+        first = float(solution.curve.starts[instant.over.arc])
+        last = float(solution.curve.starts[instant.over.arc + 1])
+        whole = instant.over.arc + 2 == solution.curve.starts.size
+        end = last if whole else last - SIDE * solution.duration
+        return np.array(first if instant.over.part == "start" else end)
+    return np.array(0.0 if instant.over.written == "start" else solution.duration)

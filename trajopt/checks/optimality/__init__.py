@@ -1,0 +1,1 @@
+"""Optimality of an answer, recomputed: residuals, minimality, costs, dependent and infeasible equations."""

@@ -1,0 +1,70 @@
+"""What costs are made of: their size if nothing in them cancelled, which measures costs that are zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import samples
+from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.problem.problem_graph import graph_of
+from trajopt.solution.solution import Solution
+
+
+def size_of_parts(solution: Solution) -> float:
+    """The sum over all costs of |weight| times the integral, or the value at an end, of
+
+        sum_j |dc/dz_j| |z_j| + 1/2 sum_ij |z_i| |d2c / dz_i dz_j| |z_j|
+
+    with z the curves and their derivatives. Of a square c = (sum_j A_j z_j)^2 that is zero it is
+    (sum_j |A_j z_j|)^2. Every z_j counts by no more than its range over the motion, and parameters do not: an
+    offset of kilometres that cancels in millimetres would excuse anything. Zero where a cost has no second
+    derivatives or where one of the numbers is not finite.
+    """
+    costs, (nodes, dense) = solution.problem.costs, samples(solution)
+    total = 0.0
+    for cost in costs:
+        here = dense if cost.over.integrates else nodes
+        sizes = abs(cost.weight) * _sizes(solution, cost.term, here.times) * cost.over.mask(here)
+        steps = 0.5 * np.diff(here.times) if cost.over.integrates else None
+        total += float(sizes.sum() if steps is None else steps @ (sizes[:-1] + sizes[1:]))
+    return total if np.isfinite(total) else 0.0
+
+
+def _sizes(solution: Solution, term: Any, times: Array) -> Array:
+    """The sum above of one term at times (K,), all components together, (K,)."""
+    graph = graph_of(solution.problem, [term])
+    if not graph.has_curvature:
+        return np.zeros(times.size)
+    z = solution.leaves(times)
+    chain = ChainRule(graph, [], [term.quantity], list(graph.leaves))
+    with np.errstate(all="ignore"):
+        u = graph.values(z)
+        partials = graph.partials(u)
+        D = chain.jacobian(partials, times.size, np.dtype(float))
+        sizes = np.concatenate([_size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
+        first = np.einsum("krc,kc->k", np.abs(D[:, chain.rows[term.quantity]]), sizes)
+        ones = np.zeros((times.size, chain.used_count))
+        ones[:, chain.rows[term.quantity]] = 1.0
+        H = np.abs(_second_derivatives(chain, u, D, chain.adjoints(partials, ones)))
+        return first + 0.5 * np.einsum("ki,kij,kj->k", sizes, H, sizes)
+
+
+def _size(leaf: str, values: Array) -> Array:
+    return np.zeros_like(values) if leaf == "t" else np.minimum(np.abs(values), np.ptp(values, axis=0))
+
+
+def _second_derivatives(chain: ChainRule, u: Values, D: Array, adjoints: Array) -> Array:
+    """Of the sum of a term's components by all leaves, (K, columns, columns)."""
+    widths = {leaf: place.stop - place.start for leaf, place in chain.columns.items()}
+    direct: Pairs = {(a, b): np.zeros((len(D), widths[a], widths[b])) for a, b in chain.direct_pairs()}
+    through = chain.hessian(u, D, adjoints, direct)
+    H = np.zeros((len(D), chain.width, chain.width)) if through is None else through.copy()
+    for (a, b), part in direct.items():
+        H[:, chain.columns[a], chain.columns[b]] += part
+        if a != b:
+            H[:, chain.columns[b], chain.columns[a]] += part.transpose(0, 2, 1)
+    return H

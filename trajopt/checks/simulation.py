@@ -1,0 +1,316 @@
+"""Forward simulation of a solution: its torques or controls are integrated, apart from the optimization.
+
+Forward dynamics under the solution's torques, or x' = f under its controls, are integrated by the
+eighth-order Runge-Kutta formula of Dormand and Prince (Hairer, Norsett and Wanner, Solving ODEs I, II.10; the
+coefficients are SciPy's). Between neighbouring knots the motion is smooth, so every span is divided into the
+same number of steps, doubled until the states at its end no longer change. All times are then known
+beforehand and all torques computed at once.
+
+* restarted: every span starts from the spline's own state. The gap at its end measures the local consistency
+  of torques and motion, also for an unstable robot;
+* end to end: the state is carried through all spans, as in open-loop control; at borders of arcs where the
+  problem lets a coordinate jump it takes the spline's jump. Errors grow with the
+  instability of the system; where they grow more than `USEFUL_GROWTH` times the gap says nothing about the
+  solution.
+
+Torques by which path equations are missed between nodes may be left out: only then the gaps say what a robot
+without those motors would do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import SIDE
+from trajopt.checks.equations.torque_equations import torque_equations, torque_residual
+from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
+from trajopt.problem.problem import Problem
+from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.system import System
+from trajopt.terms import term as terms
+
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Solution
+
+STEP_TOLERANCE = 1e-12  # change of end states, absolute below one and relative above: steps are short enough
+MOST_STEPS = 64  # per span
+USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Largest gaps |simulated - spline| over positions (rad, m) and velocities (rad/s, m/s).
+
+    Infinite where the motion diverges, NaN where the torques are no numbers.
+    """
+
+    restarted: float
+    end_to_end: float
+
+    @property
+    def growth(self) -> float:
+        return self.end_to_end / max(self.restarted, STEP_TOLERANCE)
+
+    @property
+    def end_to_end_is_useful(self) -> bool:
+        return bool(np.isfinite(self.end_to_end)) and self.growth <= USEFUL_GROWTH
+
+
+def simulate(solution: Solution, without_residual: bool = False) -> Simulation | None:
+    """Both gaps; None where the dynamics offers no forward dynamics, or none under the problem's loads.
+
+    without_residual : integrate the torques without those by which equations between the nodes are missed, a
+        torque at a joint without a motor for instance: what a robot really does
+    Loads on links act as the wrenches of the solution, functions of time, and so do the controls of a system
+    x' = f, whose states are integrated in place of positions and velocities; its implicit form is not. The
+    further states of a robot are integrated with its joints, their motors giving the torques.
+    """
+    dynamics: Any = solution.as_built.dynamics
+    able = LoadedForwardDynamics if solution.problem.loads else ForwardDynamics
+    if _has_states(solution.problem) and (without_residual or dynamics.torque_term is None):
+        integration: _Integration = _AugmentedIntegration(solution)
+    elif isinstance(dynamics, System) and dynamics.rates is not None:
+        integration = _SystemIntegration(solution)
+    elif isinstance(dynamics, able):
+        integration = _RobotIntegration(solution, without_residual)
+    else:
+        return None
+    steps, ends = 1, integration.restarted(1)
+    while steps < MOST_STEPS:
+        finer = integration.restarted(2 * steps)
+        with np.errstate(invalid="ignore"):  # steps far too long overflow
+            change, size = np.abs(finer - ends).max(), float(np.abs(finer).max())
+        short_enough = change <= STEP_TOLERANCE * max(1.0, size)
+        steps, ends = 2 * steps, finer
+        if short_enough:
+            break
+    with np.errstate(invalid="ignore"):
+        gap = float(np.abs(ends - integration.ends).max())
+    diverged = np.isnan(gap) and integration.finite
+    return Simulation(np.inf if diverged else gap, integration.end_to_end(steps))
+
+
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    """Torques (..., n) and, link by link, wrenches (..., 6) at the stage times of the formula."""
+
+    torques: Array
+    loads: dict[str, Array]
+
+    def __getitem__(self, place: Any) -> _Inputs:
+        return _Inputs(self.torques[place], {link: wrench[place] for link, wrench in self.loads.items()})
+
+
+class _Integration(ABC):
+    """Integration of one solution, span by span or all spans at once; states are (m, spans, n)."""
+
+    def __init__(self, solution: Solution) -> None:
+        knots = solution.knot_times
+        self.solution = solution
+        self.starts, self.lengths = knots[:-1], np.diff(knots)
+        self.first = self._states(knots[:-1])
+        self.ends, self.jumps = self._ends(knots[1:])
+        self.finite = True  # whether all inputs so far were
+
+    @abstractmethod
+    def _states(self, times: Array) -> Array:
+        """The solution's own states, (m, times, n)."""
+
+    @abstractmethod
+    def _may_jump(self, kept: Array) -> Array:
+        """Which states may jump where `kept` (n,) derivatives of every coordinate are continuous, (m, n)."""
+
+    def _ends(self, times: Array) -> tuple[Array, Array]:
+        """The states at the ends of all spans, and by how much they jump there: both (m, spans, n)."""
+        solution, ends = self.solution, self._states(times)
+        curve, kept = solution.curve, solution.problem.continuity_at_borders
+        jumps = np.zeros_like(ends)
+        if len(kept) != len(curve.bases) - 1:  # refinement has cut the one arc of the problem
+            return ends, jumps
+        for border, own in zip(curve.starts[1:-1], kept, strict=True):
+            free = self._may_jump(own)
+            if free.any():
+                span = int(np.argmin(np.abs(times - border)))
+                ends[:, span] = self._states(times[[span]] - SIDE * solution.duration)[:, 0]
+                jumps[:, span] = np.where(free, self.first[:, span + 1] - ends[:, span], 0.0)
+        return ends, jumps
+
+    @abstractmethod
+    def _inputs(self, steps: int) -> Any:
+        """What acts from outside at the stage times of the formula, indexed by (step, stage, span)."""
+
+    @abstractmethod
+    def _rates(self, state: Array, inputs: Any) -> Array:
+        """Derivatives of the states by time, (m, spans, n)."""
+
+    def restarted(self, steps: int) -> Array:
+        """States at the end of spans that each start from the spline's own state, (m, spans, n)."""
+        state, inputs = self.first, self._inputs(steps)
+        for step in range(steps):
+            state = self._stepped(state, inputs[step], (self.lengths / steps)[:, None])
+        return state
+
+    def end_to_end(self, steps: int) -> float:
+        """Largest gap at any knot of the state that is carried through all spans; inf where it diverges."""
+        inputs = self._inputs(steps)
+        state, worst = self.first[:, :1], 0.0
+        for span, length in enumerate(self.lengths):
+            for step in range(steps):
+                state = self._stepped(state, inputs[step, :, span : span + 1], length / steps)
+            if not np.all(np.isfinite(state)):
+                return np.inf
+            worst = max(worst, float(np.abs(state[:, 0] - self.ends[:, span]).max()))
+            state = state + self.jumps[:, span : span + 1]
+        return worst
+
+    def _stage_times(self, steps: int) -> Array:
+        """(steps, stages, spans); at knots, where inputs may jump, those inside."""
+        from scipy.integrate import DOP853
+
+        along = (np.arange(steps)[:, None] + DOP853.C[None, :]) / steps
+        side = SIDE * self.solution.duration
+        return np.clip(
+            self.starts + self.lengths * along[..., None],
+            self.starts + side,
+            self.starts + self.lengths - side,
+        )
+
+    def _stepped(self, state: Array, inputs: Any, length: Any) -> Array:
+        from scipy.integrate import DOP853
+
+        rates: list[Array] = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for stage in range(DOP853.C.size):
+                here = state
+                if stage:
+                    here = state + length * np.tensordot(DOP853.A[stage, :stage], np.array(rates), 1)
+                rates.append(self._rates(here, inputs[stage]))
+            return state + length * np.tensordot(DOP853.B, np.array(rates), 1)
+
+
+class _RobotIntegration(_Integration):
+    """States (2, spans, n) are q and v, driven by the solution's torques and loads."""
+
+    def __init__(self, solution: Solution, without_residual: bool) -> None:
+        self.dynamics: Any = solution.as_built.dynamics
+        self.removed = torque_equations(solution.problem) if without_residual else []
+        super().__init__(solution)
+
+    def _states(self, times: Array) -> Array:
+        return np.stack([self.solution.q(times), self.solution.v(times)])
+
+    def _may_jump(self, kept: Array) -> Array:
+        return np.stack([kept < 0, kept < 1])
+
+    def _inputs(self, steps: int) -> _Inputs:
+        times = self._stage_times(steps)
+        loads = self.solution.problem.loads
+        values = self.solution.values([terms.tau, *loads.values()], times)
+        torques = values[terms.tau.quantity]
+        if self.removed:
+            residual = torque_residual(self.solution, self.removed, times.ravel())
+            torques = torques - residual.reshape(torques.shape)
+        self.finite = self.finite and bool(np.all(np.isfinite(torques)))
+        return _Inputs(torques, {link: values[term.quantity] for link, term in loads.items()})
+
+    def _rates(self, state: Array, inputs: _Inputs) -> Array:
+        q, v = state
+        if inputs.loads:
+            a = self.dynamics.loaded_forward_dynamics(q, v, inputs.torques, inputs.loads)
+        else:
+            a = self.dynamics.forward_dynamics(q, v, inputs.torques)
+        return np.stack([v, a])
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaves:
+    """Leaves of the equations at the stage times, each (..., width)."""
+
+    values: dict[str, Array]
+
+    def __getitem__(self, place: Any) -> _Leaves:
+        return _Leaves({name: value[place] for name, value in self.values.items()})
+
+
+def _has_states(problem: Problem) -> bool:
+    """Whether this is a robot with further states that can be integrated together with its joints."""
+    dynamics = problem.dynamics
+    if not (isinstance(dynamics, AugmentedDynamics) and isinstance(dynamics, ForwardDynamics)):
+        return False
+    motors = () if dynamics.torque_term is None else graph_of(problem, [dynamics.torque_term]).blocks
+    known_late = {"a", "jerk"} & {name for block in motors for name in block.inputs}
+    return dynamics.rates is not None and not problem.loads and not known_late
+
+
+class _AugmentedIntegration(_Integration):
+    """States (1, spans, 2 n + m) are q, v and the further states of a robot, driven by the controls."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.dynamics: Any = solution.as_built.dynamics
+        several = [term for term in (self.dynamics.torque_term, self.dynamics.rate_term) if term is not None]
+        self.graphs = {term.quantity: graph_of(solution.as_built, [term]) for term in several}
+        inputs = {name for graph in self.graphs.values() for block in graph.blocks for name in block.inputs}
+        leaves = {name for graph in self.graphs.values() for name in graph.leaves}
+        self.integrated = ("q", "v", *map(extra_leaf, self.dynamics.states))
+        self.needed = (inputs & leaves).difference(self.integrated, ("a",))
+        super().__init__(solution)
+
+    def _states(self, times: Array) -> Array:
+        leaves = self.solution.leaves(times)
+        return np.concatenate([leaves[name] for name in self.integrated], axis=1)[None]
+
+    def _may_jump(self, kept: Array) -> Array:
+        return np.zeros(self.first.shape[::2], dtype=bool)  # their motions have one arc
+
+    def _inputs(self, steps: int) -> _Leaves:
+        times = self._stage_times(steps)
+        leaves = self.solution.leaves(times.ravel(), self.needed) if self.needed else {}
+        given = {name: leaves[name].reshape(*times.shape, -1) for name in sorted(self.needed)}
+        if self.dynamics.torque_term is None:
+            given["tau"] = self.solution.tau(times)
+        return _Leaves(given)
+
+    def _rates(self, state: Array, inputs: _Leaves) -> Array:
+        widths = [self.dynamics.n, self.dynamics.n, *self.dynamics.states.values()]
+        parts = np.split(state[0], np.cumsum(widths)[:-1], axis=1)
+        z = {**inputs.values, **dict(zip(self.integrated, parts, strict=True))}
+        torques = self._value(self.dynamics.torque_term, z) if self.dynamics.torque_term else z.pop("tau")
+        z["a"] = self.dynamics.forward_dynamics(z["q"], z["v"], torques)
+        return np.concatenate([z["v"], z["a"], self._value(self.dynamics.rate_term, z)], axis=1)[None]
+
+    def _value(self, term: Any, z: dict[str, Array]) -> Array:
+        return self.graphs[term.quantity].values(z)[term.quantity]
+
+
+class _SystemIntegration(_Integration):
+    """States (1, spans, n) of x' = f, driven by the solution's controls."""
+
+    def __init__(self, solution: Solution) -> None:
+        dynamics: Any = solution.as_built.dynamics
+        equations = dynamics.equations[0].term
+        self.graph, self.equations = graph_of(solution.as_built, [equations]), equations.quantity
+        self.needed = {name for block in self.graph.blocks for name in block.inputs} & set(self.graph.leaves)
+        super().__init__(solution)
+
+    def _states(self, times: Array) -> Array:
+        return self.solution.q(times)[None]
+
+    def _may_jump(self, kept: Array) -> Array:
+        return (kept < 0)[None]
+
+    def _inputs(self, steps: int) -> _Leaves:
+        times = self._stage_times(steps)
+        leaves = self.solution.leaves(times.ravel(), self.needed)
+        return _Leaves({name: leaves[name].reshape(*times.shape, -1) for name in sorted(self.needed)})
+
+    def _rates(self, state: Array, inputs: _Leaves) -> Array:
+        """f, which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero."""
+        z = {**inputs.values, "q": state[0], "v": np.zeros_like(state[0])}
+        return -self.graph.values(z)[self.equations][None]

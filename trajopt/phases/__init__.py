@@ -1,1 +1,0 @@
-"""Phases: problems with dynamics, meshes and costs of their own, solved as one with links between them."""

@@ -1,0 +1,1 @@
+"""Problems in phases, and the links that join their ends."""

@@ -1,0 +1,202 @@
+"""Links between phases: functions of quantities at several instants, and terms that agree at two of them.
+
+A phase is transcribed without knowing the others. What a link needs of another phase stands in a copy: a
+parameter z of either phase, with the equation quantity - z = 0 where the quantity is and z in its place where
+it is used; that both phases have the same z is linear. Derivatives of links are then those of the phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
+from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
+from trajopt.graph.names import own_term
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import QuantityDeclaration
+from trajopt.graph.quantity_table import QuantityTable
+from trajopt.graph.trace import trace_several
+from trajopt.problem.instant import Instant
+from trajopt.terms.arithmetic import Arithmetic
+
+Moved = Callable[[Instant], Instant]  # an instant of one problem -> that of another
+
+
+@dataclass(frozen=True, eq=False)
+class LinkTerm(Arithmetic):
+    """The term y = g(quantities at several instants) of one node; those of other instants are parameters."""
+
+    name: str
+    block: ExpressionBlock
+
+    @property
+    def quantity(self) -> str:
+        return own_term(self.name)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        return (self.block,)
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function g of quantities at several instants; the block's inputs are named by `place`.
+
+    used : the quantities of every instant
+    """
+
+    name: str
+    instants: tuple[Instant, ...]
+    used: tuple[tuple[str, ...], ...]
+    block: ExpressionBlock
+
+    def at(self, moved: Moved) -> Function:
+        """The same function of other instants."""
+        return replace(self, instants=tuple(map(moved, self.instants)))
+
+    @property
+    def width(self) -> int:
+        """Number of components."""
+        return self.block.outputs[own_term(self.name)]
+
+    @property
+    def host(self) -> int:
+        """Which instant's phase evaluates the function: the last one whose quantities it uses."""
+        return max(i for i, quantities in enumerate(self.used) if quantities)
+
+    def term(self, inputs: Mapping[str, str]) -> LinkTerm:
+        """The function as a term of the host's phase; inputs : place -> what stands there in that phase.
+
+        What stands at two places, a parameter of two phases, is one input.
+        """
+        symbols = {name: symbol(name, self.block.inputs[place]) for place, name in inputs.items()}
+        expressions = self.block.expressions({place: symbols[name] for place, name in inputs.items()})
+        return LinkTerm(self.name, ExpressionBlock(symbols, expressions))
+
+    def linear(self) -> tuple[dict[str, Array], Array] | None:
+        """A (width, components) by place and b (width,) of g = sum A u + b; None where g is not linear."""
+        if self.block.has_borders or self.block.curvature_pattern():
+            return None
+        zero = {name: np.zeros((1, width)) for name, width in self.block.inputs.items()}
+        slopes = {source: slope[0] for (_, source), slope in self.block.partials(zero).items()}
+        return slopes, self.block.value(zero)[own_term(self.name)][0]
+
+    def value(self, u: Mapping[str, Array], sizes: Mapping[str, Array]) -> tuple[Array, Array]:
+        """g and the size of its terms, sum |dg/du| size(u), (width,) each; place -> value, (width,)."""
+        columns = {name: np.reshape(u[name], (1, -1)) for name in self.block.inputs}
+        slopes = self.block.partials(columns)
+        of_terms = (np.abs(slope[0]) @ sizes[place] for (_, place), slope in slopes.items())
+        return self.block.value(columns)[own_term(self.name)][0], sum(of_terms, np.zeros(self.width))
+
+
+def place(instant: int, quantity: str) -> str:
+    """The input of a linked function for a quantity at one of its instants."""
+    return f"{quantity} at {instant}"
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """lower <= g(quantities at several instants) <= upper."""
+
+    function: Function
+    lower: Array
+    upper: Array
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    def at(self, moved: Moved) -> Link:
+        """The same link between other instants."""
+        return replace(self, function=self.function.at(moved))
+
+
+@dataclass(frozen=True, eq=False)
+class TermLink:
+    """A term that has the same value at two instants."""
+
+    term: Any
+    instants: tuple[Instant, Instant]
+    name: str
+    width: int
+
+    def at(self, moved: Moved) -> TermLink:
+        """The same link between other instants."""
+        return replace(self, instants=(moved(self.instants[0]), moved(self.instants[1])))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedCost:
+    """weight * sum of g(quantities at several instants)."""
+
+    function: Function
+    weight: float
+
+    def at(self, moved: Moved) -> LinkedCost:
+        """The same cost at other instants."""
+        return replace(self, function=self.function.at(moved))
+
+
+class _TableOfPhase(QuantityTable):
+    """The quantities of a phase, whose name stands in errors."""
+
+    def __init__(self, table: QuantityTable, phase: str) -> None:
+        vars(self).update(vars(table))
+        self._phase = phase
+
+    def declaration(self, quantity: str) -> QuantityDeclaration:
+        try:
+            return super().declaration(quantity)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"in phase '{self._phase}' {error}") from None
+
+
+def function_of(
+    function: Callable[..., Any], name: str, instants: tuple[Instant, ...], phases: Sequence[str]
+) -> Function:
+    """A function of the nodes at several instants, traced; phases : the name of every instant's phase."""
+    tables = [
+        _TableOfPhase(instant.problem.quantities, phase)
+        for instant, phase in zip(instants, phases, strict=True)
+    ]
+    expression, used = trace_several(function, f"link '{name}'", tables)
+    if has_comparison(expression):
+        raise OptionError(
+            f"link '{name}' returns a comparison, which is the number 0 or 1: return what is to be zero, "
+            "before.x - after.x, or give bounds, lower=..., upper=..."
+        )
+    symbols = {
+        place(i, quantity): column for i, columns in enumerate(used) for quantity, column in columns.items()
+    }
+    block = ExpressionBlock(symbols, {own_term(name): expression})
+    return Function(name, instants, tuple(tuple(columns) for columns in used), block)
+
+
+def term_link_of(term: Any, name: str, instants: tuple[Instant, ...], phases: Sequence[str]) -> TermLink:
+    """A term at two instants; raises where one of the phases does not have it, or has another one."""
+    if len(instants) != 2:
+        raise OptionError(
+            f"'{name}' is to agree at {len(instants)} instants: give two, first.at('end') and "
+            "second.at('start')"
+        )
+    widths, components = [], []
+    for instant, phase in zip(instants, phases, strict=True):
+        try:
+            widths.append(instant.problem.width_of_term(term))
+        except UnknownNameError as error:
+            raise UnknownNameError(f"in phase '{phase}' {error}") from None
+        components.append(instant.problem.component_names(term.quantity, widths[-1]))
+    if components[0] != components[1]:
+        told = " and ".join(
+            f"({', '.join(names) or width}) in '{phase}'"
+            for names, width, phase in zip(components, widths, phases, strict=True)
+        )
+        raise ShapeError(
+            f"'{name}' has the components {told}: link what they have in common by a function, "
+            "lambda before, after: [before.x - after.x]"
+        )
+    return TermLink(term, (instants[0], instants[1]), name, widths[0])

@@ -1,0 +1,173 @@
+"""Limit nodes: nodes that carry limits alone, where a motion leaves limits between its other nodes.
+
+Nodes everywhere are dear and do not help where a violation is short. Here the violations of all limits are
+looked at on the grid of `verify`, their peaks become nodes for limits, and the problem is solved again from
+the motion that there is; peaks wander, so this is repeated. Equations get no further nodes: a spline has no
+coefficients for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from trajopt.base.arguments import check_count, check_positive
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import samples
+from trajopt.checks.lines.violation_tracks import Track, narrowed, tracks
+from trajopt.problem.implied_constraints import all_constraints
+from trajopt.refinement.knots import on_trajectory
+from trajopt.solution.solution import Solution
+from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.capabilities import StartPreset, with_start_preset
+from trajopt.solvers.time_budget import SolvesStopped
+from trajopt.splines.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from trajopt.solvers.solver import Callback, Solver
+
+Answer = TypeVar("Answer", bound=Any)  # a solution of one problem, or of phases
+
+SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
+SAME_PLACE = 1e-9  # of an arc: no node is added nearer to another one
+BESIDE_END = 1e-8  # of an arc: where a node stands for its end
+
+
+@dataclass(frozen=True)
+class LimitNodes:
+    """Limits between nodes: `solve(problem, refine=LimitNodes())` adds nodes where they are violated.
+
+    Every inequality over an interval of time is looked at between the nodes as `verify` does. Where one is
+    violated by more than `accuracy` of its range, peaks become nodes for limits, and the problem is solved
+    again from its motion. Returned is the motion whose limits are violated least. What holds is sampled, not
+    proved; `Certified` bounds all of it.
+
+    accuracy : largest violation between nodes, relative to the range of a limit, as in `Solution.verify`
+    rounds : largest number of times that nodes are added
+    """
+
+    accuracy: float = 1e-2
+    rounds: int = 6
+
+    def __post_init__(self) -> None:
+        check_positive("accuracy", self.accuracy)
+        check_count("rounds", self.rounds, 1)
+
+    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
+        """The solution whose limits are violated least between nodes, with the nodes that it needed."""
+
+        def peaks(last: Solution) -> list[LimitPeaks]:
+            return [limit_peaks(last)]
+
+        def finer(last: Solution, times: Sequence[Array], near: Solver) -> Solution:
+            return solve_once(on_trajectory(last, with_limit_nodes(last, times[0])), near, progress)
+
+        return self.improved(solution, solver, peaks, finer)
+
+    def improved(
+        self,
+        solution: Answer,
+        solver: Solver,
+        peaks: Callable[[Answer], Sequence[LimitPeaks]],
+        finer: Callable[[Answer, Sequence[Array], Solver], Answer],
+    ) -> Answer:
+        """The answer, of one problem or of phases, whose limits are violated least between nodes.
+
+        peaks : those of every phase; finer : solves with nodes at these times of every phase
+        """
+        near = with_start_preset(solver, StartPreset.SAME_MOTION)
+        best = last = solution
+        found = peaks(solution)
+        least = largest = max(each.largest for each in found)
+        iterations, seconds = solution.iterations, solution.seconds
+        for _ in range(self.rounds):
+            times = [each.above(SHARE * self.accuracy) for each in found]
+            if not last.converged or largest <= self.accuracy or not any(own.size for own in times):
+                break
+            try:
+                last = finer(last, times, near)
+            except (SolvesStopped, KeyboardInterrupt):
+                break
+            iterations, seconds = iterations + last.iterations, seconds + last.seconds
+            found = peaks(last)
+            largest = max(each.largest for each in found)
+            if last.converged and largest < least:
+                best, least = last, largest
+        total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
+        return replace(best, **total)
+
+
+@dataclass(frozen=True, eq=False)
+class LimitPeaks:
+    """Local maxima of the violations of limits between nodes.
+
+    times : seconds, (k,);  relative : the violation, relative to the range of its limit, (k,)
+    spacing : seconds, of the samples around each, (k,)
+    """
+
+    times: Array
+    relative: Array
+    spacing: Array
+
+    @property
+    def largest(self) -> float:
+        """The largest violation, relative to its range; 0 where all limits hold."""
+        return float(self.relative.max(initial=0.0))
+
+    def above(self, least: float) -> Array:
+        """Times (m,) of the peaks above `least`, the highest of those that are neighbours."""
+        found: list[float] = []
+        for peak in np.argsort(-self.relative, kind="stable"):
+            if self.relative[peak] <= least:
+                break
+            if np.abs(np.array(found) - self.times[peak]).min(initial=np.inf) > self.spacing[peak]:
+                found.append(float(self.times[peak]))
+        return np.sort(found)
+
+
+def limit_peaks(solution: Solution) -> LimitPeaks:
+    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones.
+
+    The highest of each is looked for between the samples, too.
+    """
+    stated = [c for c in all_constraints(solution.problem) if c.over.integrates and not c.over.is_difference]
+    nodes, dense = samples(solution)
+    between = [track for _, _, track in tracks(solution, stated, nodes, dense) if track is not None]
+    narrowed(solution, between)
+    found = [peak for track in between for peak in _peaks(track)]
+    return LimitPeaks(*np.array(found).reshape(-1, 3).T)
+
+
+def _peaks(track: Track) -> Iterator[tuple[float, float, float]]:
+    """(seconds, relative violation, spacing of samples) of the local maxima of a constraint's violations."""
+    if track.times.size < 2:
+        return
+    limits = np.flatnonzero(track.constraint.lower != track.constraint.upper)
+    spacing = np.maximum(np.diff(track.times, prepend=-np.inf), np.diff(track.times, append=np.inf))
+    spacing = np.where(np.isfinite(spacing), spacing, 0.0)
+    for violation in track.relative[:, limits].T:
+        left, right = np.append(-np.inf, violation[:-1]), np.append(violation[1:], -np.inf)
+        peaks = (violation >= left) & (violation >= right) & (violation > 0.0) & (violation < np.inf)
+        yield from zip(track.times[peaks], violation[peaks], spacing[peaks], strict=True)
+    for component in limits:
+        peak = track.worst(int(component))
+        if 0.0 < peak.relative < np.inf:
+            yield peak.time, peak.relative, float(spacing[np.argmin(np.abs(track.times - peak.time))])
+
+
+def with_limit_nodes(solution: Solution, times: Sequence[float] | Array) -> Trajectory:
+    """The trajectory of a solution's problem with limit nodes at these times (k,), seconds, too."""
+    trajectory, curve = solution.problem.trajectory, solution.curve
+    nodes, points = trajectory.nodes, []
+    arcs = np.searchsorted(curve.starts[1:-1], times, side="right")
+    for arc in range(len(trajectory.arcs)):
+        s = (np.asarray(times)[arcs == arc] - curve.starts[arc]) / curve.durations[arc]
+        if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms
+            s = np.clip(s, BESIDE_END, 1.0 - BESIDE_END)
+        known = nodes.s[nodes.arc == arc]
+        apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_PLACE
+        points.append(s[apart & (s > 0.0) & (s < 1.0)].tolist())
+    return trajectory.with_limit_points(points)

@@ -1,1 +1,0 @@
-"""Limits that hold between the nodes: further nodes for limits, and motions slowed in time."""

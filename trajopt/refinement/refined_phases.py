@@ -1,0 +1,50 @@
+"""Refinement of phases: spans are halved in every phase until the errors of all are small.
+
+The errors are those of `Refined`, estimated phase by phase with what it shares held at its value; what finer
+knots could gain is compared with the costs of all phases together.
+"""
+
+from __future__ import annotations
+
+from trajopt.base.arrays import Array
+from trajopt.refinement.error_estimate import ErrorEstimate
+from trajopt.refinement.knots import split
+from trajopt.refinement.refined import Refined
+from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.records.solve_history import record_solve
+from trajopt.solvers.solver import Callback, Solver
+from trajopt.transcription.links.linked_program import linked_program
+
+
+def refined_phases(
+    settings: Refined, solution: PhasesSolution, solver: Solver, progress: Callback | None = None
+) -> PhasesSolution:
+    """The solution of phases with the smallest error, with the record of its refinement."""
+
+    def estimate(last: PhasesSolution) -> ErrorEstimate:
+        return _together(last, [settings.estimate(part) for part in last.phases])
+
+    def finer(last: PhasesSolution, marks: list[Array], near: Solver) -> PhasesSolution:
+        meshes = []
+        for problem in last.known.problems:
+            own, marks = marks[: len(problem.trajectory.arcs)], marks[len(problem.trajectory.arcs) :]
+            meshes.append(split(problem.trajectory, own))
+        phases = last.known.on(*meshes)
+        phases.guess(last)
+        program = linked_program(phases)
+        return PhasesSolution.of(program, record_solve(program, near.solve(program, progress)), solution.run)
+
+    return settings.improved(solution, solver, estimate, finer)
+
+
+def _together(solution: PhasesSolution, errors: list[ErrorEstimate]) -> ErrorEstimate:
+    """The errors of all arcs of all phases, the gains relative to the costs of all."""
+    own = [sum(abs(value) for value in part.cost_terms.values()) or 1.0 for part in solution.phases]
+    total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
+    shares = [size / total for size in own]
+    return ErrorEstimate(
+        tuple(values for each in errors for values in each.equations),
+        tuple(
+            share * values for share, each in zip(shares, errors, strict=True) for values in each.optimality
+        ),
+    )

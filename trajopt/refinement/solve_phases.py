@@ -1,0 +1,45 @@
+"""Solves of phases: derivative checks, the program of all phases, the solver, the solutions read back."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from trajopt.problem.links.phases import Phases
+from trajopt.refinement.starts.starts_of_phases import best_start_of_phases
+from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records.solve_history import record_solve
+from trajopt.solvers.capabilities import with_time_limit
+from trajopt.solvers.solver import Callback, Solver
+from trajopt.transcription.derivative_check import check_problem
+from trajopt.transcription.links.linked_program import linked_program
+
+LEAST_TIME = 1e-3  # seconds that a solve is given, also behind the deadline, so that it says why it ended
+
+
+def solve_phases(
+    phases: Phases,
+    solver: Solver,
+    callback: Callback | None,
+    run: RunRecord | None,
+    deadline: float = np.inf,
+    starts: int = 1,
+) -> PhasesSolution:
+    """The best solution of phases on their own meshes from several starts, the first their own guesses.
+
+    deadline : seconds of `time.monotonic`
+    """
+    for problem in phases.problems:
+        check_problem(problem)
+
+    def solved(each: Phases) -> PhasesSolution:
+        program = linked_program(each)
+        for problem in program.linked.problems:
+            check_problem(problem)
+        left = max(deadline - time.monotonic(), LEAST_TIME)
+        limited = with_time_limit(solver, left) if np.isfinite(deadline) else solver
+        return PhasesSolution.of(program, record_solve(program, limited.solve(program, callback)), run)
+
+    return solved(phases) if starts == 1 else best_start_of_phases(phases, solved, starts)

@@ -1,0 +1,1 @@
+"""Several starts: perturbed guesses solved on coarse meshes, the best different optima carried on."""

@@ -1,0 +1,99 @@
+"""When a problem is solved from several starts by default, and from how many.
+
+Three kinds of motions are known to have several optima that differ by more than a percent: those of many
+joints with free durations, those of joints without motors, which may swing to either side, and long turns
+with free durations, on which an arm may fold in or not. A user's guess says which optimum is wanted. Where
+every velocity has a limit as well, one start found the best optimum known in all moves that
+`python -m benchmarks.robustness` draws, and is all that is solved. A problem may recommend its own number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.base.arguments import implements
+from trajopt.checks.equations.torque_equations import torque_equations
+from trajopt.graph.protocols.dynamics import DescribedJoints
+from trajopt.problem.problem import Problem
+from trajopt.solvers.capabilities import CheckpointingSolver
+from trajopt.solvers.solver import Solver
+from trajopt.splines.node_sets import END, PATH, START
+from trajopt.transcription.initial_point import end_values
+
+MANY_JOINTS = 4  # from which on a motion with free durations has many optima
+LONG_TURN = 0.5 * math.pi  # rad between the ends of a motion: beyond, the inertia of an arm changes most
+
+
+@dataclass(frozen=True)
+class StartRule:
+    """How many starts are solved on a coarse mesh, and what becomes of them.
+
+    count : starts, the problem's own guess among them
+    agreed : starts that must have found the lowest optimum before the others are left out; None: three, or
+        more than half
+    carried : optima that are carried to the second mesh; None: half as many as starts
+    after_failure : whether the others are tried, too, where the first finds no optimum
+    """
+
+    count: int
+    agreed: int | None = None
+    carried: int | None = None
+    after_failure: bool = True
+
+
+ONE = StartRule(1, 1, 1)
+FEW_JOINTS = StartRule(8, 3, 2)  # most of them have one optimum, which three starts then agree on
+SEARCHED = StartRule(8, 5, 2)
+
+
+def start_rule(problem: Problem, solver: Solver) -> StartRule:
+    """The starts where the user gives none."""
+    if implements(solver, CheckpointingSolver):
+        return ONE
+    if problem.starts > 1:
+        return StartRule(problem.starts, after_failure=False)
+    if _guessed(problem):
+        return ONE
+    loose = _free(problem) and not _velocities_limited(problem)
+    if loose and searching(problem):
+        return SEARCHED
+    several = bool(torque_equations(problem)) or (loose and _turns_far(problem))
+    return FEW_JOINTS if several else ONE
+
+
+def searching(problem: Problem) -> bool:
+    """Whether guesses are searched for: a free duration, no guess, many joints."""
+    return problem.dynamics.n >= MANY_JOINTS and _free(problem) and not _guessed(problem)
+
+
+def _guessed(problem: Problem) -> bool:
+    return problem.guessed_curve is not None or problem.guessed_durations is not None
+
+
+def _free(problem: Problem) -> bool:
+    bounds = (arc.duration_bounds for arc in problem.trajectory.arcs)
+    return any(shortest < longest for shortest, longest in bounds)
+
+
+def _velocities_limited(problem: Problem) -> bool:
+    """Whether both directions of every joint have a limit over all of the path."""
+    limited = np.zeros((2, problem.dynamics.n), bool)
+    for constraint in problem.constraints:
+        if constraint.term.quantity == "v" and constraint.over == PATH:
+            limited |= np.isfinite([constraint.lower, constraint.upper])
+    return bool(limited.all())
+
+
+def _turns_far(problem: Problem) -> bool:
+    """Whether a revolute joint has more than a quarter of a turn to go between fixed ends."""
+    dynamics = problem.dynamics
+    if not isinstance(dynamics, DescribedJoints):
+        return False
+    kinds = {joint.name: joint.kind for joint in dynamics.joints}
+    turning = np.array([kinds.get(name) == "revolute" for name in dynamics.joint_names])
+    fixed, free = end_values(problem), np.full(dynamics.n, np.nan)
+    travel = fixed.get(("q", END), free) - fixed.get(("q", START), free)
+    return bool(np.any(np.abs(travel[turning]) > LONG_TURN))

@@ -1,0 +1,140 @@
+"""The leaves of a graph (q, v, a, further curves, time, parameters) as Taylor models on pieces of time.
+
+On every span of a motion a curve and its derivatives are polynomials in Bernstein form. Pieces are cut by
+convex combinations (de Casteljau), and brought to powers of s in [-1, 1] at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.graph.leaves import TIME_LEAVES, SplineLeaf
+from trajopt.splines.curve import Curve
+from trajopt.splines.polynomial_bounds import coefficient_errors, pieces_of, pieces_of_group
+from trajopt.taylor_models.bernstein import to_powers
+from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
+
+Model = list  # of TaylorModel or float, one per component
+
+
+@dataclass(frozen=True, eq=False)
+class LeafPieces:
+    """Polynomial pieces of the leaves that are curves, and the leaves that are constant on a piece.
+
+    start, end : seconds, (P,), for reports
+    curves : leaf -> Bernstein coefficients (P, degree + 1, width); the time t is one of the leaves
+    errors : leaf -> bounds of their rounding errors (P, width)
+    constants : leaf -> values (P, width)
+    """
+
+    start: Array
+    end: Array
+    curves: Mapping[str, Array]
+    errors: Mapping[str, Array]
+    constants: Mapping[str, Array]
+
+    def part(self, chosen: Array, low: Array, high: Array) -> LeafPieces:
+        """The parts [low, high] (fractions of their length) of chosen pieces, (P,) each."""
+        curves, errors = {}, {}
+        for leaf, all_coefficients in self.curves.items():
+            coefficients = all_coefficients[chosen]
+            size = np.abs(coefficients).max(axis=1)
+            # Two cuts of `degree` convex combinations each; fractions that are off by rounding move the
+            # ends of a piece, by at most the slope times that.
+            errors[leaf] = self.errors[leaf][chosen] + 16 * coefficients.shape[1] * EPS * size
+            curves[leaf] = _cut(coefficients, low, high)
+        start, length = self.start[chosen], (self.end - self.start)[chosen]
+        constants = {leaf: values[chosen] for leaf, values in self.constants.items()}
+        return LeafPieces(start + low * length, start + high * length, curves, errors, constants)
+
+    def divided(self, chosen: Array, parts: Array) -> LeafPieces:
+        """Chosen pieces, each cut evenly into its number of parts."""
+        number = np.repeat(parts, parts)
+        place = np.arange(number.size) - np.repeat(np.cumsum(parts) - parts, parts)
+        return self.part(np.repeat(chosen, parts), place / number, (place + 1) / number)
+
+    def models(self) -> dict[str, Model]:
+        """Leaf -> one Taylor model per component."""
+        found: dict[str, Model] = {}
+        for leaf, coefficients in self.curves.items():
+            found[leaf] = _power_models(coefficients, self.errors[leaf])
+        for leaf, values in self.constants.items():
+            found[leaf] = [TaylorModel(row[None], np.zeros(row.size)) for row in values.T.copy()]
+        return found
+
+
+def leaf_pieces(
+    curve: Curve,
+    spline_leaves: Mapping[str, SplineLeaf],
+    parameters: Mapping[str, Array],
+    used: Iterable[str],
+    first: float,
+    last: float,
+) -> LeafPieces:
+    """The pieces of a motion within [first, last] seconds, one per span, with the leaves that are used.
+
+    parameters : leaf -> value. Raises NotImplementedError for curves with other spans and for other leaves.
+    """
+    used = set(used)
+    unknown = used - {*spline_leaves, *parameters, *TIME_LEAVES}
+    if unknown:
+        raise NotImplementedError(f"{', '.join(sorted(unknown))} have no pieces")
+    known = pieces_of(curve, 0, 0)
+    arc = np.searchsorted(curve.starts, 0.5 * (known.start + known.end)) - 1
+    curves, errors = {}, {}
+    for leaf in used & spline_leaves.keys():
+        spline = spline_leaves[leaf]
+        pieces, place = pieces_of_group(curve, spline.curves.start, spline.order)
+        if not np.array_equal(pieces.start, known.start):
+            raise NotImplementedError(f"{leaf} has other breakpoints than q: there are no common pieces")
+        own = slice(place, place + spline.width)
+        curves[leaf] = pieces.coefficients[..., own]
+        errors[leaf] = coefficient_errors(curve, spline.curves.start, spline.order)[arc, own]
+    if "t" in used:
+        curves["t"] = np.stack([known.start, known.end], axis=1)[..., None]
+        errors["t"] = 4.0 * EPS * known.end[:, None]
+    arc_durations, count = curve.durations[arc], known.start.size
+    single = {"duration": np.full((count, 1), curve.duration), "arc_duration": arc_durations[:, None]}
+    single |= {leaf: np.broadcast_to(value, (count, np.size(value))) for leaf, value in parameters.items()}
+    constants = {leaf: values for leaf, values in single.items() if leaf in used}
+    whole = LeafPieces(known.start, known.end, curves, errors, constants)
+    length = np.maximum(known.end - known.start, np.finfo(float).tiny)
+    low, high = (np.clip((time - known.start) / length, 0.0, 1.0) for time in (first, last))
+    if not low.any() and np.all(high == 1.0):
+        return whole
+    return whole.part(np.flatnonzero(high > low), *(each[high > low] for each in (low, high)))
+
+
+def _cut(coefficients: Array, low: Array, high: Array) -> Array:
+    """Bernstein coefficients (P, degree + 1, width) of the parts [low, high] of pieces."""
+    left, right = coefficients, []
+    u = low[:, None, None]
+    for _ in range(coefficients.shape[1]):
+        right.append(left[:, -1])
+        left = (1.0 - u) * left[:, :-1] + u * left[:, 1:]
+    rest = np.stack(right[::-1], axis=1)
+    u = np.clip((high - low) / np.maximum(1.0 - low, np.finfo(float).tiny), 0.0, 1.0)[:, None, None]
+    found = []
+    for _ in range(coefficients.shape[1]):
+        found.append(rest[:, 0])
+        rest = (1.0 - u) * rest[:, :-1] + u * rest[:, 1:]
+    return np.stack(found, axis=1)
+
+
+def _power_models(coefficients: Array, errors: Array) -> Model:
+    """Taylor models, one per component, of polynomials in Bernstein form."""
+    degree = coefficients.shape[1] - 1
+    matrix = to_powers(degree)
+    middle = coefficients[:, degree // 2]
+    away = coefficients - middle[:, None]  # a constant needs no conversion, and has no rounding error then
+    powers = np.einsum("jk,pkw->jpw", matrix, away)
+    rounding = (degree + 4) * EPS * np.einsum("jk,pkw->pw", np.abs(matrix), np.abs(away))
+    powers[0] += middle
+    radius = errors + rounding + EPS * np.abs(powers[0]) + np.abs(powers[ORDER:]).sum(axis=0)
+    radius = radius * UPWARDS + UNDERFLOW
+    powers = np.ascontiguousarray(np.moveaxis(powers[:ORDER], -1, 0))
+    return [TaylorModel(own, own_radius) for own, own_radius in zip(powers, radius.T.copy(), strict=True)]

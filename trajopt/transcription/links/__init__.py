@@ -1,0 +1,1 @@
+"""From linked problems to one nonlinear program and back."""

@@ -1,0 +1,102 @@
+"""Links that no motion can meet: what the conditions of the phases leave of their sides is out of bounds.
+
+Boundary values and limits of states, bounds of controls and parameters give an interval for every quantity
+at an instant. A link that is affine in them, g = g(0) + J u, then lies in an interval as well; any other is
+looked at where all that it depends on is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.graph.leaves import extra_leaf, parameter_leaf
+from trajopt.graph.names import own_term
+from trajopt.problem.instant import Instant
+from trajopt.problem.links.link import Link, TermLink, place
+from trajopt.problem.links.phases import Phases
+from trajopt.splines.node_sets import PATH
+
+SLACK = 1e-9  # relative: what rounding leaves of two equal values
+
+
+def refuse_links_out_of_bounds(phases: Phases) -> None:
+    """InfeasibleBoundsError for a link that the conditions of its phases contradict, with both intervals."""
+    for link in phases.links:
+        if isinstance(link, TermLink):
+            first, second = (_interval(each, link.term.quantity, link.width) for each in link.instants)
+            _refuse(phases, link, link.instants, first, second, "in the first and")
+        else:
+            wanted = np.stack([link.lower, link.upper])
+            _refuse(phases, link, link.function.instants, _range(link), wanted, "but has to be")
+
+
+def _refuse(
+    phases: Phases,
+    link: Link | TermLink,
+    instants: Iterable[Instant],
+    found: Array,
+    wanted: Array,
+    relation: str,
+) -> None:
+    size = 1.0 + np.nan_to_num(np.abs(np.concatenate([found, wanted])), posinf=0.0).max(axis=0)
+    apart = (found[0] > wanted[1] + SLACK * size) | (found[1] < wanted[0] - SLACK * size)
+    crossed = (found[0] > found[1]) | (wanted[0] > wanted[1])  # what contradicts itself is told elsewhere
+    for i in np.flatnonzero(apart & ~crossed)[:1]:
+        names = dict.fromkeys(f"'{phases.phase_names[phases.number_of(each)]}'" for each in instants)
+        which = f", component {i}," if found.shape[1] > 1 else ""
+        raise InfeasibleBoundsError(
+            f"phases {' and '.join(names)} cannot meet: '{link.name}'{which} is {_told(*found[:, i])} "
+            f"{relation} {_told(*wanted[:, i])}{' in the second' * isinstance(link, TermLink)}, by boundary "
+            "values and bounds: free one of them, None among the boundary values, or drop the link"
+        )
+
+
+def _told(low: float, high: float) -> str:
+    return f"{low:.6g}" if low == high else f"between {low:.6g} and {high:.6g}"
+
+
+def _range(link: Link) -> Array:
+    """Least and greatest values (2, width) of a link's function; infinite where they are not known."""
+    function, block = link.function, link.function.block
+    intervals = {
+        place(i, quantity): _interval(instant, quantity, block.inputs[place(i, quantity)])
+        for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True))
+        for quantity in used
+    }
+    unknown = np.stack([np.full(function.width, -np.inf), np.full(function.width, np.inf)])
+    fixed = all(np.all(each[0] == each[1]) for each in intervals.values())
+    if block.curvature_pattern() and not fixed:
+        return unknown
+    at = {name: (each[:1] if fixed else np.zeros((1, each.shape[1]))) for name, each in intervals.items()}
+    value = block.value(at)[own_term(link.name)]
+    found = np.concatenate([value, value])
+    if fixed:
+        return found
+    for (_, name), part in block.partials(at).items():
+        low, high = intervals[name]
+        slope = part[0]
+        with np.errstate(invalid="ignore"):
+            ends = np.where(slope != 0.0, np.stack([slope * low, slope * high]), 0.0)
+        found += np.stack([ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)])
+    return found
+
+
+def _interval(instant: Instant, quantity: str, width: int) -> Array:
+    """Least and greatest values (2, width) of a quantity that the conditions at an instant leave."""
+    problem = instant.problem
+    low, high = np.full(width, -np.inf), np.full(width, np.inf)
+    bounds = [
+        each
+        for each in problem.constraints
+        if each.term.quantity == quantity
+        and (each.over == instant.over or (each.over == PATH and each.continuous))
+    ]
+    curves = [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
+    parameters = [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
+    for each in (*bounds, *curves, *parameters):
+        low, high = np.maximum(low, each.lower), np.minimum(high, each.upper)
+    return np.stack([low, high])

@@ -1,0 +1,135 @@
+"""First guesses of phases whose ends are fixed nowhere but by links to where other phases start and end.
+
+Between the values that are fixed, q changes alike in all phases. A phase by itself would stay at the only
+value that it knows, and its first duration would be that of a motion that goes nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from trajopt.base.arrays import Array
+from trajopt.problem.instant import Instant
+from trajopt.problem.links.link import Link, TermLink, place
+from trajopt.problem.links.phases import Phases
+from trajopt.problem.problem import Problem
+from trajopt.splines.node_sets import END, START
+from trajopt.transcription.initial_point import FALLBACK_DURATION, fixed_ends, smooth_curve
+
+__all__ = ["guess_curves_that_meet", "values_between"]
+
+ENDS = (START, END)
+LEAST = 1e-9  # entries of a unit vector, and singular values relative to the largest, that are less are zero
+
+
+def guess_curves_that_meet(phases: Phases, problems: Sequence[Problem]) -> None:
+    """Guess a curve in problems without one whose free ends are linked to others by linear equations of q.
+
+    problems : of the phases, copies that may change
+    """
+    widths = [problem.dynamics.n for problem in problems]
+    points = _Points(phases, widths)
+    links = [each for link in phases.links if (each := points.equations(link)) is not None]
+    if not links:
+        return
+    fixed = np.concatenate([np.concatenate(fixed_ends(problem)) for problem in problems])
+    found = values_between(fixed, widths, *(np.concatenate(each) for each in zip(*links, strict=True)))
+    for k, problem in enumerate(problems):
+        first, last = (found[points.place(k, end)] for end in (0, 1))
+        more = ~np.isnan((first, last)) & np.isnan(fixed_ends(problem))
+        if problem.guessed_curve is None and more.any():
+            problem.guessed_curve = smooth_curve(problem, FALLBACK_DURATION, (first, last))
+
+
+def values_between(fixed: Array, widths: Sequence[int], A: Array, b: Array) -> Array:
+    """Values z where phases start and end that meet A z = b, with the least sum of squared changes of phases.
+
+    fixed : z, of one phase after the other, where it starts and where it ends, NaN where free
+    widths : of the phases, 2 sum(widths) = z.size
+    returned : z, NaN in components that neither the fixed values nor the equations decide
+    """
+    given, largest = ~np.isnan(fixed), np.abs(A).max(axis=1, initial=0.0)
+    scale = np.where(largest > 0.0, largest, 1.0)  # units of an equation decide nothing
+    A, b = A / scale[:, None], b / scale
+    equations = np.concatenate([np.eye(fixed.size)[given], A])
+    right = np.concatenate([fixed[given], b])
+    changes = np.zeros((sum(widths), fixed.size))
+    row = 0
+    for width in widths:
+        own = np.arange(row, row + width)
+        changes[own, row + own], changes[own, row + width + own] = -1.0, 1.0
+        row += width
+    # Coordinates that no link mixes are solved for apart.
+    mixed = csr_array(np.concatenate([changes, equations]) != 0.0).astype(int)
+    _, coordinate = connected_components(mixed.T @ mixed, directed=False)
+    z = np.empty(fixed.size)
+    for chosen in (coordinate == each for each in range(coordinate.max() + 1)):
+        rows = equations[:, chosen].any(axis=1)
+        mine = changes[:, chosen].any(axis=1)
+        z[chosen] = _least_changes(changes[mine][:, chosen], equations[rows][:, chosen], right[rows])
+    return z
+
+
+def _least_changes(changes: Array, equations: Array, right: Array) -> Array:
+    """z that meets equations @ z = right with the least |changes @ z|, NaN where both leave it open."""
+    _, sizes, directions = np.linalg.svd(np.concatenate([changes, equations]))
+    undecided = directions[np.count_nonzero(sizes > LEAST * sizes.max()) :]
+    zero = np.zeros((len(equations),) * 2)
+    conditions = np.block([[changes.T @ changes, equations.T], [equations, zero]])
+    count = changes.shape[1]
+    z = np.linalg.lstsq(conditions, np.concatenate([np.zeros(count), right]))[0][:count]
+    z[np.any(np.abs(undecided) > LEAST, axis=0)] = np.nan
+    return z
+
+
+class _Points:
+    """The places of q at the starts and ends of phases in one vector, and links as equations in it."""
+
+    def __init__(self, phases: Phases, widths: Sequence[int]) -> None:
+        self.phases, self.widths = phases, widths
+        self.before = np.cumsum([0, *widths]).tolist()
+
+    def place(self, k: int, end: int) -> slice:
+        """Where q of phase k stands, at its start (0) or its end (1)."""
+        first = 2 * self.before[k] + end * self.widths[k]
+        return slice(first, first + self.widths[k])
+
+    def equations(self, link: Link | TermLink) -> tuple[Array, Array] | None:
+        """A and b of A z = b that a link says, None where it says something else."""
+        if isinstance(link, TermLink):
+            return self._equal(link) if link.term.quantity == "q" else None
+        return self._linear(link)
+
+    def _of(self, instant: Instant) -> slice | None:
+        if instant.over not in ENDS:
+            return None
+        return self.place(self.phases.number_of(instant), ENDS.index(instant.over))
+
+    def _equal(self, link: TermLink) -> tuple[Array, Array] | None:
+        one, other = map(self._of, link.instants)
+        if one is None or other is None:
+            return None
+        A = np.zeros((link.width, 2 * self.before[-1]))
+        A[:, one] = np.eye(link.width)
+        A[:, other] -= np.eye(link.width)
+        return A, np.zeros(link.width)
+
+    def _linear(self, link: Link) -> tuple[Array, Array] | None:
+        """Those of a function that is linear in q at starts and ends, and whose value is given."""
+        function, places = link.function, {}
+        for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True)):
+            where = self._of(instant)
+            if where is None or set(used) - {"q"}:
+                return None
+            places[place(i, "q")] = where
+        parts = function.linear() if np.array_equal(link.lower, link.upper) else None
+        if parts is None:
+            return None
+        A = np.zeros((function.width, 2 * self.before[-1]))
+        for source, slope in parts[0].items():
+            A[:, places[source]] += slope
+        return A, link.lower - parts[1]

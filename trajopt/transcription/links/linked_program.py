@@ -1,0 +1,205 @@
+"""The nonlinear program of several phases: their programs side by side, and equations between them.
+
+    minimize sum_i f_i(y_i)   with   the rows of every phase,   A (y_1, y_2, ...) = b
+
+Jacobian and Hessian are block diagonal but for the rows of A, which are constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.problem.links.phases import Phases
+from trajopt.solvers.optimality.kkt import lagrangian_gradient
+from trajopt.solvers.solver import Result
+from trajopt.transcription.bounds import Bounds
+from trajopt.transcription.links.coupling import Coupling, coupling_of
+from trajopt.transcription.links.linked_problems import LinkedProblems, linked_problems
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.transcribe import transcribe
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedProgram:
+    """The programs of all phases as one, scaled like the one whose objective is scaled down most.
+
+    The unknowns are those of the phases one after the other, rows likewise, then those of the coupling.
+    """
+
+    phases: Phases
+    linked: LinkedProblems
+    programs: tuple[NLP, ...]
+    coupling: Coupling
+    variables: tuple[slice, ...]  # the places of every phase among the unknowns
+    own_rows: tuple[slice, ...]  # and among the rows
+    lower: Array
+    upper: Array
+    row_lower: Array
+    row_upper: Array
+    start: Array
+    jacobian_rows: Array
+    jacobian_columns: Array
+    hessian_rows: Array
+    hessian_columns: Array
+
+    # -- sizes and scaling --------------------------------------------------------------------------------
+
+    @property
+    def variable_count(self) -> int:
+        return self.variables[-1].stop
+
+    @property
+    def row_count(self) -> int:
+        return self.own_rows[-1].stop + self.coupling.b.size
+
+    @property
+    def has_hessian(self) -> bool:
+        return all(program.has_hessian for program in self.programs)
+
+    @property
+    def objective_scale(self) -> float:
+        """The factor of the sum of all objectives."""
+        return min(program.objective_scale for program in self.programs)
+
+    @property
+    def scaling(self) -> Scaling:
+        """What every row and the objective are multiplied by."""
+        rows = [program.row_scale for program in self.programs]
+        return Scaling(np.concatenate([*rows, np.ones(self.coupling.b.size)]), self.objective_scale)
+
+    @property
+    def weights(self) -> Array:
+        """What the objective of every phase's program counts here, (phases,)."""
+        return self.objective_scale / np.array([program.objective_scale for program in self.programs])
+
+    # -- functions ----------------------------------------------------------------------------------------
+
+    def parts(self, y: Array) -> list[Array]:
+        """The unknowns of every phase."""
+        return [np.ascontiguousarray(y[place]) for place in self.variables]
+
+    def objective(self, y: Array) -> float:
+        """f(y), scaled."""
+        each = [p.objective(part) for p, part in zip(self.programs, self.parts(y), strict=True)]
+        return float(self.weights @ each)
+
+    def gradient(self, y: Array) -> Array:
+        """Gradient of the scaled objective, (variable_count,)."""
+        each = zip(self.weights, self.programs, self.parts(y), strict=True)
+        return np.concatenate([weight * program.gradient(part) for weight, program, part in each])
+
+    def rows(self, y: Array) -> Array:
+        """All rows, (row_count,)."""
+        each = [p.rows(part) for p, part in zip(self.programs, self.parts(y), strict=True)]
+        return np.concatenate([*each, self.coupling.A @ y])
+
+    def jacobian(self, y: Array) -> Array:
+        """Nonzeros of the Jacobian in the order of `jacobian_rows`, `jacobian_columns`."""
+        each = [p.jacobian(part) for p, part in zip(self.programs, self.parts(y), strict=True)]
+        return np.concatenate([*each, self.coupling.A.data])
+
+    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
+        """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
+        each = zip(self.weights, self.programs, self.parts(y), self.own_rows, strict=True)
+        return np.concatenate(
+            [
+                program.hessian(part, np.ascontiguousarray(row_multipliers[rows]), objective_factor * weight)
+                for weight, program, part, rows in each
+            ]
+        )
+
+    # -- reports ------------------------------------------------------------------------------------------
+
+    def culprit(self, y: Array) -> str:
+        """Which phase, term, node and joint is not finite at y; "" when all is finite."""
+        for name, program, part in zip(self.phases.phase_names, self.programs, self.parts(y), strict=True):
+            found = program.culprit(part)
+            if found:
+                return f"phase '{name}': {found}"
+        return ""
+
+    def shared_values(self, k: int, y: Array) -> dict[str, Array]:
+        """The parameters that phase k shares, and its copies, at the phase's own unknowns y."""
+        known = self.programs[k].unknowns.parameters(y)
+        return {name: known[name] for name, having in self.linked.shared.items() if k in having}
+
+    def of_phase(self, k: int, result: Result) -> tuple[NLP, Result]:
+        """Phase k with its shared parameters held at their values: its program, and the result as one of it.
+
+        What the other phases ask of these parameters is then the multiplier of the bounds that hold them.
+        """
+        program, weight = self.programs[k], self.weights[k]
+        y = result.y[self.variables[k]]
+        rows = result.row_multipliers[self.own_rows[k]] / weight
+        lower, upper = (
+            multipliers[self.variables[k]] / weight
+            for multipliers in (result.lower_multipliers, result.upper_multipliers)
+        )
+        held = self._held_unknowns(k)
+        bounds = Bounds(program.lower.copy(), program.upper.copy())
+        bounds.lower[held] = bounds.upper[held] = y[held]
+        slope = lagrangian_gradient(program, y, rows)[held]
+        lower[held], upper[held] = np.maximum(slope, 0.0), np.maximum(-slope, 0.0)
+        own = replace(
+            result,
+            y=y,
+            row_multipliers=rows,
+            lower_multipliers=lower,
+            upper_multipliers=upper,
+            objective=program.objective(y),
+        )
+        return replace(program, bounds=bounds), own
+
+    def _held_unknowns(self, k: int) -> Array:
+        """Which unknowns of phase k are shared parameters."""
+        unknowns = self.programs[k].unknowns
+        places = [
+            np.arange(unknowns.layout.parameters[name].start, unknowns.layout.parameters[name].stop)
+            for name, having in self.linked.shared.items()
+            if k in having
+        ]
+        wanted = np.concatenate(places) if places else np.zeros(0, dtype=int)
+        return np.flatnonzero(np.isin(unknowns.elimination.free, wanted))
+
+
+def linked_program(phases: Phases) -> LinkedProgram:
+    """The program of phases as they are stated now.
+
+    Raises ProblemError or a subclass where a phase contradicts itself, or two phases cannot meet.
+    """
+    linked = linked_problems(phases)
+    programs = tuple(transcribe(problem) for problem in linked.problems)
+    coupling = coupling_of(linked, programs, phases.phase_names)
+    variables = _slices([program.variable_count for program in programs])
+    own_rows = _slices([program.row_count for program in programs])
+    row, column = coupling.A.tocoo().coords
+    placed = list(zip(programs, variables, own_rows, strict=True))
+    return LinkedProgram(
+        phases,
+        linked,
+        programs,
+        coupling,
+        variables,
+        own_rows,
+        lower=np.concatenate([program.lower for program in programs]),
+        upper=np.concatenate([program.upper for program in programs]),
+        row_lower=np.concatenate([*(program.row_lower for program in programs), coupling.b]),
+        row_upper=np.concatenate([*(program.row_upper for program in programs), coupling.b]),
+        start=np.concatenate([program.start for program in programs]),
+        jacobian_rows=np.concatenate(
+            [*(r.start + p.jacobian_rows for p, _, r in placed), own_rows[-1].stop + row]
+        ),
+        jacobian_columns=np.concatenate([*(y.start + p.jacobian_columns for p, y, _ in placed), column]),
+        hessian_rows=np.concatenate([y.start + p.hessian_rows for p, y, _ in placed]),
+        hessian_columns=np.concatenate([y.start + p.hessian_columns for p, y, _ in placed]),
+    )
+
+
+def _slices(counts: list[int]) -> tuple[slice, ...]:
+    edges = np.cumsum([0, *counts]).tolist()
+    return tuple(slice(first, last) for first, last in pairwise(edges))
