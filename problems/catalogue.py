@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import UnknownNameError, near_matches
 
 PACKAGES = (
@@ -66,7 +66,7 @@ def module(name: str) -> Any:
         file = (
             f"; the file {name}.py is here, name it with its ending" if Path(f"{name}.py").is_file() else ""
         )
-        raise UnknownNameError(f"no problem is called {shown(name)}{near}{file}")
+        raise UnknownNameError(f"no problem is called {short_repr(name)}{near}{file}")
     return import_module(_found()[name][0])
 
 

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import (
     NotFiniteError,
     OptionError,
@@ -72,7 +72,7 @@ def checked_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any], pr
     for name in given:
         if name not in defaults:
             near = near_matches(name, defaults) or f": it has {', '.join(defaults)}"
-            raise UnknownNameError(f"{problem} has no parameter {shown(name)}{near}")
+            raise UnknownNameError(f"{problem} has no parameter {short_repr(name)}{near}")
     return {
         name: like_default(given[name], default, f"parameter '{name}' of {problem}")
         if name in given
@@ -90,7 +90,7 @@ def like_default(value: Any, default: Any, what: str) -> Any:
     if isinstance(default, bool | str):
         if not isinstance(value, type(default)):
             raise OptionError(
-                f"{what} is {shown(value)}: expected {type(default).__name__}, such as {default!r}"
+                f"{what} is {short_repr(value)}: expected {type(default).__name__}, such as {default!r}"
             )
         return value
     if isinstance(default, int):
@@ -107,17 +107,17 @@ def literal(value: Any, what: str) -> Any:
     if value is None or isinstance(value, bool | str | int | float):
         return value
     raise OptionError(
-        f"{what} is {shown(value)}: give numbers, texts or lists of them, which a file can keep"
+        f"{what} is {short_repr(value)}: give numbers, texts or lists of them, which a file can keep"
     )
 
 
 def number(value: Any, default: Any, what: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise OptionError(f"{what} is {shown(value)}: expected a number, such as {default!r}")
+        raise OptionError(f"{what} is {short_repr(value)}: expected a number, such as {default!r}")
     try:
         found = float(value)
     except OverflowError:
-        raise OptionError(f"{what} is {shown(value)}: expected a number of at most 1e308") from None
+        raise OptionError(f"{what} is {short_repr(value)}: expected a number of at most 1e308") from None
     if math.isnan(found):
         raise NotFiniteError(f"{what} is NaN: give a number, or leave it out for {default!r}")
     return found
@@ -125,7 +125,7 @@ def number(value: Any, default: Any, what: str) -> float:
 
 def whole_number(value: Any, default: int, what: str) -> int:
     if not isinstance(value, int | float) or isinstance(value, bool) or not is_whole(value):
-        raise OptionError(f"{what} is {shown(value)}: expected a whole number, such as {default!r}")
+        raise OptionError(f"{what} is {short_repr(value)}: expected a whole number, such as {default!r}")
     return int(value)
 
 

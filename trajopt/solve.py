@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.base.arguments import MOST_STARTS, check_positive, implements, shown
+from trajopt.base.arguments import MOST_STARTS, check_positive, implements, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.certified.certified import Certified
@@ -208,12 +208,13 @@ def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
     whole = number and 1 <= starts <= MOST_STARTS
     if not (whole or (isinstance(starts, str) and starts == "auto")):
         raise OptionError(
-            f"starts is {shown(starts)}: give a whole number of at least 1, {MOST_STARTS} at most, or 'auto'"
+            f"starts is {short_repr(starts)}: give a whole number of at least 1, {MOST_STARTS} at most, "
+            "or 'auto'"
         )
     if not (
         isinstance(coarse_to_fine, bool) or (isinstance(coarse_to_fine, str) and coarse_to_fine == "auto")
     ):
-        raise OptionError(f"coarse_to_fine is {shown(coarse_to_fine)}: use 'auto', True or False")
+        raise OptionError(f"coarse_to_fine is {short_repr(coarse_to_fine)}: use 'auto', True or False")
     check_positive("time_limit", time_limit, optional=True)
 
 

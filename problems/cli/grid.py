@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from problems.cli.literal import literal, split_values
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 
 
@@ -16,7 +16,7 @@ def values_of(text: str) -> tuple[str, list[Any]]:
     parts = list(split_values(listed))
     if not (equals and name.strip().isidentifier() and parts and all(part.strip() for part in parts)):
         raise OptionError(
-            f"{shown(text)} is no list of values: write NAME=VALUE,VALUE,..., such as mass=1,2,3 or "
+            f"{short_repr(text)} is no list of values: write NAME=VALUE,VALUE,..., such as mass=1,2,3 or "
             "'q_end=[1, -1],[1, 0]'"
         )
     return name.strip(), [literal(part.strip()) for part in parts]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 
 _NAMES = {
@@ -49,7 +49,8 @@ def parameters_of(texts: Sequence[str]) -> dict[str, Any]:
         if count > 1:
             spelt = listed if len(listed) <= LONGEST_REPEATED else "..."
             raise OptionError(
-                f"{shown(text)} gives {count} values, for as many solves of `trajopt sweep`, and here is one "
+                f"{short_repr(text)} gives {count} values, for as many solves of `trajopt sweep`, and "
+                "here is one "
                 f"solve: a list is written {name}=[{spelt}], a text with commas {name}='\"{spelt}\"'"
             )
         key, value = assignment(text)
@@ -77,7 +78,7 @@ def assignment(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (equals and name.strip().isidentifier() and value.strip()):
         raise OptionError(
-            f"{shown(text)} is no assignment: write NAME=VALUE, such as intervals=40 or 'q_end=[1, -1]'"
+            f"{short_repr(text)} is no assignment: write NAME=VALUE, such as intervals=40 or 'q_end=[1, -1]'"
         )
     return name.strip(), literal(value.strip())
 
@@ -93,13 +94,13 @@ def literal(text: str) -> Any:
     try:
         return _value(ast.parse(text, mode="eval").body)
     except ZeroDivisionError:
-        raise OptionError(f"{shown(text)} divides by zero") from None
+        raise OptionError(f"{short_repr(text)} divides by zero") from None
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         if _PATH.match(text):
             return os.path.expanduser(text)
         if text[0] in "[({\"'+-.0123456789":
             raise OptionError(
-                f"{shown(text)} is no value: write a number, a list such as [0, -2] or [pi/4, -pi/4], "
+                f"{short_repr(text)} is no value: write a number, a list such as [0, -2] or [pi/4, -pi/4], "
                 "true, false, null or a word"
             ) from None
         return text

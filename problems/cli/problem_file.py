@@ -16,7 +16,7 @@ from problems import catalogue
 from problems.cli.figures import is_ours
 from problems.recipe import recipe
 from problems.shadowing import refuse_namesakes
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ProblemError, TrajoptError
 from trajopt.base.files.near_files import near_files
 
@@ -90,11 +90,11 @@ def _checked_figures(path: Path, names: str | list[Any], folder: Path) -> list[s
     """What `draw` returned: names of files in the folder, none that of a figure of every solution."""
     expected = "return a list of the names of the files that it wrote to its folder, ['own.png'] say"
     if isinstance(names, str):
-        raise ProblemError(f"{path}: draw returned {shown(names)}: {expected}")
+        raise ProblemError(f"{path}: draw returned {short_repr(names)}: {expected}")
     for name in names:
         if not isinstance(name, str):
             raise ProblemError(
-                f"{path}: draw returned the name {shown(name)}, which is no string: {expected}"
+                f"{path}: draw returned the name {short_repr(name)}, which is no string: {expected}"
             )
         if is_ours(name):
             raise ProblemError(

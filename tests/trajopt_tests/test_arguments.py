@@ -11,7 +11,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt import arguments, errors
-from trajopt.base.arguments import implements, numbers, shown
+from trajopt.base.arguments import implements, numbers, short_repr
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, SymbolicBlock
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.solvers.capabilities import CheckpointingSolver, RankingSolver, TimeLimitedSolver
@@ -167,10 +167,10 @@ def test_what_is_no_number_is_refused_and_what_is_one_is_taken():
         arguments.number(np.inf, "x")
     with pytest.raises(errors.OptionError, match="at most 200"):
         arguments.name("x" * 201, "a name")
-    assert len(shown("x" * 1000)) == 80
+    assert len(short_repr("x" * 1000)) == 80
 
 
 def test_one_of_something_is_told_in_the_singular():
-    assert [arguments.counted(n, "round") for n in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
+    assert [arguments.pluralize(n, "round") for n in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
     once = replace(trajopt.solve(problems.minimum_acceleration.build()), iterations=1)
     assert "converged in 1 iteration, " in str(once)

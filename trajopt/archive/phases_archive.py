@@ -16,7 +16,7 @@ from trajopt.archive.solution_header import FORMAT as OF_ONE
 from trajopt.archive.solution_header import VERSION as VERSION_OF_ONE
 from trajopt.archive.solution_header import FileKind, SavedRecipe, SolutionHeader
 from trajopt.archive.solution_reader import scaling_of, solution_of, status_of, warm_start_of
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import SolutionFileError, TrajoptError
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.certificates.phases_certificate import Certification
@@ -87,7 +87,7 @@ def contents(solution: PhasesSolution) -> dict[str, Any]:
 def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
     """Read what `save` wrote; see `PhasesSolution.load`."""
     if phases is not None and not isinstance(phases, Phases):
-        raise SolutionFileError(f"phases is {shown(phases)}: give the trajopt.Phases that were solved")
+        raise SolutionFileError(f"phases is {short_repr(phases)}: give the trajopt.Phases that were solved")
     with ArrayFile(path, "solution of phases", ADVICE) as file:
         check_kind(file, FORMAT, VERSION)
         solution = _read(file)

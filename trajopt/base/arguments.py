@@ -52,7 +52,7 @@ def _members(protocol: type) -> tuple[tuple[str, object], ...]:
     return tuple((name, None if callable(getattr(protocol, name)) else _MISSING) for name in names)
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """`value` as messages print it: its repr, cut to 80 characters, or its type where it has none."""
     try:
         text = " ".join(repr(value).split())
@@ -61,14 +61,14 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
-def few(names: Iterable[object]) -> str:
+def list_names(names: Iterable[object]) -> str:
     """The first six names and how many more there are, "none" where there are none."""
     every = [str(name) for name in names]
     more = f" and {len(every) - LISTED} more" if len(every) > LISTED else ""
     return (", ".join(every[:LISTED]) or "none") + more
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """How many of something, in words: "1 round", "2 rounds"."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
@@ -93,7 +93,9 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
     except Exception as error:  # a foreign object's conversion may raise anything
         words = " ".join(str(error).split())[:SHOWN]
         reason = f" ({words})" if words else ""
-        raise ShapeError(f"{what} is {shown(value)}: give a number or an array of numbers{reason}") from error
+        raise ShapeError(
+            f"{what} is {short_repr(value)}: give a number or an array of numbers{reason}"
+        ) from error
 
 
 def number(value: Any, what: str) -> float:
@@ -110,7 +112,8 @@ def unit(value: Any, whose: str) -> str:
     """`value` itself, a unit as text, "" for none; OptionError, naming `whose`, for anything else."""
     if not isinstance(value, str) or len(value) > LONGEST_UNIT or any(sign in value for sign in "<>\n"):
         raise OptionError(
-            f"the unit of {whose} is {shown(value)}: give a text such as 'm/s', {LONGEST_UNIT} characters at "
+            f"the unit of {whose} is {short_repr(value)}: give a text such as 'm/s', {LONGEST_UNIT} "
+            "characters at "
             "most"
         )
     return value
@@ -119,7 +122,7 @@ def unit(value: Any, whose: str) -> str:
 def name(value: Any, what: str) -> str:
     """`value` itself; OptionError, naming `what`, unless it is a string of 1 to 200 characters."""
     if not isinstance(value, str) or not value.strip():
-        raise OptionError(f"{what} is {shown(value)}: give a name, a string that is not empty")
+        raise OptionError(f"{what} is {short_repr(value)}: give a name, a string that is not empty")
     if len(value) > LONGEST_NAME:
         raise OptionError(f"{what} has {len(value)} characters: give a name of at most {LONGEST_NAME}")
     return value
@@ -128,7 +131,7 @@ def name(value: Any, what: str) -> str:
 def check_flag(what: str, value: Any) -> None:
     """Raise OptionError unless `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{what} = {shown(value)}: expected True or False")
+        raise OptionError(f"{what} = {short_repr(value)}: expected True or False")
 
 
 def check_positive(what: str, value: Any, *, optional: bool = False) -> None:
@@ -137,15 +140,17 @@ def check_positive(what: str, value: Any, *, optional: bool = False) -> None:
         return
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not is_number or not _is_finite(value) or value <= 0:
-        raise OptionError(f"{what} = {shown(value)}: expected a finite number above 0{' or None' * optional}")
+        raise OptionError(
+            f"{what} = {short_repr(value)}: expected a finite number above 0{' or None' * optional}"
+        )
 
 
 def check_count(what: str, value: Any, least: int = 0, most: int = MOST) -> None:
     """Raise OptionError unless `value` is a whole number from `least` to `most`."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{what} = {shown(value)}: expected a whole number, {least} or more")
+        raise OptionError(f"{what} = {short_repr(value)}: expected a whole number, {least} or more")
     if value > most:
-        raise OptionError(f"{what} = {shown(value)}: expected a whole number, {most} at most")
+        raise OptionError(f"{what} = {short_repr(value)}: expected a whole number, {most} at most")
 
 
 def _is_finite(value: Any) -> bool:

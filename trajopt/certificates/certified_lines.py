@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from trajopt.base.arguments import counted
+from trajopt.base.arguments import pluralize
 from trajopt.checks.lines.statement_line import StatementLine
 
 
@@ -86,7 +86,7 @@ class CertifiedLines(ABC):
         method, rounds, tolerance, reason = how
         sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
         lines = [
-            f"certificate: {self.verdict} ({method}, {counted(rounds, 'round')}, "
+            f"certificate: {self.verdict} ({method}, {pluralize(rounds, 'round')}, "
             f"tolerance {tolerance:.1e}{sampled})"
         ]
         if not self.holds:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import counted, few
+from trajopt.base.arguments import list_names, pluralize
 from trajopt.base.facts import Facts
 from trajopt.problem.systems.system import System
 
@@ -15,26 +15,26 @@ def problem_facts(problem: Any) -> Facts:
     """Coordinates, trajectory, costs, constraints and unknowns of a problem, by name."""
     names = problem.dynamics.joint_names
     kind = "state" if isinstance(problem.dynamics, System) else "coordinate"
-    count = counted(len(names), kind)
+    count = pluralize(len(names), kind)
     curves = [
         f"{name} ({extra.lower.size})" if extra.lower.size > 1 else name
         for name, extra in problem.extras.items()
         if name not in problem.slacks
     ]
     return Facts(
-        f"Problem '{problem.name}': {count} ({few(names)})",
+        f"Problem '{problem.name}': {count} ({list_names(names)})",
         (
             ("trajectory", f"{problem.trajectory}; {durations(problem.trajectory)}"),
             (
                 "minimize",
-                few(costs(problem)) if problem.costs else "nothing: any feasible motion is an answer",
+                list_names(costs(problem)) if problem.costs else "nothing: any feasible motion is an answer",
             ),
-            ("subject to", few(dict.fromkeys(each.name for each in problem.stated))),
-            ("curves", few(curves) if curves else ""),
-            ("parameters", few(own) if (own := own_parameters(problem)) else ""),
-            ("designs", few(problem.designs) if problem.designs else ""),
-            ("loads on", few(problem.loads) if problem.loads else ""),
-            ("data", few(problem.datasets) if problem.datasets else ""),
+            ("subject to", list_names(dict.fromkeys(each.name for each in problem.stated))),
+            ("curves", list_names(curves) if curves else ""),
+            ("parameters", list_names(own) if (own := own_parameters(problem)) else ""),
+            ("designs", list_names(problem.designs) if problem.designs else ""),
+            ("loads on", list_names(problem.loads) if problem.loads else ""),
+            ("data", list_names(problem.datasets) if problem.datasets else ""),
             ("solver", _recommended(problem)),
         ),
     )
@@ -44,9 +44,11 @@ def phases_facts(phases: Any) -> Facts:
     """The problems of all phases, and their links."""
     links = [link.name for link in phases.links]
     each = zip(phases.phase_names, phases.problems, strict=True)
-    rows = [(name, f"{few(problem.dynamics.joint_names)}; {problem.trajectory}") for name, problem in each]
-    count = counted(len(rows), "phase")
-    return Facts(f"Phases '{phases.name}': {count}", [*rows, ("links", few(links) if links else "")])
+    rows = [
+        (name, f"{list_names(problem.dynamics.joint_names)}; {problem.trajectory}") for name, problem in each
+    ]
+    count = pluralize(len(rows), "phase")
+    return Facts(f"Phases '{phases.name}': {count}", [*rows, ("links", list_names(links) if links else "")])
 
 
 def _recommended(problem: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import few
+from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.facts import Facts
 from trajopt.display.problem_facts import own_parameters, problem_facts
@@ -156,7 +156,7 @@ def _constraints(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
 
 def _unknowns(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
     layout = nlp.unknowns.layout
-    of = few(problem.dynamics.joint_names)
+    of = list_names(problem.dynamics.joint_names)
     yield StatedLine(f"{layout.control_point_count} control points", f"of {of}", "curves")
     for name, extra in problem.extras.items():
         units = units_of_quantity(problem, extra_leaf(name), extra.lower.size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.base.arguments import counted
+from trajopt.base.arguments import pluralize
 from trajopt.base.facts import Facts
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.phases_certificate import PhasesCertificate
@@ -40,7 +40,7 @@ def certificate_facts(certificate: Certificate | PhasesCertificate) -> Facts:
         ("because", certificate.why_not),
         (
             "method",
-            f"{certificate.method}, {counted(certificate.rounds, 'round')}, "
+            f"{certificate.method}, {pluralize(certificate.rounds, 'round')}, "
             f"tolerance {certificate.tolerance:.1e}",
         ),
         (

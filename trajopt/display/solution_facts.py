@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import counted, few
+from trajopt.base.arguments import list_names, pluralize
 from trajopt.base.errors import TrajoptError
 from trajopt.base.facts import Facts
 from trajopt.base.palette import PALETTE
@@ -39,13 +39,13 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
     else:
         rows += [
             ("parameters", _named(solution.parameters) if solution.parameters else ""),
-            (coordinates_of(solution), f"{few(solution.joint_names)}; {_spans(solution)}"),
+            (coordinates_of(solution), f"{list_names(solution.joint_names)}; {_spans(solution)}"),
         ]
     certificate, refinement = solution.certificate, solution.refinement
     rows += [
         (
             "solver",
-            f"{counted(solution.iterations, 'iteration')}, {solution.seconds:.3f} s, "
+            f"{pluralize(solution.iterations, 'iteration')}, {solution.seconds:.3f} s, "
             f"KKT error {solution.kkt.error:.1e}",
         ),
         ("program", f"{solution.n_variables} unknowns, {solution.n_constraints} rows"),
@@ -103,16 +103,16 @@ def _plot(t: NDArray, curves: Mapping[str, NDArray], label: str, unit: str) -> s
 
 def _named(values: Mapping[str, Any]) -> str:
     """ "duration 0.39, effort 0.1": names with numbers, of arrays their entries."""
-    return few(f"{name} {_numbers(value)}" for name, value in values.items())
+    return list_names(f"{name} {_numbers(value)}" for name, value in values.items())
 
 
 def _numbers(value: Any) -> str:
     numbers = np.ravel(value)
-    text = few(f"{number:.6g}" for number in numbers)
+    text = list_names(f"{number:.6g}" for number in numbers)
     return text if numbers.size == 1 else f"[{text}]"
 
 
 def _spans(solution: Solution) -> str:
     arcs = len(solution.curve.bases)
     spans = sum(basis.span_count for basis in solution.curve.bases)
-    return counted(spans, "span") + (f" in {arcs} arcs" if arcs > 1 else "")
+    return pluralize(spans, "span") + (f" in {arcs} arcs" if arcs > 1 else "")

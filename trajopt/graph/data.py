@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.graph import Graph
@@ -48,7 +48,9 @@ def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str, unit: st
     samples = np.array(numbers(values, f"the values of data '{name}'"))
     samples = samples[:, None] if samples.ndim == 1 else samples
     if not isinstance(clock, str) or clock not in ("seconds", "progress"):
-        raise OptionError(f"clock is {shown(clock)}: use 'seconds' or 'progress', which runs from 0 to 1")
+        raise OptionError(
+            f"clock is {short_repr(clock)}: use 'seconds' or 'progress', which runs from 0 to 1"
+        )
     if at.ndim != 1 or samples.ndim != 2 or at.size != samples.shape[0] or at.size < 2:
         raise ShapeError(
             f"data '{name}' has times of shape {at.shape} and values of shape {samples.shape}: "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
 from trajopt.graph.protocols.dynamics import Dynamics, QuantityDeclaration
@@ -48,7 +48,7 @@ class QuantityTable:
     def declaration(self, quantity: str) -> QuantityDeclaration:
         """What is declared of a leaf or of a quantity of the dynamics; UnknownNameError for another name."""
         if not isinstance(quantity, str):
-            raise UnknownNameError(f"no quantity is called {shown(quantity)}: give a name, 'q' say")
+            raise UnknownNameError(f"no quantity is called {short_repr(quantity)}: give a name, 'q' say")
         family, _, argument = quantity.partition(":")
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
@@ -59,7 +59,7 @@ class QuantityTable:
             others = (name for name in self.defined if name not in aliased)
             listed = dict.fromkeys([*coordinates, *spelled, *others])
             raise UnknownNameError(
-                f"no quantity is called {shown(quantity)}{near_matches(quantity, known)}: "
+                f"no quantity is called {short_repr(quantity)}{near_matches(quantity, known)}: "
                 f"known are {', '.join(listed)}"
             )
         if found.argument and not argument:

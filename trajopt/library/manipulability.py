@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base import arguments
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ProblemError
 from trajopt.graph.protocols.block import Pairs, SecondOrderBlock, Values
@@ -29,7 +29,7 @@ def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) ->
     L-BFGS. Not defined at singular poses, where w = 0. Yoshikawa, Int. J. Robotics Research 4(2), 1985.
     """
     if isinstance(dynamics, type) or not callable(getattr(dynamics, "block", None)):
-        raise ProblemError(f"the dynamics is {shown(dynamics)}: give the model of a robot")
+        raise ProblemError(f"the dynamics is {short_repr(dynamics)}: give the model of a robot")
     arguments.name(frame, "the frame of a manipulability")
     velocity = dynamics.block([f"velocity:{frame}"])
     kind = Manipulability if slopes_follow(velocity, dynamics.n) else FirstOrderManipulability

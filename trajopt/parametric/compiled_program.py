@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import implements, shown
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.parametric.input_table import InputTable, input_table, with_values_in_the_matrix
@@ -109,14 +109,14 @@ class CompiledProgram:
             return cold_program(self.structure, values, problem), None
         if not isinstance(start, Solution):
             raise OptionError(
-                f"start is {shown(start)}: give a Solution of this problem, or None for the guess"
+                f"start is {short_repr(start)}: give a Solution of this problem, or None for the guess"
             )
         return warm_program(self.structure, values, problem, start)
 
     def _together(self, values: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if values is not None and not isinstance(values, Mapping):
             raise OptionError(
-                f"the values are {shown(values)}: give a dictionary, input -> value, or keywords"
+                f"the values are {short_repr(values)}: give a dictionary, input -> value, or keywords"
             )
         return {**(values or {}), **inputs}
 
@@ -134,7 +134,7 @@ def compiled_program(
     table = input_table(own)
     if inputs is not None:
         if isinstance(inputs, str) or not isinstance(inputs, Collection):
-            raise OptionError(f"inputs is {shown(inputs)}: give a list of their names, or None for all")
+            raise OptionError(f"inputs is {short_repr(inputs)}: give a list of their names, or None for all")
         table = table.chosen(inputs)
     rows = _kept_as_rows(own, table)
     if rows:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.parametric.inputs import (
@@ -46,13 +46,13 @@ class InputTable:
         found = [each for each in self.inputs if name in each.names]
         if len(found) > 1:
             raise OptionError(
-                f"{len(found)} inputs are called {shown(name)}: give costs and constraints names"
+                f"{len(found)} inputs are called {short_repr(name)}: give costs and constraints names"
             )
         if not found:
             known = [each.keyword for each in self.inputs]
             hint = " (trajopt.compile(problem, inputs=[...]) names what may change)" if self.declared else ""
             raise UnknownNameError(
-                f"no input is called {shown(name)}{near_matches(name, known)}: there are "
+                f"no input is called {short_repr(name)}{near_matches(name, known)}: there are "
                 f"{', '.join(known) or 'none'}{hint}"
             )
         return found[0]

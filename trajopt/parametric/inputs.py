@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, StructureError
 from trajopt.graph.data import data_of
@@ -274,7 +274,9 @@ class DurationInput(Input):
         arcs = self.pattern.width
         given = [value] if arcs == 1 else value
         if not isinstance(given, list | tuple | np.ndarray) or len(given) != arcs:
-            raise ShapeError(f"the duration is {shown(value)} but there are {arcs} arcs: give one for each")
+            raise ShapeError(
+                f"the duration is {short_repr(value)} but there are {arcs} arcs: give one for each"
+            )
         trajectory = problem.trajectory.with_durations(tuple(given))
         bounds = np.array([arc.duration_bounds for arc in trajectory.arcs]).T
         self.pattern.check(self.name, bounds[0], bounds[1], [f"arc {i}" for i in range(arcs)])
@@ -298,6 +300,6 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
     """Lower and upper limit; ShapeError where two are not given."""
     if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
         raise ShapeError(
-            f"the value of '{name}' is {shown(value)}: give (lower, upper), None where there is none"
+            f"the value of '{name}' is {short_repr(value)}: give (lower, upper), None where there is none"
         )
     return value[0], value[1]

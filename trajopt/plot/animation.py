@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_positive, shown
+from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.drawable import check_solution
@@ -47,7 +47,7 @@ def animate(
         raise OptionError(f"{os.fspath(path)} is no GIF: give a name that ends in {ENDING}")
     check_positive("speed", speed)
     if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not 1 <= rate <= FASTEST:
-        raise OptionError(f"rate is {shown(rate)}: give whole pictures per second, 1 to {FASTEST}")
+        raise OptionError(f"rate is {short_repr(rate)}: give whole pictures per second, 1 to {FASTEST}")
     count = round(rate * solution.duration / speed) + 1
     if count < 2:
         raise OptionError(

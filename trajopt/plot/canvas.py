@@ -17,7 +17,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 
-from trajopt.base.arguments import few, shown
+from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.plot.style import PYPLOT, WIDTH
 from trajopt.solvers.progress import in_notebook
@@ -73,10 +73,10 @@ def check_place(figure: Any, ax: Any) -> None:
     if figure is not None and ax is not None:
         raise OptionError("figure and ax are both given: axes have their figure, give one of them")
     if figure is not None and not isinstance(figure, FigureBase):
-        raise OptionError(f"figure is {shown(figure)}: give a matplotlib Figure or SubFigure")
+        raise OptionError(f"figure is {short_repr(figure)}: give a matplotlib Figure or SubFigure")
     for each in _listed(ax):
         if not isinstance(each, Axes):
-            raise OptionError(f"ax is {shown(each)}: give matplotlib Axes, or a list of them")
+            raise OptionError(f"ax is {short_repr(each)}: give matplotlib Axes, or a list of them")
 
 
 def given_axes(ax: GivenAxes, names: Sequence[str]) -> list[Axes]:
@@ -84,7 +84,8 @@ def given_axes(ax: GivenAxes, names: Sequence[str]) -> list[Axes]:
     axes = _listed(ax)
     if len(axes) != len(names):
         raise OptionError(
-            f"ax has {len(axes)} axes for {len(names)} panels ({few(names)}): give one for each, or choose "
+            f"ax has {len(axes)} axes for {len(names)} panels ({list_names(names)}): give one for each, "
+            "or choose "
             "fewer"
         )
     return axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, SolutionFileError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def check_solution(solution: Any) -> None:
         )
     if not isinstance(solution, Solution):
         raise OptionError(
-            f"{shown(solution)} is no solution: give what trajopt.solve(problem) returned, or "
+            f"{short_repr(solution)} is no solution: give what trajopt.solve(problem) returned, or "
             "trajopt.Solution.load('solution.npz')"
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import few, shown
+from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.plot.bounds import QUANTITIES, held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import GivenAxes, panels, title
@@ -206,13 +206,13 @@ def active_joints(
     if joints is not None or not active or len(active) == len(chosen):
         return chosen, ""
     zero = [names[i] for i in chosen if kept[i] and i not in active]
-    return active, f"{without}: {few(zero)}" if zero else ""
+    return active, f"{without}: {list_names(zero)}" if zero else ""
 
 
 def without_motors(names: Sequence[str], values: NDArray, units: Sequence[str], which: NDArray) -> str:
     """Names of joints without motors, and the largest residuals of their equations, one for each unit."""
     sizes = np.abs(values).max(axis=0, initial=0.0)
-    joints, largest = few(np.asarray(names, dtype=object)[which]), {}
+    joints, largest = list_names(np.asarray(names, dtype=object)[which]), {}
     for i in map(int, np.flatnonzero(which)):
         largest[units[i]] = max(largest.get(units[i], 0.0), float(sizes[i]))
     told = ", ".join(f"{size:.2g} {unit}".rstrip() for unit, size in largest.items())
@@ -225,7 +225,7 @@ def chosen_orders(solution: Solution, curves: Sequence[str] | None, count: int) 
         for name in [curves] if isinstance(curves, str) else curves:
             if name not in CURVES:
                 near = near_matches(name, CURVES)
-                raise OptionError(f"curves has {shown(name)}{near}: choose among {', '.join(CURVES)}")
+                raise OptionError(f"curves has {short_repr(name)}{near}: choose among {', '.join(CURVES)}")
         return [CURVES.index(name) for name in ([curves] if isinstance(curves, str) else curves)]
     if count > MANY:
         return [0, 1]
@@ -253,7 +253,7 @@ def group_label(names: Sequence[str], short: bool) -> str:
     letters = takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
     beginning = "".join(column[0] for column in letters).rstrip("_- .")
     if len(names) == 1 or not short:
-        return few(names)
+        return list_names(names)
     return f"{beginning} ({len(names)} joints)" if beginning else f"{names[0]} and {len(names) - 1} more"
 
 

@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
@@ -77,7 +77,7 @@ def motion(
     if snapshots < 2:
         raise OptionError(f"snapshots is {snapshots}: give at least 2, the first and the last")
     if view not in VIEWS:
-        raise OptionError(f"view is {shown(view)}: give 'planes' or 'space'")
+        raise OptionError(f"view is {short_repr(view)}: give 'planes' or 'space'")
     check_place(figure, ax)
     is_new = figure is None and ax is None
     scene = scene_of_motion(solution, snapshots)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
@@ -71,6 +71,6 @@ def _rows(result: Any) -> Sequence[Row]:
     if isinstance(table, tuple) and table and hasattr(table[0], "seed"):
         return [(each.seed, each.objective, each.converged, True) for each in table]
     raise OptionError(
-        f"there is no table of starts in {shown(result)}: give a solution of "
+        f"there is no table of starts in {short_repr(result)}: give a solution of "
         "trajopt.solve(problem, starts=8), or what trajopt.multistart returns"
     )

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
 from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
@@ -41,7 +41,8 @@ def study(
     check_place(figure, ax)
     if not hasattr(result, "points"):
         raise OptionError(
-            f"{shown(result)} is no sweep or list of solves: give what trajopt.sweep or trajopt.solve_many "
+            f"{short_repr(result)} is no sweep or list of solves: give what trajopt.sweep or "
+            "trajopt.solve_many "
             "returned"
         )
     points = list(result.points)

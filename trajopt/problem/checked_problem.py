@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ShapeError
 from trajopt.problem.problem import Problem
 
@@ -12,5 +12,7 @@ from trajopt.problem.problem import Problem
 def checked_problem(problem: Any) -> Problem:
     """`problem` itself; ShapeError for another object."""
     if not isinstance(problem, Problem):
-        raise ShapeError(f"the problem is {shown(problem)}: give a trajopt.Problem, or call build() first")
+        raise ShapeError(
+            f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
+        )
     return problem

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trajopt.base import arguments
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.full_patterns import completed
@@ -52,7 +52,7 @@ def check_trajectory(trajectory: Any) -> None:
     """Raise OptionError for an object that is no trajectory."""
     if not isinstance(trajectory, Trajectory):
         raise OptionError(
-            f"the trajectory is {shown(trajectory)}: give trajopt.Trajectory.uniform(intervals=20), say"
+            f"the trajectory is {short_repr(trajectory)}: give trajopt.Trajectory.uniform(intervals=20), say"
         )
 
 

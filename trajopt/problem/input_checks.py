@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base import arguments
-from trajopt.base.arguments import few, numbers, shown
+from trajopt.base.arguments import list_names, numbers, short_repr
 from trajopt.base.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
@@ -27,7 +27,7 @@ def finite_number(value: Any, what: str) -> float:
     """`value` as a float; NotFiniteError where it is no finite number."""
     factor = numbers(value, what)
     if factor.ndim or not np.isfinite(factor):
-        raise NotFiniteError(f"{what} is {shown(value)}: give a finite number")
+        raise NotFiniteError(f"{what} is {short_repr(value)}: give a finite number")
     return float(factor)
 
 
@@ -100,7 +100,8 @@ def component_names(kind: str, name: str, components: Any) -> tuple[str, ...]:
     is_list = isinstance(components, list | tuple)
     if not is_list or not all(isinstance(each, str) and each for each in components):
         raise OptionError(
-            f"{kind} '{name}' has the components {shown(components)}: give a list of names, ('x', 'y') say"
+            f"{kind} '{name}' has the components {short_repr(components)}: give a list of names, ('x', "
+            "'y') say"
         )
     return tuple(components)
 
@@ -114,7 +115,8 @@ def unknown(
     """
     if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or not 1 <= width <= WIDEST:
         raise ShapeError(
-            f"{kind} '{name}' has width {shown(width)}: give a whole number of at least 1, {WIDEST} at most"
+            f"{kind} '{name}' has width {short_repr(width)}: give a whole number of at least 1, {WIDEST} "
+            "at most"
         )
     written = (lower, upper, 0.0 if guess is None else guess)
     parts = [numbers(part, f"a bound or the guess of {kind} '{name}'") for part in written]
@@ -154,7 +156,8 @@ def locked_bounds(
     for joint, position in zip(joints, positions, strict=True):
         if not isinstance(joint, str) or joint not in names:
             raise UnknownNameError(
-                f"no joint is called {shown(joint)}{near_matches(joint, names)}: there are {few(names)}"
+                f"no joint is called {short_repr(joint)}{near_matches(joint, names)}: there are "
+                f"{list_names(names)}"
             )
         own = np.array([name == joint for name in names])
         found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))

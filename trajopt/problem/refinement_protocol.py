@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from trajopt.base.arguments import implements, shown
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.errors import OptionError
 
 if TYPE_CHECKING:
@@ -21,4 +21,6 @@ class Refinement(Protocol):
 def check_refinement(refine: Any, what: str) -> None:
     """Raise OptionError for what is neither None nor an instance with a method `refine`."""
     if refine is not None and (not implements(refine, Refinement) or isinstance(refine, type)):
-        raise OptionError(f"{what} is {shown(refine)}: give an instance such as trajopt.Certified(tol=1e-6)")
+        raise OptionError(
+            f"{what} is {short_repr(refine)}: give an instance such as trajopt.Certified(tol=1e-6)"
+        )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base import arguments
-from trajopt.base.arguments import implements, shown
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data, DataBlock
@@ -60,8 +60,10 @@ def no_term(given: Any) -> OptionError:
     """The error for an object that is no term."""
     hint = "decorate the function with @trajopt.term" if callable(given) else "use trajopt.tau, say"
     if isinstance(given, str):
-        hint = f"use trajopt.tau, say, trajopt.state({shown(given)}) for a state or control of a system"
-    return OptionError(f"{shown(given)} is no term: {hint}, or write a class with name, quantity and blocks")
+        hint = f"use trajopt.tau, say, trajopt.state({short_repr(given)}) for a state or control of a system"
+    return OptionError(
+        f"{short_repr(given)} is no term: {hint}, or write a class with name, quantity and blocks"
+    )
 
 
 def label_of(given: Any, term: Any, ending: str = "") -> str:
@@ -97,7 +99,7 @@ def check_components(term: Term, width: int) -> None:
 def check_hold(hold: str, label: str, has_hull: bool) -> None:
     """Raise OptionError for a way to hold a constraint that does not exist, or that it does not have."""
     if not isinstance(hold, str) or hold not in ("nodes", "hull"):
-        raise OptionError(f"hold is {shown(hold)}: use 'nodes' or 'hull'")
+        raise OptionError(f"hold is {short_repr(hold)}: use 'nodes' or 'hull'")
     if hold == "hull" and not has_hull:
         raise OptionError(
             f"'{label}': hold='hull' bounds control points, which q and v over the path have; others hold "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_positive, counted
+from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.refinement.comparison import objection
@@ -117,7 +117,7 @@ class Refined:
         most = max(values.size for values in errors.equations)
         if most >= self.most:
             return f"an arc has {most} spans, the most allowed are {self.most}"
-        return "" if rounds < self.rounds else f"{counted(rounds, 'round')}, the most allowed"
+        return "" if rounds < self.rounds else f"{pluralize(rounds, 'round')}, the most allowed"
 
     def _marks(self, errors: ErrorEstimate) -> list[Array]:
         """The spans to halve, one boolean per span and arc."""

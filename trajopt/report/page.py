@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from trajopt.base.arguments import counted
+from trajopt.base.arguments import pluralize
 from trajopt.base.palette import PALETTE
 from trajopt.plot.drawable import check_solution
 from trajopt.report.active_constraints import (
@@ -203,7 +203,7 @@ def _time_rows(solution: Answer) -> Iterable[tuple]:
         if name == "callback" and 1e3 * seconds < SHORTEST:
             continue
         yield name, f"{1e3 * seconds:.2f}", f"{seconds / total:.0%}"
-    yield f"all of {counted(solution.iterations, 'iteration')}", f"{1e3 * solution.seconds:.2f}", ""
+    yield f"all of {pluralize(solution.iterations, 'iteration')}", f"{1e3 * solution.seconds:.2f}", ""
 
 
 def _active_table(solution: Solution) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import counted
+from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
 from trajopt.certificates.phases_certificate import Certification, PhasesCertificate, certificate_of
 from trajopt.problem.costs_and_constraints import Recipe
@@ -185,7 +185,7 @@ class PhasesSolution:
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
         lines = [
-            f"{self.name}: {ended} in {counted(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
+            f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
         ]
         for name, solution in zip(self.names, self.phases, strict=True):

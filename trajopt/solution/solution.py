@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import counted, implements, numbers, shown
+from trajopt.base.arguments import implements, numbers, pluralize, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.graph.graph import Graph
@@ -326,7 +326,8 @@ class Solution:
 
         def __getitem__(self, key: Any) -> Any:
             raise OptionError(
-                f"a solution has no entry {shown(key)}: write solution.value(trajopt.state('x'), t) for a "
+                f"a solution has no entry {short_repr(key)}: write solution.value(trajopt.state('x'), t) "
+                "for a "
                 "state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for columns"
             )
 
@@ -348,6 +349,6 @@ class Solution:
         known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
         return (
-            f"{self.name}: {ended} in {counted(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
+            f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}"
         )

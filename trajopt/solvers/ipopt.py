@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import check_positive, shown
+from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
@@ -150,12 +150,12 @@ class Ipopt(RunSettings):
         super().__post_init__()
         check_positive("feasibility", self.feasibility)
         if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
-            raise OptionError(f"hessian = {shown(self.hessian)}: expected 'exact' or 'lbfgs'")
+            raise OptionError(f"hessian = {short_repr(self.hessian)}: expected 'exact' or 'lbfgs'")
         named = isinstance(self.library, str) and self.library in ("casadi", "cyipopt")
         if not named and self.library is not None:
-            raise OptionError(f"library = {shown(self.library)}: expected 'casadi', 'cyipopt' or None")
+            raise OptionError(f"library = {short_repr(self.library)}: expected 'casadi', 'cyipopt' or None")
         if not isinstance(self.options, Mapping):
-            raise OptionError(f"options = {shown(self.options)}: expected a dictionary, option -> value")
+            raise OptionError(f"options = {short_repr(self.options)}: expected a dictionary, option -> value")
         for name in _OWN_FIELDS.keys() & self.options.keys():
             raise OptionError(f"options[{name!r}]: set it as Ipopt({_OWN_FIELDS[name]}=...)")
         # The table needs a library of IPOPT: loaded only where there is a name to check.

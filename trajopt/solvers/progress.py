@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Any, Literal
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.solvers.solver import Callback, Iteration
 
@@ -37,7 +37,9 @@ class Progress:
         stream: IO[str] | None = None,
     ) -> None:
         if not isinstance(display, str) or display not in ("auto", *_DISPLAYS):
-            raise OptionError(f"display = {shown(display)}: expected one of auto, {', '.join(_DISPLAYS)}")
+            raise OptionError(
+                f"display = {short_repr(display)}: expected one of auto, {', '.join(_DISPLAYS)}"
+            )
         self._stream = sys.stderr if stream is None else stream
         if display == "auto":
             terminal = self._stream.isatty()

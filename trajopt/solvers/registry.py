@@ -12,7 +12,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from trajopt.base.arguments import implements, shown
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.errors import OptionError, near_matches
 
 if TYPE_CHECKING:
@@ -83,4 +83,4 @@ def check_solver(solver: Any, what: str = "solver") -> None:
 
     if not implements(solver, Solver) or isinstance(solver, type):
         examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
-        raise OptionError(f"{what} is {shown(solver)}: give an instance such as {examples}")
+        raise OptionError(f"{what} is {short_repr(solver)}: give an instance such as {examples}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content, read_only
 from trajopt.base.errors import OptionError, ShapeError
 
@@ -45,7 +45,8 @@ class SplineBasis:
         """Check and build; breakpoints (l + 1,) rise from 0 to 1, multiplicities (l - 1,) default to one."""
         if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 2:
             raise ShapeError(
-                f"degree is {shown(degree)} but torques need the second derivative: use an integer from 2 up"
+                f"degree is {short_repr(degree)} but torques need the second derivative: use an integer "
+                "from 2 up"
             )
         return _checked(breakpoints, degree, multiplicities, most=degree)
 
@@ -58,7 +59,7 @@ class SplineBasis:
         Where the multiplicity is degree + 1 the curve itself may jump.
         """
         if not isinstance(degree, (int, np.integer)) or degree < 0:
-            raise ShapeError(f"degree is {shown(degree)}: use a whole number from 0 up")
+            raise ShapeError(f"degree is {short_repr(degree)}: use a whole number from 0 up")
         return _checked(breakpoints, degree, multiplicities, most=degree + 1)
 
     @staticmethod
@@ -71,9 +72,9 @@ class SplineBasis:
     def uniform(intervals: int, degree: int = 3) -> SplineBasis:
         """Evenly spaced breakpoints (Barman 2020, eq. 4.14 with the step written as T / l)."""
         if not isinstance(intervals, (int, np.integer)) or isinstance(intervals, bool) or intervals < 1:
-            raise ShapeError(f"intervals is {shown(intervals)}: use a whole number of at least 1")
+            raise ShapeError(f"intervals is {short_repr(intervals)}: use a whole number of at least 1")
         if intervals > MOST_SPANS:
-            raise OptionError(f"intervals is {shown(intervals)}: at most {MOST_SPANS} are computed with")
+            raise OptionError(f"intervals is {short_repr(intervals)}: at most {MOST_SPANS} are computed with")
         return SplineBasis.clamped(np.linspace(0.0, 1.0, intervals + 1), degree)
 
     @cached_property
@@ -200,13 +201,13 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
     points = np.array(numbers(breakpoints, "breakpoints"))
     if degree > HIGHEST_DEGREE or points.size > MOST_SPANS + 1:
         raise OptionError(
-            f"degree {shown(degree)} on {points.size - 1} spans: give at most degree {HIGHEST_DEGREE} "
+            f"degree {short_repr(degree)} on {points.size - 1} spans: give at most degree {HIGHEST_DEGREE} "
             f"and {MOST_SPANS} spans"
         )
     rises = points.ndim == 1 and points.size >= 2 and bool(np.all(np.diff(points) > 0))
     if not rises or points[0] != 0.0 or points[-1] != 1.0:
         raise ShapeError(
-            f"breakpoints are {shown(points)} but must rise strictly from 0 to 1: "
+            f"breakpoints are {short_repr(points)} but must rise strictly from 0 to 1: "
             "give normalised time, the duration is a separate variable"
         )
     repeats = np.ones(points.size - 2, dtype=np.int64)
@@ -217,7 +218,7 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
         repeats = whole.clip(0, HIGHEST_DEGREE + 2).astype(np.int64)
     if repeats.shape != (points.size - 2,) or np.any(repeats < 1) or np.any(repeats > most):
         raise ShapeError(
-            f"multiplicities are {shown(given.tolist())} but each of the {points.size - 2} interior "
+            f"multiplicities are {short_repr(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
     make = _kept_basis if points.size <= LARGEST_CACHED else _basis

@@ -14,7 +14,7 @@ from typing import get_args
 
 import numpy as np
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
@@ -32,12 +32,12 @@ class Collocation:
     def __post_init__(self) -> None:
         if not isinstance(self.points, str) or self.points not in get_args(RuleName):
             known = " or ".join(map(repr, get_args(RuleName)))
-            raise OptionError(f"points is {shown(self.points)}: use {known}")
+            raise OptionError(f"points is {short_repr(self.points)}: use {known}")
         fewest = 2 if self.points == "lobatto" else 1
         whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
         if not whole or not fewest <= self.order <= MOST_POINTS:
             raise OptionError(
-                f"order is {shown(self.order)}: {self.points} collocation has {fewest} to {MOST_POINTS} "
+                f"order is {short_repr(self.order)}: {self.points} collocation has {fewest} to {MOST_POINTS} "
                 "points per interval; take more intervals for more accuracy"
             )
 

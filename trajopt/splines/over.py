@@ -8,7 +8,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, near_matches
 from trajopt.splines.node_sets import END, PATH, START, NodeSet, TimeWindow
 from trajopt.splines.time_window import Window
@@ -33,14 +33,15 @@ def node_set(over: Any) -> NodeSet:
         if numbers and 0.0 <= over[0] < over[1] <= 1.0:
             return TimeWindow(float(over[0]), float(over[1]))
         instant = _of_instant(over[0]) if numbers and over[0] == over[1] else ""
-        raise OptionError(f"over is {shown(over)}: a window is (s0, s1) with 0 <= s0 < s1 <= 1{instant}")
+        raise OptionError(f"over is {short_repr(over)}: a window is (s0, s1) with 0 <= s0 < s1 <= 1{instant}")
     for known in (PATH, START, END):
         if isinstance(over, str) and known == over:
             return known
     near = near_matches(over, ("path", "start", "end"))
     instant = _of_instant(over) if isinstance(over, Real) and not isinstance(over, bool) else ""
     raise OptionError(
-        f"over is {shown(over)}{near}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or Neighbours"
+        f"over is {short_repr(over)}{near}: use 'path', 'start', 'end', a window (s0, s1), ArcNodes or "
+        "Neighbours"
         f"{instant}"
     )
 

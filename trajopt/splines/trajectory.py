@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_count, counted, numbers, shown
+from trajopt.base.arguments import check_count, numbers, pluralize, short_repr
 from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
@@ -43,7 +43,7 @@ class Arc:
 
     def __post_init__(self) -> None:
         if not isinstance(self.basis, SplineBasis):
-            raise ShapeError(f"basis is {shown(self.basis)}: give trajopt.SplineBasis.uniform(20), say")
+            raise ShapeError(f"basis is {short_repr(self.basis)}: give trajopt.SplineBasis.uniform(20), say")
         shortest, longest = self.duration_bounds
         if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
             raise ShapeError(
@@ -56,11 +56,13 @@ class Arc:
         count = self.nodes_per_span
         fewest = 1 if self.collocated else 2
         if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < fewest:
-            raise ShapeError(f"nodes_per_span is {shown(count)}: give a whole number of at least {fewest}")
+            raise ShapeError(
+                f"nodes_per_span is {short_repr(count)}: give a whole number of at least {fewest}"
+            )
         if count > MOST_NODES_PER_SPAN:
-            raise ShapeError(f"nodes_per_span is {shown(count)}: give at most {MOST_NODES_PER_SPAN}")
+            raise ShapeError(f"nodes_per_span is {short_repr(count)}: give at most {MOST_NODES_PER_SPAN}")
         if not isinstance(self.rule, str) or self.rule not in SPAN_RULES:
-            raise ShapeError(f"rule is {shown(self.rule)}: use {' or '.join(map(repr, SPAN_RULES))}")
+            raise ShapeError(f"rule is {short_repr(self.rule)}: use {' or '.join(map(repr, SPAN_RULES))}")
 
     @cached_property
     def unit_rule(self) -> Rule:
@@ -77,7 +79,7 @@ class Arc:
         """Degree, knots, spans and nodes in words, for messages."""
         repeats = sorted(set(self.basis.multiplicities.tolist()))
         knots = f", interior knots {' or '.join(map(str, repeats))} times" if repeats else ""
-        spans = counted(self.basis.span_count, "span")
+        spans = pluralize(self.basis.span_count, "span")
         return f"degree {self.basis.degree}{knots}, {spans} of {self.nodes_per_span} nodes"
 
     @cached_property
@@ -85,7 +87,7 @@ class Arc:
         """Shortest and longest duration in seconds; equal when the duration is fixed."""
         bounds = numbers(self.duration, "duration")
         if bounds.shape not in ((), (2,)):
-            raise ShapeError(f"duration is {shown(self.duration)}: give seconds, or (shortest, longest)")
+            raise ShapeError(f"duration is {short_repr(self.duration)}: give seconds, or (shortest, longest)")
         shortest, longest = np.broadcast_to(bounds, (2,)).tolist()
         return shortest, longest
 
@@ -130,14 +132,15 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         if not isinstance(self.arcs, tuple) or not all(isinstance(arc, Arc) for arc in self.arcs):
-            raise ShapeError(f"arcs is {shown(self.arcs)}: give a tuple of trajopt.Arc")
+            raise ShapeError(f"arcs is {short_repr(self.arcs)}: give a tuple of trajopt.Arc")
         if not self.arcs:
             raise ShapeError(
                 "a trajectory needs at least one arc: Trajectory.uniform(intervals=20) makes one"
             )
         if not isinstance(self.continuity, int) or not 0 <= self.continuity <= 2:
             raise ShapeError(
-                f"continuity is {shown(self.continuity)}: use 0 (position), 1 (velocity) or 2 (acceleration)"
+                f"continuity is {short_repr(self.continuity)}: use 0 (position), 1 (velocity) or 2 "
+                "(acceleration)"
             )
         for name in ("extra_points", "limit_points"):
             entries = len(getattr(self, name))

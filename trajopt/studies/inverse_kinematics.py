@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
@@ -31,7 +31,7 @@ def inverse_kinematics(
     from scipy.optimize import least_squares
 
     if not isinstance(targets, Mapping) or not targets:
-        raise OptionError(f"the targets are {shown(targets)}: give a dictionary, quantity -> value")
+        raise OptionError(f"the targets are {short_repr(targets)}: give a dictionary, quantity -> value")
     check_dynamics(dynamics)
     names = list(targets)
     wanted = np.concatenate([np.ravel(numbers(targets[name], f"the target of {name}")) for name in names])

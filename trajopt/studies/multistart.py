@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.base.arguments import MOST_STARTS, check_count, number, shown
+from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import Problem
@@ -94,7 +94,7 @@ def multistart(
     """
     check_count("starts", starts, 1, MOST_STARTS)
     if not number(spread, "spread") >= 0.0:
-        raise OptionError(f"spread is {shown(spread)}: give a part of the travel, 0 or more")
+        raise OptionError(f"spread is {short_repr(spread)}: give a part of the travel, 0 or more")
     content, settings = packed(source), packed_settings(solver, {})
     count = 2 if processes is None and executor is None else processes
     calls = [Call(i, _one, (content, i, seed, spread, settings)) for i in range(starts)]

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.elementary import Square, WeightedSum
@@ -45,7 +45,8 @@ class Arithmetic:
 
     def _compared(self, bound: Any) -> NoReturn:
         raise OptionError(
-            f"a term was compared with {shown(bound)}: write problem.subject_to(term, lower=..., upper=...)"
+            f"a term was compared with {short_repr(bound)}: write problem.subject_to(term, lower=..., "
+            "upper=...)"
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
@@ -65,10 +66,10 @@ class Arithmetic:
         return self * (1.0 / values)
 
     def __rtruediv__(self, other: Any) -> NoReturn:
-        raise _inside(f"{shown(other)} was divided by a term")
+        raise _inside(f"{short_repr(other)} was divided by a term")
 
     def __rpow__(self, base: Any) -> NoReturn:
-        raise _inside(f"{shown(base)} was raised to the power of a term")
+        raise _inside(f"{short_repr(base)} was raised to the power of a term")
 
     def __neg__(self) -> Combination:
         return self * -1.0
@@ -154,7 +155,7 @@ def _inside(what: str) -> OptionError:
 
 def _checked(term: Any) -> Any:
     if not isinstance(term, Term):
-        raise OptionError(f"a term was added to {shown(term)}: write the sum inside one @trajopt.term")
+        raise OptionError(f"a term was added to {short_repr(term)}: write the sum inside one @trajopt.term")
     return term
 
 
@@ -169,11 +170,11 @@ def _factor(factor: Any) -> float | tuple[float, ...]:
         values = numbers(factor, "the factor")
     except ShapeError as error:
         raise OptionError(
-            f"a term was multiplied by {shown(factor)}: give a number, or one per component"
+            f"a term was multiplied by {short_repr(factor)}: give a number, or one per component"
         ) from error
     if values.ndim > 1 or not np.all(np.isfinite(values)):
         raise OptionError(
-            f"a term was multiplied by {shown(factor)}: give a finite number, or one per component"
+            f"a term was multiplied by {short_repr(factor)}: give a finite number, or one per component"
         )
     return float(values) if values.ndim == 0 else tuple(values.tolist())
 
@@ -207,7 +208,8 @@ def squared(base: Any, exponent: int) -> Squared:
     """The square of a term; OptionError for another exponent, which is written inside a traced term."""
     if not isinstance(exponent, int | float) or exponent != 2:
         raise OptionError(
-            f"a term was raised to the power {shown(exponent)}: only 2 is built in, write others inside @term"
+            f"a term was raised to the power {short_repr(exponent)}: only 2 is built in, write others "
+            "inside @term"
         )
     return Squared(base)
 

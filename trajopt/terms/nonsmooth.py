@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.names import own_term
@@ -134,7 +134,7 @@ def _check_pieces(terms: Any) -> None:
     for term in terms:
         if not isinstance(term, Arithmetic):
             raise OptionError(
-                f"{shown(term)} is no term: use trajopt.state('u') or a function under @trajopt.term"
+                f"{short_repr(term)} is no term: use trajopt.state('u') or a function under @trajopt.term"
             )
         if not isinstance(term, Maximum):
             refuse_kinks(term, "a maximum")
@@ -144,7 +144,7 @@ def _floor(value: Any) -> Array:
     floor = numbers(value, "a number of a maximum")
     if floor.ndim > 1 or not np.all(np.isfinite(floor)):
         raise NotFiniteError(
-            f"a number of a maximum is {shown(value)}: give finite numbers, one per component"
+            f"a number of a maximum is {short_repr(value)}: give finite numbers, one per component"
         )
     return floor
 

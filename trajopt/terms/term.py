@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from trajopt.base import arguments
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.graph.declared_quantities import described
 from trajopt.graph.leaves import extra_leaf, parameter_leaf
@@ -29,14 +29,15 @@ class Quantity(Arithmetic):
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, str):
-            raise UnknownNameError(f"no quantity is called {shown(self.quantity)}: give a name")
+            raise UnknownNameError(f"no quantity is called {short_repr(self.quantity)}: give a name")
         documented(self, self.description)
 
     def __getitem__(self, component: int) -> ComponentTerm:
         """One component as a term, (1,): `trajopt.q[1]` is the second joint's position."""
         if not isinstance(component, int | np.integer) or isinstance(component, bool):
             raise OptionError(
-                f"{self.quantity}[{shown(component)}]: give the number of a component, from 0; that of a "
+                f"{self.quantity}[{short_repr(component)}]: give the number of a component, from 0; that "
+                "of a "
                 "joint is list(model.joint_names).index('elbow'), and x, y, z are 0, 1, 2"
             )
 
@@ -80,7 +81,7 @@ class ExpressionTerm(Arithmetic):
 
     def __post_init__(self) -> None:
         if not callable(self.function) or isinstance(self.function, type):
-            raise OptionError(f"@trajopt.term takes a function of a node, not {shown(self.function)}")
+            raise OptionError(f"@trajopt.term takes a function of a node, not {short_repr(self.function)}")
         if self.function.__doc__:
             documented(self, self.function.__doc__)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ShapeError
 from trajopt.checks.optimality.dependent_equations import sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
@@ -125,7 +125,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
             "solution=solution)"
         )
     if solution is not None and not isinstance(solution, Solution):
-        raise ShapeError(f"solution is {shown(solution)}: give the trajopt.Solution of this problem")
+        raise ShapeError(f"solution is {short_repr(solution)}: give the trajopt.Solution of this problem")
     solver = solver or default_solver(checked_problem(problem))
     nlp = transcribe(problem)
     if solution is None:

@@ -12,7 +12,7 @@ import click
 from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
 from problems.cli.summary import write_text
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 
 KINDS = ("arm", "robot", "system", "walk")
 OURS = ("trajopt", "dynamics", "problems")
@@ -52,7 +52,7 @@ def check_name(path: Path) -> None:
     stem = path.stem
     if not stem.isidentifier() or keyword.iskeyword(stem):
         raise Complaint(
-            f"{shown(stem)} is no name of a module: write letters, digits and underscores, my_arm say"
+            f"{short_repr(stem)} is no name of a module: write letters, digits and underscores, my_arm say"
         )
     if stem in OURS or stem in sys.stdlib_module_names:
         raise Complaint(

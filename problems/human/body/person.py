@@ -13,7 +13,7 @@ import numpy as np
 import dynamics
 from dynamics.model.mass_properties import MassProperties
 from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, ProblemError
 
 # Our own choices. The pack is a box of even density behind the upper thorax, its centre in parts of H from
@@ -46,7 +46,7 @@ def chosen_height(height: Any, mass: float) -> float:
                 stacklevel=2,
             )
     if isinstance(height, bool) or not isinstance(height, int | float):
-        raise OptionError(f"the height of the person is {shown(height)}: give a number in m, or None")
+        raise OptionError(f"the height of the person is {short_repr(height)}: give a number in m, or None")
     return float(height)
 
 

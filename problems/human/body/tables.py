@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ProblemError
 
 AXES = ("x", "y", "z")
@@ -140,7 +140,9 @@ def named(table: list[Row], column: str) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for row in table:
         if row[column] in found:
-            raise ProblemError(f"{row.where} has {shown(row[column])} in column {column} again: name it once")
+            raise ProblemError(
+                f"{row.where} has {short_repr(row[column])} in column {column} again: name it once"
+            )
         found[row[column]] = row
     return found
 
@@ -149,7 +151,7 @@ def one_of(row: Row, column: str, words: tuple[str, ...]) -> str:
     """A cell that is one of these words; ProblemError for another."""
     if row[column] not in words:
         expected = " or ".join(words)
-        raise ProblemError(f"{row.where} has {shown(row[column])} in column {column}: write {expected}")
+        raise ProblemError(f"{row.where} has {short_repr(row[column])} in column {column}: write {expected}")
     return row[column]
 
 
@@ -162,7 +164,7 @@ def number(row: Row, column: str) -> float:
     """A cell as a finite number, written in digits as in 0.5 or -1e-3."""
     value = float(row[column]) if NUMBER.fullmatch(row[column]) else np.nan
     if not np.isfinite(value):
-        raise ProblemError(f"{row.where} has {shown(row[column])} in column {column}: give a number")
+        raise ProblemError(f"{row.where} has {short_repr(row[column])} in column {column}: give a number")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from problems.human.body.model import TABLE_HEIGHT
 from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, near_matches
 
 DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
@@ -62,7 +62,7 @@ class Formulation:
         number = isinstance(given, int | float) and not isinstance(given, bool)
         if not number or not given >= 1 or given % 1 != 0:
             raise OptionError(
-                f"intervals is {shown(given)}: give a whole number from 1, or None for {self.intervals}"
+                f"intervals is {short_repr(given)}: give a whole number from 1, or None for {self.intervals}"
             )
         return int(given)
 
@@ -88,7 +88,7 @@ def _number(name: str, given: Any, otherwise: float) -> float:
     if given is None:
         return float(otherwise)
     if isinstance(given, bool) or not isinstance(given, int | float):
-        raise OptionError(f"{name} is {shown(given)}: give a number, or None for {otherwise:.4g}")
+        raise OptionError(f"{name} is {short_repr(given)}: give a number, or None for {otherwise:.4g}")
     return float(given)
 
 
@@ -96,5 +96,5 @@ def formulation(cost: str) -> Formulation:
     """The formulation of a cost; OptionError for one that gaits do not have."""
     if cost not in FORMULATIONS:
         near = near_matches(cost, list(FORMULATIONS)) or f": there are {', '.join(FORMULATIONS)}"
-        raise OptionError(f"no cost of a gait is called {shown(cost)}{near}")
+        raise OptionError(f"no cost of a gait is called {short_repr(cost)}{near}")
     return FORMULATIONS[cost]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trajopt.base.arguments import counted
+from trajopt.base.arguments import pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.certificates.objective_bracket import ObjectiveBracket
@@ -101,7 +101,7 @@ class BracketSearch:
             trajectory = self._next(found, gain, wanted)
             if trajectory is None:
                 return
-        self.why_ended = f"{counted(s.bracket_rounds, 'round')}, the most allowed"
+        self.why_ended = f"{pluralize(s.bracket_rounds, 'round')}, the most allowed"
 
     def _add(self, mesh: Mesh) -> None:
         """Note a mesh, and keep its motion where no bracket was narrower before."""

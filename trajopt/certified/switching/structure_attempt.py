@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import counted
+from trajopt.base.arguments import pluralize
 from trajopt.base.errors import TrajoptError
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
@@ -109,7 +109,7 @@ class StructureAttempt:
             outcome = self._round()
             if outcome is not None:
                 return outcome
-        return f"{self.reason} after {counted(self.rounds, 'round')}"
+        return f"{self.reason} after {pluralize(self.rounds, 'round')}"
 
     def _round(self) -> Solution | str | None:
         """Solve and correct; None asks for another round."""

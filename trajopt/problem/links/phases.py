@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
@@ -129,7 +129,8 @@ class Phases:
         """Bound the sum of all durations: what is `trajopt.duration`. All else is stated in its phase."""
         if what is not duration:
             raise OptionError(
-                f"{shown(what)} belongs to a phase: call subject_to of its problem, or link(function, ...) "
+                f"{short_repr(what)} belongs to a phase: call subject_to of its problem, or "
+                "link(function, ...) "
                 "for what depends on several"
             )
         ends = [problem.at("end") for problem in self.problems]
@@ -171,7 +172,7 @@ class Phases:
         parts = getattr(solution, "phases", None)
         if not isinstance(parts, tuple) or len(parts) != len(self.problems):
             raise ShapeError(
-                f"{shown(solution)} is no solution of {len(self.problems)} phases: give a "
+                f"{short_repr(solution)} is no solution of {len(self.problems)} phases: give a "
                 "trajopt.PhasesSolution, or guess in each problem, problem.guess(...)"
             )
         for problem, part in zip(self.problems, parts, strict=True):
@@ -186,7 +187,7 @@ class Phases:
             raise OptionError("no instant is given: name them, first.at('end'), second.at('start')")
         for instant in instants:
             if not isinstance(instant, Instant):
-                raise ShapeError(f"{shown(instant)} is no instant: write problem.at('end')")
+                raise ShapeError(f"{short_repr(instant)} is no instant: write problem.at('end')")
             if not any(problem is instant.problem for problem in self.problems):
                 raise OptionError(
                     f"{instant} of '{instant.problem.name}' belongs to none of these phases "
@@ -197,7 +198,7 @@ class Phases:
     def _function(self, what: Any) -> Callable[..., Any]:
         if not callable(what) or isinstance(what, type):
             raise OptionError(
-                f"{shown(what)} is no function of nodes: give one with an argument per instant, "
+                f"{short_repr(what)} is no function of nodes: give one with an argument per instant, "
                 "lambda before, after: before.x - after.x, or to `link` one term that is the same at both, "
                 "trajopt.state('x')"
             )
@@ -217,7 +218,7 @@ class Phases:
         return next(f"{label} {i}" for i in range(2, len(used) + 3) if f"{label} {i}" not in used)
 
     def __repr__(self) -> str:
-        return f"Phases({', '.join(self.phase_names)}; {arguments.counted(len(self.links), 'link')})"
+        return f"Phases({', '.join(self.phase_names)}; {arguments.pluralize(len(self.links), 'link')})"
 
     def _repr_html_(self) -> str:
         from trajopt.display.problem_facts import phases_facts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
@@ -65,7 +65,7 @@ def bounds_of_values(value: Any, name: str, coordinates: Sequence[str], kind: st
             f"{kind} ({', '.join(coordinates)}): give one number for all, or one each"
         )
     if not np.all(np.isfinite(array)):
-        raise NotFiniteError(f"{name} is {shown(array)}: give finite numbers, or None for a free one")
+        raise NotFiniteError(f"{name} is {short_repr(array)}: give finite numbers, or None for a free one")
     if free.size and free.all():
         raise OptionError(f"{name} leaves all of {', '.join(coordinates)} free: leave it out")
     every = np.ones(len(coordinates))

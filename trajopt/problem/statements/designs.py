@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import number, shown
+from trajopt.base.arguments import number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.graph import Graph
@@ -118,7 +118,8 @@ def _term_of(name: str, value: Any) -> Any:
         return ExpressionTerm(value, name)
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise OptionError(
-            f"'{name}' is given as {shown(value)}: give a term of parameters, a function of a node, or a "
+            f"'{name}' is given as {short_repr(value)}: give a term of parameters, a function of a node, "
+            "or a "
             "list of parameters and numbers"
         )
     parts = [part if isinstance(part, Quantity) else number(part, f"a part of '{name}'") for part in value]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import few, shown
+from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.splines.trajectory import Trajectory
@@ -43,15 +43,16 @@ def lower_continuity(
     names = list(names)
     if not isinstance(coordinate, str) or coordinate not in names:
         raise UnknownNameError(
-            f"no coordinate is called {shown(coordinate)}{near_matches(coordinate, names)}: there are "
-            f"{few(names)}"
+            f"no coordinate is called {short_repr(coordinate)}{near_matches(coordinate, names)}: there are "
+            f"{list_names(names)}"
         )
     highest = trajectory.continuity - 1
     whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
     if not whole or not -1 <= order <= highest:
         known = " or ".join(f"{k} ({MAY_JUMP[k]} may jump)" for k in range(-1, highest + 1))
         raise OptionError(
-            f"the continuity of '{coordinate}' is {shown(order)}, but where arcs meet the trajectory has "
+            f"the continuity of '{coordinate}' is {short_repr(order)}, but where arcs meet the trajectory "
+            "has "
             f"{trajectory.continuity}, and only less can be stated: use {known}"
         )
     found = LowerContinuity(names.index(coordinate), int(order), _arc(after))
@@ -92,5 +93,7 @@ def _arc(after: Any) -> int | None:
     if after is None:
         return None
     if not isinstance(after, (int, np.integer)) or isinstance(after, bool) or after < 0:
-        raise OptionError(f"after is {shown(after)}: give the number of the arc before the border, from 0")
+        raise OptionError(
+            f"after is {short_repr(after)}: give the number of the arc before the border, from 0"
+        )
     return int(after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trajopt.base.arguments import few, shown
+from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.splines.node_sets import PATH, NodeSet
@@ -26,7 +26,8 @@ def passive_torques(
     for number, joint in enumerate(joints):
         if not isinstance(joint, str) or joint not in names:
             raise UnknownNameError(
-                f"no joint is called {shown(joint)}{near_matches(joint, names)}: there are {few(names)}"
+                f"no joint is called {short_repr(joint)}{near_matches(joint, names)}: there are "
+                f"{list_names(names)}"
             )
         before = known.get(joint, ())
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.leaves import SPLINE_LEAVES, is_extra
 from trajopt.problem.costs_and_constraints import Periodicity
@@ -21,7 +21,7 @@ def periodicity_of(
     given = np.arange(width) if order is None else numbers(order, f"the order of '{label}'")
     if given.shape != (width,) or sorted(given.tolist()) != list(range(width)):
         raise ShapeError(
-            f"the order of '{label}' is {shown(given.tolist())}: give each of 0 .. {width - 1} once"
+            f"the order of '{label}' is {short_repr(given.tolist())}: give each of 0 .. {width - 1} once"
         )
     places = given.astype(np.int64)
     mixed = bool(np.any(places != np.arange(width)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_flag, counted, shown
+from trajopt.base.arguments import check_flag, pluralize, short_repr
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.dynamics_check import check_trajectory
@@ -31,16 +31,16 @@ def control_of(
     known = controls_of(dynamics)
     if known is not None and (not isinstance(name, str) or name not in known):
         raise UnknownNameError(
-            f"the system has no control {shown(name)}{near_matches(name, known)}: its controls are "
+            f"the system has no control {short_repr(name)}{near_matches(name, known)}: its controls are "
             f"{', '.join(known) or 'none'}; a curve that is none of them is `Problem.extra`"
         )
     degree, continuous = pieces
-    check_flag(f"continuous of control {shown(name)}", continuous)
+    check_flag(f"continuous of control {short_repr(name)}", continuous)
     width = 1 if known is None else known[name]
     curve = AdditionalCurve(name, *unknown("control", name, *bounds, guess, width))
     if known is not None and curve.lower.size != width:
         raise ShapeError(
-            f"control '{name}' of the system has {counted(width, 'component')}: give numbers as its "
+            f"control '{name}' of the system has {pluralize(width, 'component')}: give numbers as its "
             f"bounds{', or one each' * (width > 1)}"
         )
     chosen = _default_degree(trajectory) if degree is None else degree
@@ -63,7 +63,7 @@ def _default_degree(trajectory: Trajectory) -> int:
 def _check_degree(name: str, degree: Any, continuous: bool) -> None:
     if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 0:
         raise OptionError(
-            f"the degree of control '{name}' is {shown(degree)}: use 0 (constant), 1 (linear), 2 ..."
+            f"the degree of control '{name}' is {short_repr(degree)}: use 0 (constant), 1 (linear), 2 ..."
         )
     if continuous and degree == 0:
         raise OptionError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, overload
 
-from trajopt.base.arguments import LONGEST_NAME, check_count, shown, unit
+from trajopt.base.arguments import LONGEST_NAME, check_count, short_repr, unit
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED
 from trajopt.graph.leaves import TIME_LEAVES
@@ -111,11 +111,11 @@ def system(
 def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
     """Name -> unit; UnknownNameError for a name that is no state or control."""
     if units is not None and not isinstance(units, Mapping):
-        raise OptionError(f"units is {shown(units)}: give a dictionary, {{'{names[0]}': 'm'}} say")
+        raise OptionError(f"units is {short_repr(units)}: give a dictionary, {{'{names[0]}': 'm'}} say")
     for name in units or ():
         if name not in names:
             raise UnknownNameError(
-                f"units has {shown(name)}{near_matches(str(name), names)}: states and controls are "
+                f"units has {short_repr(name)}{near_matches(str(name), names)}: states and controls are "
                 f"{', '.join(names)}"
             )
     return {name: unit(given, f"'{name}'") for name, given in (units or {}).items()}
@@ -123,7 +123,7 @@ def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
 
 def _check_function(what: str, given: Any, other: str) -> None:
     if not callable(given) or isinstance(given, type):
-        raise OptionError(f"{what} is {shown(given)}: give a function of a node{other}")
+        raise OptionError(f"{what} is {short_repr(given)}: give a function of a node{other}")
     from trajopt.graph.trace import refuse_other_arguments
 
     refuse_other_arguments(given, 1, f"the function of the {what}")
@@ -132,22 +132,25 @@ def _check_function(what: str, given: Any, other: str) -> None:
 def _widths(names: Any, what: str) -> dict[str, int]:
     """Name -> number of components, one each where none are told."""
     if isinstance(names, str):
-        raise OptionError(f"{what} is the text {shown(names)}: give a tuple of names, ('x',)")
+        raise OptionError(f"{what} is the text {short_repr(names)}: give a tuple of names, ('x',)")
     if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
-        raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say")
+        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names, ('x', 'y') say")
     try:
         several = list(names.items() if isinstance(names, Mapping) else ((name, 1) for name in names))
     except Exception as error:  # iterating over a foreign object may raise anything
-        raise OptionError(f"{what} is {shown(names)}: give a tuple of names, ('x', 'y') say") from error
+        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names, ('x', 'y') say") from error
     found: dict[str, int] = {}
     for name, width in several:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or iskeyword(name):
             raise OptionError(
-                f"{what} has {shown(name)}, but terms write node.NAME: use letters, digits and _, no word of "
+                f"{what} has {short_repr(name)}, but terms write node.NAME: use letters, digits and _, no "
+                "word of "
                 "Python's own"
             )
         if len(name) > LONGEST_NAME:
-            raise OptionError(f"{what} has {shown(name)}: give a name of at most {LONGEST_NAME} characters")
+            raise OptionError(
+                f"{what} has {short_repr(name)}: give a name of at most {LONGEST_NAME} characters"
+            )
         if name in RESERVED:
             raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
         if name in found:

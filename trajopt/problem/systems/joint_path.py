@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import numbers, shown
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock
@@ -62,7 +62,7 @@ def path_of(path: Any, over: Any, joint_names: tuple[str, ...]) -> JointPath:
         )
     elif not callable(path) or isinstance(path, type):
         raise OptionError(
-            f"the path is {shown(path)}: give points (k, n), a function of s, or a curve of SciPy"
+            f"the path is {short_repr(path)}: give points (k, n), a function of s, or a curve of SciPy"
         )
     elif _takes_order(path):
         own = _arithmetic_of(path)
@@ -77,7 +77,7 @@ def path_of(path: Any, over: Any, joint_names: tuple[str, ...]) -> JointPath:
 def _range(over: Any) -> tuple[float, float]:
     ends = numbers(over, "the range of s")
     if ends.shape != (2,) or not np.all(np.isfinite(ends)) or not ends[0] < ends[1]:
-        raise OptionError(f"s runs over {shown(over)}: give two numbers in rising order, (0.0, 1.0) say")
+        raise OptionError(f"s runs over {short_repr(over)}: give two numbers in rising order, (0.0, 1.0) say")
     return float(ends[0]), float(ends[1])
 
 

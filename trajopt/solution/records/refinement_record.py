@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trajopt.base.arguments import counted
+from trajopt.base.arguments import pluralize
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class RefinementRecord:
     def verdict(self) -> str:
         """One line: whether the tolerance was reached, the errors before and after, why it ended."""
         outcome = "reached" if self.reached else "NOT REACHED"
-        rounds = counted(len(self.rounds) - 1, "round")
+        rounds = pluralize(len(self.rounds) - 1, "round")
         return (
             f"refinement: tolerance {self.tolerance:.1e} {outcome}, {rounds}, "
             f"{self.before.spans} to {self.after.spans} spans, "

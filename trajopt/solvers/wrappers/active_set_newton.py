@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.base.arguments import implements, shown
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
 from trajopt.solvers.ipopt import Ipopt
@@ -59,7 +59,7 @@ class ActiveSetNewton:
     def __post_init__(self) -> None:
         if not implements(self.solver, ToleranceSolver) or isinstance(self.solver, type):
             raise OptionError(
-                f"ActiveSetNewton needs a solver with a tol to fall back on, not {shown(self.solver)}: "
+                f"ActiveSetNewton needs a solver with a tol to fall back on, not {short_repr(self.solver)}: "
                 "try Ipopt()"
             )
 

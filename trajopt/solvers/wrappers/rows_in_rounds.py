@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_positive, counted, implements, shown
+from trajopt.base.arguments import check_count, check_positive, implements, pluralize, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.solvers.capabilities import (
     StartPreset,
@@ -85,12 +85,14 @@ class RowsInRounds:
     def __post_init__(self) -> None:
         if not implements(self.solver, ToleranceSolver) or isinstance(self.solver, type):
             raise OptionError(
-                f"RowsInRounds works through a solver with a tol, not {shown(self.solver)}: try Ipopt()"
+                f"RowsInRounds works through a solver with a tol, not {short_repr(self.solver)}: try Ipopt()"
             )
         check_positive("margin", self.margin)
         check_positive("time_limit", self.time_limit, optional=True)
         if not (isinstance(self.coarse, int | float) and 0.0 <= self.coarse < np.inf):
-            raise OptionError(f"coarse is {shown(self.coarse)}: give a tolerance, 0 for the solver's own")
+            raise OptionError(
+                f"coarse is {short_repr(self.coarse)}: give a tolerance, 0 for the solver's own"
+            )
         check_positive("newton", self.newton, optional=True)
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
@@ -369,7 +371,7 @@ def _whole(nlp: NLP, kept: np.ndarray, results: list[Result]) -> Result:
     ]
     kinds = dict.fromkeys(kind for result in results for kind in result.timings)
     timings = {kind: sum(result.timings.get(kind, 0.0) for result in results) for kind in kinds}
-    detail = f"{int(kept.sum())} of {kept.size} rows in {counted(len(results), 'round')}"
+    detail = f"{int(kept.sum())} of {kept.size} rows in {pluralize(len(results), 'round')}"
     return replace(
         last,
         row_multipliers=_spread(last.row_multipliers, kept),

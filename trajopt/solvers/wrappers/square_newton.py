@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.base.arguments import counted, implements
+from trajopt.base.arguments import implements, pluralize
 from trajopt.base.arrays import Array
 from trajopt.solvers.capabilities import (
     IterationLimitedSolver,
@@ -161,4 +161,4 @@ class _Steps:
         at = WarmStart(y, multipliers, np.zeros(y.size), np.zeros(y.size))
         if not kkt_residuals(self.nlp, at).error <= self.tolerances.acceptable:
             return None
-        return self.monitor.result(status, at, steps, counted(steps, "Newton step"))
+        return self.monitor.result(status, at, steps, pluralize(steps, "Newton step"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trajopt.archive.solution_archive import built
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.costs_and_constraints import Recipe
@@ -34,7 +34,7 @@ def packed(source: Source) -> bytes:
     is_one = isinstance(source, Problem | Phases | Recipe)
     if not is_one and (not callable(source) or isinstance(source, type)):
         raise OptionError(
-            f"{shown(source)} is no problem: give a trajopt.Problem or trajopt.Phases, or {ADVICE}"
+            f"{short_repr(source)} is no problem: give a trajopt.Problem or trajopt.Phases, or {ADVICE}"
         )
     import cloudpickle
 
@@ -55,7 +55,8 @@ def packed_settings(solver: Any, options: Mapping[str, Any]) -> bytes:
         pickle.loads(content)
     except Exception as error:  # every object may refuse in its own way
         raise OptionError(
-            f"solver {shown(solver)} or an option cannot be sent to another process ({error}): give one that "
+            f"solver {short_repr(solver)} or an option cannot be sent to another process ({error}): give "
+            "one that "
             "can be pickled, or processes=1"
         ) from error
     return content

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Literal
 
-from trajopt.base.arguments import shown
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.studies.many.point import Point
 
@@ -81,7 +81,7 @@ def report_of(progress: Literal["auto", "silent"] | Report) -> Report:
         return Lines()
     if progress == "silent":
         return lambda _: None
-    raise OptionError(f"progress is {shown(progress)}: use 'auto', 'silent' or a function")
+    raise OptionError(f"progress is {short_repr(progress)}: use 'auto', 'silent' or a function")
 
 
 def duration_in_words(seconds: float) -> str:

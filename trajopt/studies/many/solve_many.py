@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from trajopt.base.arguments import check_flag, check_positive, shown
+from trajopt.base.arguments import check_flag, check_positive, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.files.array_file import file_path
 from trajopt.problem.links.phases import Phases
@@ -55,11 +55,11 @@ def solve_many(
     versions, ResultFolderError for a folder of another study, all before anything is solved.
     """
     if isinstance(problems, str | bytes | Mapping | Problem | Phases) or not isinstance(problems, Iterable):
-        raise OptionError(f"problems is {shown(problems)}: give a list of problems")
+        raise OptionError(f"problems is {short_repr(problems)}: give a list of problems")
     try:
         given = list(problems)
     except Exception as error:  # iterating over a foreign object may raise anything
-        raise OptionError(f"problems is {shown(problems)}: give a list of problems") from error
+        raise OptionError(f"problems is {short_repr(problems)}: give a list of problems") from error
     if not given:
         raise OptionError("there are no problems: give at least one")
     pack = task_maker(solver, options, keep=folder is None, archive=folder is not None)
@@ -85,7 +85,7 @@ def check_options(solver: Any, options: Mapping[str, Any]) -> None:
     known = ("refine", "starts", "coarse_to_fine", "time_limit")
     for name in options:
         if name not in known:
-            raise OptionError(f"there is no option {shown(name)}: solve takes {', '.join(known)}")
+            raise OptionError(f"there is no option {short_repr(name)}: solve takes {', '.join(known)}")
     check_positive("time_limit", options.get("time_limit"), optional=True)
     if solver is not None:
         check_solver(solver)

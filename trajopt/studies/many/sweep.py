@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from trajopt.base.arguments import check_flag, shown
+from trajopt.base.arguments import check_flag, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Solver
@@ -50,7 +50,7 @@ def sweep(
     """
     if not callable(build) or isinstance(build, Problem):
         raise OptionError(
-            f"build is {shown(build)}: give a function of parameters, problems.two_link_pr.build"
+            f"build is {short_repr(build)}: give a function of parameters, problems.two_link_pr.build"
         )
     check_flag("warm", warm)
     points, where = grid(axes), checked_folder(folder)
@@ -64,11 +64,13 @@ def sweep(
 def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """All combinations, the last parameter fastest, back and forth so that neighbours are one step apart."""
     if not isinstance(axes, Mapping) or not axes:
-        raise OptionError(f"axes is {shown(axes)}: give the values of each parameter, {{'mass': [1, 2]}}")
+        raise OptionError(
+            f"axes is {short_repr(axes)}: give the values of each parameter, {{'mass': [1, 2]}}"
+        )
     points: list[dict[str, Any]] = [{}]
     for name, given in axes.items():
         if not isinstance(name, str) or isinstance(given, str | bytes) or not hasattr(given, "__len__"):
-            raise OptionError(f"the values of {shown(name)} are {shown(given)}: give a list")
+            raise OptionError(f"the values of {short_repr(name)} are {short_repr(given)}: give a list")
         values = list(given)
         if not values:
             raise OptionError(f"'{name}' has no values: give at least one")

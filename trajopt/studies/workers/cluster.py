@@ -11,7 +11,7 @@ from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
-from trajopt.base.arguments import few, shown
+from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.studies.workers.worker_versions import differences, versions
 from trajopt.studies.workers.worker_versions import versions as own_versions
@@ -98,7 +98,7 @@ def client_at(address: str) -> Any:
         from distributed import Client
     except ImportError as error:
         raise OptionError(
-            f"the cluster {shown(address)} needs distributed: pip install 'trajopt-splines[cluster]'"
+            f"the cluster {short_repr(address)} needs distributed: pip install 'trajopt-splines[cluster]'"
         ) from error
     # In two steps, so that one that cannot connect is closed here: when collected later, while this process
     # starts another client or cluster, it would wait for a lock that its own thread holds.
@@ -110,7 +110,8 @@ def client_at(address: str) -> Any:
         if not isinstance(error, OSError | ValueError | TypeError):
             raise
         raise ClusterError(
-            f"no Dask scheduler answers at {shown(address)} ({' '.join(str(error).split())}): start one with "
+            f"no Dask scheduler answers at {short_repr(address)} ({' '.join(str(error).split())}): start "
+            "one with "
             "`dask scheduler` and workers with `dask worker tcp://HOST:8786`, and give the address it prints"
         ) from error
     return client
@@ -119,7 +120,7 @@ def client_at(address: str) -> Any:
 def _client_of(given: Any) -> Any:
     client = getattr(given, "_client", given)  # an executor keeps its client
     if not hasattr(client, "get_executor"):
-        raise OptionError(f"executor is {shown(given)}: give a distributed.Client, or its address")
+        raise OptionError(f"executor is {short_repr(given)}: give a distributed.Client, or its address")
     if client.status != "running":
         raise ClusterError(f"the client of the cluster is {client.status}: connect anew, Client(address)")
     return client
@@ -136,7 +137,8 @@ def _checked_threads(client: Any) -> int:
     lacking = [name for name, found in answers.items() if found is not True]
     if lacking:
         raise ClusterError(
-            f"trajopt cannot be imported on {len(lacking)} of {len(answers)} workers ({few(lacking)}): "
+            f"trajopt cannot be imported on {len(lacking)} of {len(answers)} workers "
+            f"({list_names(lacking)}): "
             "install the same version there, pip install trajopt"
         )
     _refuse_other_versions(client.run(versions, on_error="return"), own_versions())

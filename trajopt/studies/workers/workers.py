@@ -9,7 +9,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
-from trajopt.base.arguments import check_count, shown
+from trajopt.base.arguments import check_count, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.studies.workers import cluster
 from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesses
@@ -116,6 +116,7 @@ def opened(executor: Where | None, processes: int | None) -> Iterator[Workers]:
             workers.shutdown()
     else:
         raise OptionError(
-            f"executor is {shown(executor)}: give an executor of concurrent.futures, a distributed.Client, "
+            f"executor is {short_repr(executor)}: give an executor of concurrent.futures, a "
+            "distributed.Client, "
             "or the address of a Dask scheduler, 'tcp://host:8786'"
         )
