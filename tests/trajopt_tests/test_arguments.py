@@ -10,7 +10,7 @@ from hand_written import TwoLinkArm  # pyright: ignore
 import dynamics
 import problems
 import trajopt
-from trajopt import arguments, errors
+from trajopt.base import arguments, errors
 from trajopt.base.arguments import implements, numbers, short_repr
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, SymbolicBlock
 from trajopt.graph.protocols.term import NamedTerm, Term

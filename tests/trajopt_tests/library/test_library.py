@@ -7,7 +7,8 @@ from hand_written import PointMasses
 import dynamics
 import problems
 import trajopt
-from trajopt import errors, library
+from trajopt import library
+from trajopt.base import errors
 from trajopt.graph.protocols.block import SecondOrderBlock
 from trajopt.transcription.derivative_check import check_problem
 

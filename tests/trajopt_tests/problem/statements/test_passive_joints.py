@@ -6,7 +6,8 @@ import pytest
 import dynamics
 import problems
 import trajopt
-from trajopt import ArcNodes, errors
+from trajopt import ArcNodes
+from trajopt.base import errors
 
 
 def test_a_passive_joint_has_no_torque_at_the_nodes():
