@@ -2,8 +2,8 @@
 
     python scripts/code_counts.py
 
-A line of code is one that is neither blank, comment, docstring nor import. A numeric constant is an assignment
-of a number at the top of a module. `docs/architecture.md` has the counts; a change that raises them says why.
+A line of code is neither blank, comment, docstring nor import. A numeric constant is a number that
+a module assigns to a name at its top. `docs/architecture.md` has the counts.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def code_lines(text: str) -> int:
             skipped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         body = getattr(node, "body", None)
         first = body[0] if isinstance(body, list) and body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            if isinstance(first.value.value, str):
-                skipped.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+        text_alone = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        if text_alone and isinstance(first.value.value, str):
+            skipped.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
     kept: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:

@@ -3,8 +3,8 @@
     python scripts/solve_trace.py           # the counts
     python scripts/solve_trace.py --list    # and the files
 
-The problem is the two-link arm in minimum time, after one solve of another one: imports and the compilation of
-kernels are not counted. A test keeps the counts below those of `docs/architecture.md`.
+The problem is the two-link arm in minimum time, after one solve of another one, so that imports and the
+compilation of kernels are not counted. A test keeps the counts below those of `docs/architecture.md`.
 """
 
 from __future__ import annotations
