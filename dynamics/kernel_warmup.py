@@ -25,7 +25,7 @@ from dynamics.algorithms.rnea import rnea
 from dynamics.kernels.compile import cache_folder
 from dynamics.model.body import Body
 from dynamics.model.joint import Joint
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.model.rotor import Rotor
 
 NODES = 3

@@ -16,7 +16,7 @@ import numpy as np
 from dynamics.arguments import number_array, shown
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import LANES
-from dynamics.model.model import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import RigidBodyModel, checked_model
 
 MOST = 1024  # threads: more than any machine runs at a time
 

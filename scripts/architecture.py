@@ -65,12 +65,12 @@ MAY_IMPORT: dict[str, str] = {
 #: (file of the method, module that it imports).
 SHORTCUTS = frozenset(
     {
-        ("dynamics.model.model", "dynamics.algorithms.aba"),  # model.forward_dynamics
-        ("dynamics.model.model", "dynamics.blocks.declared_quantities"),  # model.quantities
-        ("dynamics.model.model", "dynamics.blocks.designed_block"),  # model.designed_block
-        ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
-        ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
-        ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
+        ("dynamics.model.kinematic_tree", "dynamics.algorithms.aba"),  # model.forward_dynamics
+        ("dynamics.model.kinematic_tree", "dynamics.blocks.declared_quantities"),  # model.quantities
+        ("dynamics.model.kinematic_tree", "dynamics.blocks.designed_block"),  # model.designed_block
+        ("dynamics.model.kinematic_tree", "dynamics.blocks.model_block"),  # model.block
+        ("dynamics.model.kinematic_tree", "dynamics.model.packed_model"),  # model.packed
+        ("dynamics.model.kinematic_tree", "dynamics.quantities.kinematics"),  # model.skeleton
         ("trajopt.problem.links.phases", "trajopt.display.problem_facts"),  # the card of a notebook
         ("trajopt.solution.phases_solution", "trajopt.certificates.phases_certificate"),  # certificate
         ("trajopt.solution.phases_solution", "trajopt.display.solution_facts"),  # repr, card

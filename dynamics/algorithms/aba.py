@@ -18,7 +18,6 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_factor, body_inertia, factor_times, increase_slots
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION, packed_of
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -47,9 +46,10 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION, packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 # I_A = [[J, H], [H', M]], then p_A: summed over groups into the parent
 J_A, H_A, M_A, P_A = MOVED, MOVED + 6, MOVED + 15, MOVED + 21

@@ -17,13 +17,13 @@ from dynamics.algorithms.aba import forward_dynamics
 from dynamics.algorithms.rnea_derivatives import _rnea_derivatives, inverse_dynamics_partials, stacked_rows
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.node_batch import Batch, batch_with
-from dynamics.kernels.packed_model import packed_of
 from dynamics.kernels.simd import load, same, store, width
 from dynamics.kernels.spatial_algebra import workspace
+from dynamics.model.packed_model import packed_of
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.packed_model import PackedModel
 
 
 @inlined

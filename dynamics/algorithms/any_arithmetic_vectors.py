@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dynamics.kernels.packed_model import OFFSET, POSITION, RATIO, ROTATION, SLIDE, TURN
+from dynamics.model.packed_model import OFFSET, POSITION, RATIO, ROTATION, SLIDE, TURN
 
 Vector = Sequence[Any]  # three numbers
 Frame = Sequence[Vector]  # three axes

@@ -26,12 +26,12 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
-from dynamics.kernels.packed_model import COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, same, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load6, put
+from dynamics.model.packed_model import COORDINATE, PARENT, packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 INERTIA, FACTOR = POSED, POSED + 10  # I, summed over the subtree, and B[I, S]
 SLOTS = POSED + 22

@@ -30,7 +30,6 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -46,9 +45,10 @@ from dynamics.kernels.spatial_algebra import (
     sub,
     workspace,
 )
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 INERTIA, FACTOR, SKEW = MOVED, MOVED + 10, MOVED + 22  # summed over subtrees
 SLOTS = MOVED + 37

@@ -22,7 +22,6 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -37,9 +36,10 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.packed_model import COORDINATE, PARENT, packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 TWIST, TWIST_RATE = MOVED, MOVED + 6  # W, Z
 FORCE, CARRIED, MOMENT = MOVED + 12, MOVED + 18, MOVED + 24  # sums of I Z + B W, I W, B' W

@@ -17,12 +17,12 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot6, load6, put, workspace
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 INERTIA = POSED  # summed over the subtree
 SLOTS = POSED + 10

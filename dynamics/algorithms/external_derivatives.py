@@ -11,10 +11,10 @@ from dynamics.algorithms.external_wrench_derivatives import external_wrench_part
 from dynamics.algorithms.rnea_derivatives import stacked_rows
 from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.packed_model import packed_of
+from dynamics.model.packed_model import packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

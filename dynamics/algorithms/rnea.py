@@ -14,17 +14,6 @@ import numpy as np
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
-from dynamics.kernels.packed_model import (
-    ARMATURE,
-    COORDINATE,
-    INERTIA,
-    LINK,
-    MASS,
-    MOMENT,
-    PARENT,
-    POSITION,
-    packed_of,
-)
 from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
@@ -49,9 +38,20 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.packed_model import (
+    ARMATURE,
+    COORDINATE,
+    INERTIA,
+    LINK,
+    MASS,
+    MOMENT,
+    PARENT,
+    POSITION,
+    packed_of,
+)
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 # slots of a body in the workspace
 FRAME, ORIGIN, OMEGA, ALPHA, ACCELERATION, MOMENT_OF_FORCE, FORCE, WORLD_FRAME, WORLD_ORIGIN = (

@@ -43,7 +43,6 @@ from dynamics.kernels.outward_sweep import (
     clear_ground,
     sweep_body,
 )
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, LINK, PARENT, packed_of
 from dynamics.kernels.pose import link_axes, local_force
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
@@ -64,10 +63,11 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
+from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT, packed_of
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.packed_model import PackedModel
 
 EXTERNAL = SWEPT  # sum of the external wrenches over the subtree
 SLOTS = SWEPT + 6

@@ -41,7 +41,6 @@ from dynamics.kernels.outward_sweep import (
     clear_ground,
     sweep_body,
 )
-from dynamics.kernels.packed_model import COORDINATE, LINK, PARENT, packed_of
 from dynamics.kernels.pose import body_axes, world_motion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
@@ -65,9 +64,10 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.packed_model import COORDINATE, LINK, PARENT, packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 # summed over subtrees, as the sums of the sweep
 ADJOINT_FACTOR, ADJOINT_MOMENT = (

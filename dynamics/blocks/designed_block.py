@@ -23,7 +23,7 @@ from dynamics.blocks.motor_torque import MotorTorqueBlock
 from dynamics.model.properties import OF_SPRINGS, checked_value, model_property
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 DESIGN = "design:"  # inputs that are properties
 

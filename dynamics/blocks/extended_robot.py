@@ -22,7 +22,7 @@ import numpy as np
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.model.properties import ModelProperty
 
 AXES = np.eye(3)

@@ -22,7 +22,7 @@ from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.transposition import nodes_first
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 MOTION = ("q", "v", "a")
 SECOND = (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))  # the planes of `contracted_second`

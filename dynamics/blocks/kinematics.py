@@ -26,7 +26,7 @@ from dynamics.quantities.momentum import (
 
 if TYPE_CHECKING:
     from dynamics.model.body import Frame
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 FIRST_ROW = {  # in the results of the kernel that sums over all masses
     "centre_of_mass": CENTRE_ROW,

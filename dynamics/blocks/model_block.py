@@ -9,7 +9,7 @@ from dynamics.arguments import names_of
 from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, QUANTITIES, family
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 
 def block(model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from dynamics.model.properties import OF_SPRINGS, checked_value, model_property
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 MOTOR_TORQUE, TAU, DESIGN = "motor_torque", "tau", "design:"
 

@@ -13,7 +13,7 @@ from dynamics.formats.urdf_transmission import Gear, rotor_of
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint, JointKind
 from dynamics.model.mass_properties import IDENTITY, MassProperties
-from dynamics.model.tree import drawn_cycle
+from dynamics.model.tree_checks import drawn_cycle
 from dynamics.model.validation import unit_vector
 
 # Each joint of a chain of mimics follows it to its end.

@@ -9,7 +9,6 @@ u, (n, p) = I u its momentum. As a 6 x 6 matrix it is B[I, u] = [[(Jdot - n^)/2,
 from __future__ import annotations
 
 from dynamics.kernels.compile import inlined
-from dynamics.kernels.packed_model import INERTIA, MASS, MOMENT
 from dynamics.kernels.simd import load, same, store
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -29,6 +28,7 @@ from dynamics.kernels.spatial_algebra import (
     sub,
     symmetric_times,
 )
+from dynamics.model.packed_model import INERTIA, MASS, MOMENT
 
 AHEAD = 8  # blocks of nodes cleared together
 

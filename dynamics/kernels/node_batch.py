@@ -16,7 +16,7 @@ from dynamics.arguments import few, number_array
 from dynamics.errors import ShapeError
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
+    from dynamics.model.packed_model import PackedModel
 
 FLOAT = np.dtype(np.float64)
 CACHE_LINE = 64  # bytes

@@ -1,6 +1,6 @@
 """The mass matrix from its definition, in NumPy: checks a model without compiling a kernel.
 
-Rotors and joint motion are written out here a second time, apart from `kernels/packed_model.py` and
+Rotors and joint motion are written out here a second time, apart from `model/packed_model.py` and
 `kernels/joint_motion.py`, on purpose: tests hold the kernels against this matrix as an independent oracle.
 """
 
@@ -14,7 +14,7 @@ from dynamics.errors import InertiaError
 from dynamics.model.body import Body
 from dynamics.model.joint import Joint
 from dynamics.model.rotation import about_axis
-from dynamics.model.tree import Robot, coordinate_indices, parent_indices
+from dynamics.model.tree_checks import Robot, coordinate_indices, parent_indices
 
 # A point mass on its own axis leaves (1e-16 m)^2; the lightest finger of a large robot has 1e-9 of the
 # largest entry.

@@ -22,7 +22,7 @@ from dynamics.arguments import few, real_array, shown
 from dynamics.errors import ModelError, ShapeError, UnknownNameError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
-from dynamics.model.tree import Robot
+from dynamics.model.tree_checks import Robot
 
 Owner = Literal["link", "joint", "frame"]
 OF_LINKS, OF_JOINTS, OF_FRAMES = (

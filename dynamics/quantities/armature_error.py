@@ -14,7 +14,7 @@ import numpy as np
 
 from dynamics.arguments import real_array
 from dynamics.errors import ShapeError
-from dynamics.model.model import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import RigidBodyModel, checked_model
 
 SAMPLES = 201
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.outward_sweep import AXIS, FRAME, MOVED, ORIGIN, VELOCITY, clear_pose, move, place
-from dynamics.kernels.packed_model import BASIS, COORDINATE, PARENT
 from dynamics.kernels.pose import rotated_frame
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
@@ -37,11 +36,12 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.packed_model import BASIS, COORDINATE, PARENT
 
 if TYPE_CHECKING:
     from dynamics.kernels.node_batch import Batch
     from dynamics.model.body import Frame
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 # columns of `requests`: the body, then the first row of each output, -1 = not wanted
 BODY, POSITION_ROW, ORIENTATION_ROW, VELOCITY_ROW = 0, 1, 2, 3

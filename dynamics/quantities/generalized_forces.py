@@ -14,11 +14,11 @@ import numpy as np
 from dynamics.arguments import real_array
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.packed_model import packed_of
+from dynamics.model.packed_model import packed_of
 from dynamics.model.validation import finite_number
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,13 @@ import numpy as np
 
 from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import Batch, batch
-from dynamics.kernels.packed_model import packed_of
+from dynamics.model.packed_model import packed_of
 from dynamics.quantities.frames import frame_requests, frame_values
 from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
 from dynamics.quantities.poses import pose_values
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

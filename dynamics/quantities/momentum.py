@@ -19,7 +19,6 @@ import numpy as np
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_inertia, increase_slots, inertia_times, load_inertia, store_inertia
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, POSITION
 from dynamics.kernels.simd import gather, load, same, scatter, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -41,10 +40,11 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, POSITION
 
 if TYPE_CHECKING:
     from dynamics.kernels.node_batch import Batch
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 INERTIA, MOMENTUM = MOVED, MOVED + 10  # summed over subtrees
 SLOTS = MOVED + 16

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynamics.errors import ShapeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.trees.linkage import Link, Linkage, linkage_of
 
 

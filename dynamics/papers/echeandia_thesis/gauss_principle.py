@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.errors import InertiaError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.trees.geared_joint import BodyState, geared_joints, joint_states
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.trees.geared_joint import geared_joints, joint_states
 
 

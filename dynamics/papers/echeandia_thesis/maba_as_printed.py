@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dynamics.errors import UnknownNameError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.trees.geared_joint import BodyState, GearedJoint, body_state, geared_joints, joint_states
 from dynamics.papers.trees.spatial import force_cross, motion_cross
 

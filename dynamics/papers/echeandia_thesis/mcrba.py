@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.echeandia_wensing.body_jacobians import body_jacobians
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.trees.linkage import linkage_of

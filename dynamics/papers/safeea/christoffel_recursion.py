@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import RigidBodyModel, checked_model
 from dynamics.papers.safeea.serial_chain import SerialChain, serial_chain
 from dynamics.papers.trees.linkage import linkage_of
 

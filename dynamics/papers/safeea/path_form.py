@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.echeandia_thesis.mcrba import gravity_forces
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.safeea.christoffel_recursion import christoffel_symbols_serial

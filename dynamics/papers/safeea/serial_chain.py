@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamics.arguments import number_array
 from dynamics.errors import ShapeError, TreeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.trees.linkage import linkage_of
 from dynamics.papers.trees.spatial import hat
 

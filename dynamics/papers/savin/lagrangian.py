@@ -15,7 +15,7 @@ import numpy as np
 from dynamics.papers.trees.linkage import Linkage, linkage_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import RigidBodyModel
 
 
 @dataclass(frozen=True, eq=False)

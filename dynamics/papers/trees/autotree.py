@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamics.model.body import Body
 from dynamics.model.joint import Joint
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.model.rotor import Rotor
 
 # A thin-walled tube of 1 m and 1 kg, radius 1/20 m, along x.

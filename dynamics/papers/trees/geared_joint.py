@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.trees.joint_motion import Screw
 from dynamics.papers.trees.linkage import Link, linkage_of
 from dynamics.papers.trees.spatial import motion_cross, transform

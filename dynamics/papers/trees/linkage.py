@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.papers.trees.joint_motion import JointMotion, Screw
 from dynamics.papers.trees.spatial import spatial_inertia, transform
 

@@ -17,7 +17,13 @@ from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.mass_check import check_mass_matrix
 from dynamics.model.properties import changed_parts, model_property
 from dynamics.model.table import model_table
-from dynamics.model.tree import check_frames, check_rotors, check_unique, coordinate_indices, parent_indices
+from dynamics.model.tree_checks import (
+    check_frames,
+    check_rotors,
+    check_unique,
+    coordinate_indices,
+    parent_indices,
+)
 from dynamics.model.validation import LONGEST_NAME, finite_array
 
 # A matrix of all pairs of coordinates has 0.8 GB then; the largest humanoids have a few hundred bodies.
@@ -252,7 +258,7 @@ class RigidBodyModel:
     @cached_property
     def packed(self) -> Any:
         """The flat arrays that compiled algorithms read (`PackedModel`), made once per model."""
-        from dynamics.kernels.packed_model import pack
+        from dynamics.model.packed_model import pack
 
         return pack(self)
 

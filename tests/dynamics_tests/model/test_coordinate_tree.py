@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_trees import SEEDS, random_tree
 
-from dynamics.kernels.coordinate_tree import coordinate_tree
+from dynamics.model.coordinate_tree import coordinate_tree
 
 
 def path_of(model, coordinate):

@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dynamics.kernels.coordinate_tree import CoordinateTree, coordinate_tree
+from dynamics.model.coordinate_tree import CoordinateTree, coordinate_tree
 from dynamics.model.joint import Joint
-from dynamics.model.model import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import RigidBodyModel, checked_model
 
 # columns of `tree`
 PARENT, COORDINATE, LINK = 0, 1, 2
