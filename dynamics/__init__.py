@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from dynamics.model.body import Frame as Frame
     from dynamics.model.joint import Joint as Joint
     from dynamics.model.joint_limits import JointLimits as JointLimits
-    from dynamics.model.kinematic_tree import RigidBodyModel as RigidBodyModel
     from dynamics.model.rotor import Rotor as Rotor
     from dynamics.papers.safeea.christoffel_recursion import (
         christoffel_symbols_serial as christoffel_symbols_serial,
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
     from dynamics.quantities.kinematics import kinetic_energy as kinetic_energy
     from dynamics.quantities.kinematics import momentum as momentum
     from dynamics.quantities.kinematics import potential_energy as potential_energy
+    from dynamics.rigid_body_model import RigidBodyModel as RigidBodyModel
     from dynamics.threads import in_threads as in_threads
 
 export_lazily(
@@ -97,7 +97,7 @@ export_lazily(
         "Rotor": "dynamics.model.rotor",
         "Body": "dynamics.model.body",
         "Frame": "dynamics.model.body",
-        "RigidBodyModel": "dynamics.model.kinematic_tree",
+        "RigidBodyModel": "dynamics.rigid_body_model",
         "DhRow": "dynamics.formats.dh",
         "from_dh": "dynamics.formats.dh",
         "from_modified_dh": "dynamics.formats.dh",

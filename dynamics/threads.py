@@ -16,13 +16,13 @@ import numpy as np
 from dynamics.arguments import number_array, shown
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import LANES
-from dynamics.model.kinematic_tree import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import KinematicTree, checked_model
 
 MOST = 1024  # threads: more than any machine runs at a time
 
 
 def in_threads(
-    function: Callable[..., Any], model: RigidBodyModel, *arrays: Any, threads: int = 2, **options: Any
+    function: Callable[..., Any], model: KinematicTree, *arrays: Any, threads: int = 2, **options: Any
 ) -> Any:
     """function(model, *arrays, **options), the first axis of the arrays divided among `threads` threads.
 

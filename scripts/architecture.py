@@ -45,14 +45,15 @@ MAY_IMPORT: dict[str, str] = {
     "dynamics.errors": "",
     "dynamics.arguments": "errors",
     "dynamics.model": "arguments",
-    "dynamics.formats": "model",
     "dynamics.kernels": "model",
-    "dynamics.papers": "model",
     "dynamics.threads": "kernels",
     "dynamics.algorithms": "kernels",
     "dynamics.quantities": "algorithms",
     "dynamics.blocks": "quantities",
-    "dynamics.kernel_warmup": "blocks",
+    "dynamics.rigid_body_model": "blocks",
+    "dynamics.formats": "rigid_body_model",
+    "dynamics.papers": "rigid_body_model",
+    "dynamics.kernel_warmup": "rigid_body_model",
     "problems.gallery": "recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
@@ -65,12 +66,6 @@ MAY_IMPORT: dict[str, str] = {
 #: (file of the method, module that it imports).
 SHORTCUTS = frozenset(
     {
-        ("dynamics.model.kinematic_tree", "dynamics.algorithms.aba"),  # model.forward_dynamics
-        ("dynamics.model.kinematic_tree", "dynamics.blocks.declared_quantities"),  # model.quantities
-        ("dynamics.model.kinematic_tree", "dynamics.blocks.designed_block"),  # model.designed_block
-        ("dynamics.model.kinematic_tree", "dynamics.blocks.model_block"),  # model.block
-        ("dynamics.model.kinematic_tree", "dynamics.model.packed_model"),  # model.packed
-        ("dynamics.model.kinematic_tree", "dynamics.quantities.kinematics"),  # model.skeleton
         ("trajopt.problem.links.phases", "trajopt.display.problem_facts"),  # the card of a notebook
         ("trajopt.solution.phases_solution", "trajopt.certificates.phases_certificate"),  # certificate
         ("trajopt.solution.phases_solution", "trajopt.display.solution_facts"),  # repr, card

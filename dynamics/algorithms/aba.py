@@ -46,10 +46,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION, packed_of
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 # I_A = [[J, H], [H', M]], then p_A: summed over groups into the parent
 J_A, H_A, M_A, P_A = MOVED, MOVED + 6, MOVED + 15, MOVED + 21
@@ -161,7 +162,7 @@ def _aba(tree, numbers, q, v, tau, external, a):
             store6(work, at + ACCELERATION, add_scaled6(A, load(work, found), load6(work, at + AXIS)))
 
 
-def aba(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -> np.ndarray:
+def aba(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) -> np.ndarray:
     """Forward dynamics a = M(q)^-1 (tau - C(q, v) v - g(q) + J' external), (..., n) rad/s^2 or m/s^2.
 
     q, v, tau : (..., n) rad or m, rad/s or m/s, N m or N; leading axes broadcast
@@ -178,7 +179,7 @@ def aba(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -
     return nodes.unfold(acceleration, packed.n)
 
 
-def forward_dynamics(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
+def forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
     """(nodes, n) accelerations from q, v, tau and, when there, external."""
     packed = model.packed
     q, v, tau = nodes.arrays[:3]
@@ -189,7 +190,7 @@ def forward_dynamics(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
     return a
 
 
-def solve_mass_matrix(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
+def solve_mass_matrix(model: KinematicTree, nodes: Batch) -> np.ndarray:
     """The accelerations of `forward_dynamics` from M and the bias force, for any shared coordinates."""
     from dynamics.algorithms.crba import crba
     from dynamics.algorithms.rnea import rnea

@@ -19,10 +19,10 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.simd import load, same, store, width
 from dynamics.kernels.spatial_algebra import workspace
-from dynamics.model.packed_model import packed_of
+from dynamics.model.kinematic_tree import packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
     from dynamics.model.packed_model import PackedModel
 
 
@@ -186,7 +186,7 @@ class AbaDerivatives:
     da_dtau: np.ndarray
 
 
-def aba_derivatives(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -> AbaDerivatives:
+def aba_derivatives(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) -> AbaDerivatives:
     """Accelerations and their derivatives, `external` held constant in world axes.
 
     tau(q, v, a(q, v, tau)) = tau gives da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv, da/dtau = M^-1
@@ -233,7 +233,7 @@ def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
     return nodes.nodes_last(out)
 
 
-def solved_densely(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
+def solved_densely(model: KinematicTree, nodes: Batch) -> np.ndarray:
     """As `solved_by_paths`, for any shared coordinates."""
     partials = inverse_dynamics_partials(model, nodes, torques=True).partials
     by_q, by_v, M = (np.moveaxis(partials[:, i], -1, 0) for i in range(3))

@@ -24,20 +24,18 @@ from dynamics.kernels.inertia import (
     store_factor,
     store_inertia,
 )
-from dynamics.kernels.node_batch import batch
+from dynamics.kernels.node_batch import BLOCKS_TOGETHER, batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
 from dynamics.kernels.simd import gather, same, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load6, put
-from dynamics.model.packed_model import COORDINATE, PARENT, packed_of
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA, FACTOR = POSED, POSED + 10  # I, summed over the subtree, and B[I, S]
 SLOTS = POSED + 22
-# Blocks of nodes handled together: an entry of the result is then written for all of them while its memory
-# is in the cache. One block after the other takes twice as long at 64 nodes, four times at 256.
-TOGETHER = 8
 
 
 @inlined
@@ -85,9 +83,9 @@ def put_symbols(work, tree, k, j, adds, out, n, blocks, block):
 @kernel
 def _christoffel_symbols(tree, numbers, q, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
-    work = np.empty((min(blocks, TOGETHER), bodies * SLOTS, width(q)), q.dtype)
-    for first in range(0, blocks, TOGETHER):
-        together = min(blocks - first, TOGETHER)
+    work = np.empty((min(blocks, BLOCKS_TOGETHER), bodies * SLOTS, width(q)), q.dtype)
+    for first in range(0, blocks, BLOCKS_TOGETHER):
+        together = min(blocks - first, BLOCKS_TOGETHER)
         for block in range(together):
             compose(work[block], tree, numbers, q, (first + block) * width(q))
         for k in range(bodies - 1, 0, -1):
@@ -98,7 +96,7 @@ def _christoffel_symbols(tree, numbers, q, adds, out):
                 j = tree[j, PARENT]
 
 
-def christoffel_symbols(model: RigidBodyModel, q: Any) -> np.ndarray:
+def christoffel_symbols(model: KinematicTree, q: Any) -> np.ndarray:
     """Gamma_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), torque index first.
 
     C_ij = sum over k of Gamma_ijk v_k, Gamma_ijk = Gamma_ikj, dM_ij/dq_k = Gamma_ijk + Gamma_jik.

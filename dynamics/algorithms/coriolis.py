@@ -45,10 +45,11 @@ from dynamics.kernels.spatial_algebra import (
     sub,
     workspace,
 )
-from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA, FACTOR, SKEW = MOVED, MOVED + 10, MOVED + 22  # summed over subtrees
 SLOTS = MOVED + 37
@@ -155,7 +156,7 @@ class CoriolisMatrices:
 
 
 def coriolis_matrix(
-    model: RigidBodyModel, q: Any, v: Any, body_factor: Literal["christoffel", "plain"] = "christoffel"
+    model: KinematicTree, q: Any, v: Any, body_factor: Literal["christoffel", "plain"] = "christoffel"
 ) -> CoriolisMatrices:
     """Coriolis matrix C(q, v), dM/dt along v, and M(q): tau = M a + C v + g(q), Mdot = C + C'.
 

@@ -36,10 +36,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.packed_model import COORDINATE, PARENT, packed_of
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 TWIST, TWIST_RATE = MOVED, MOVED + 6  # W, Z
 FORCE, CARRIED, MOMENT = MOVED + 12, MOVED + 18, MOVED + 24  # sums of I Z + B W, I W, B' W
@@ -80,7 +81,7 @@ def _coriolis_products(tree, numbers, q, v, w, product, transposed):
             scatter(transposed, node, i, load(work, bodies * SLOTS + n + i))
 
 
-def coriolis_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
+def coriolis_product(model: KinematicTree, q: Any, v: Any, w: Any) -> np.ndarray:
     """C(q, v) w, (..., n) N m or N, with the C of the Christoffel symbols: symmetric in v and w.
 
     (C w)_i = sum over j and k of Gamma_ijk v_k w_j, in O(bodies), without forming C.
@@ -93,7 +94,7 @@ def coriolis_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarra
     return nodes.unfold(product, model.packed.n)
 
 
-def coriolis_transposed_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
+def coriolis_transposed_product(model: KinematicTree, q: Any, v: Any, w: Any) -> np.ndarray:
     """C(q, v)' w, (..., n) N m or N; with w = v it is Mdot v - C v, which momentum observers integrate.
 
     Arguments, errors and source as in `coriolis_product`.
@@ -102,7 +103,7 @@ def coriolis_transposed_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -
     return nodes.unfold(transposed, model.packed.n)
 
 
-def products(model: RigidBodyModel, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
+def products(model: KinematicTree, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
     """Both products as rows of nodes."""
     packed = packed_of(model)
     nodes = batch(packed, q=q, v=v, w=w)

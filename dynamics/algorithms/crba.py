@@ -19,10 +19,11 @@ from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot6, load6, put, workspace
-from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA = POSED  # summed over the subtree
 SLOTS = POSED + 10
@@ -56,7 +57,7 @@ def _crba(tree, numbers, q, entries_to_clear, adds, out):
             increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, at + INERTIA, 10)
 
 
-def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
+def crba(model: KinematicTree, q: Any) -> np.ndarray:
     """The mass matrix M(q), (..., n, n) kg m^2, kg m or kg; kinetic energy is v' M v / 2.
 
     M_ij = S_i . I S_j, with I the inertia of all that the outer of the joints i and j carries.

@@ -11,10 +11,10 @@ from dynamics.algorithms.external_wrench_derivatives import external_wrench_part
 from dynamics.algorithms.rnea_derivatives import stacked_rows
 from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import batch
-from dynamics.model.packed_model import packed_of
+from dynamics.model.kinematic_tree import packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class ExternalDerivatives:
     dbase: np.ndarray
 
 
-def external_derivatives(model: RigidBodyModel, q: Any, links: Any = None) -> ExternalDerivatives:
+def external_derivatives(model: KinematicTree, q: Any, links: Any = None) -> ExternalDerivatives:
     """Derivatives of `rnea`, `joint_wrenches` and `base_wrench` by external wrenches on links.
 
     tau = M a + C v + g - J' external is linear in `external`, so they depend on q alone.

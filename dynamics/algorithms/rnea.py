@@ -38,20 +38,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.packed_model import (
-    ARMATURE,
-    COORDINATE,
-    INERTIA,
-    LINK,
-    MASS,
-    MOMENT,
-    PARENT,
-    POSITION,
-    packed_of,
-)
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, INERTIA, LINK, MASS, MOMENT, PARENT, POSITION
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 # slots of a body in the workspace
 FRAME, ORIGIN, OMEGA, ALPHA, ACCELERATION, MOMENT_OF_FORCE, FORCE, WORLD_FRAME, WORLD_ORIGIN = (
@@ -149,7 +140,7 @@ def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
             scatter6(base, node, 0, (load3(work, MOMENT_OF_FORCE), load3(work, FORCE)))
 
 
-def rnea(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def rnea(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
     """Inverse dynamics: tau = M(q) a + C(q, v) v + g(q) - sum over links of J' external, (..., n) N m or N.
 
     q, v, a : (..., n) rad or m, and first and second rates per s and s^2; leading axes broadcast
@@ -163,7 +154,7 @@ def rnea(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) ->
     return nodes.unfold(tau, model.packed.n)
 
 
-def base_wrench(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def base_wrench(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
     """Wrench that the ground exerts on the robot, (..., 6) [moment; force] N m and N, world axes and origin.
 
     base_wrench = d momentum / dt - weight - sum of `external`. Arguments and errors as in `rnea`.
@@ -173,7 +164,7 @@ def base_wrench(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = N
     return nodes.unfold(base, 6)
 
 
-def joint_wrenches(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def joint_wrenches(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
     """Wrench that each joint transmits to its link, (..., links, 6) [moment; force] N m and N.
 
     In link axes, about the joint frame's origin; its component along the joint axis, S' wrench, is the torque
@@ -194,7 +185,7 @@ def motion_batch(packed: Any, q: Any, v: Any, a: Any, external: Any = None, extr
 
 
 def inverse_dynamics(
-    model: RigidBodyModel, nodes: Batch, wrenches: bool = False, base: bool = False
+    model: KinematicTree, nodes: Batch, wrenches: bool = False, base: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(torques, joint wrenches, base wrench) as rows of nodes; what is not asked for is empty."""
     packed = model.packed

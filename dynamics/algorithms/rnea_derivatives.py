@@ -19,7 +19,6 @@ from dynamics.algorithms.rnea import motion_batch
 from dynamics.arguments import names_of
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
-    AHEAD,
     clear,
     factor_times,
     factor_transposed_times,
@@ -28,7 +27,7 @@ from dynamics.kernels.inertia import (
     load_factor,
     load_inertia,
 )
-from dynamics.kernels.node_batch import Batch
+from dynamics.kernels.node_batch import BLOCKS_TOGETHER, Batch
 from dynamics.kernels.outward_sweep import (
     AXIS,
     AXIS_RATE,
@@ -63,10 +62,11 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
-from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT, packed_of
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
     from dynamics.model.packed_model import PackedModel
 
 EXTERNAL = SWEPT  # sum of the external wrenches over the subtree
@@ -143,12 +143,12 @@ def add_wrench_row(work, tree, numbers, k, I, B, external, out, row, n, blocks, 
 def clear_rows(out, torque_row, n, entries_to_clear, block):
     """Zero what the pairs do not write: `entries_to_clear` of the torque rows, and all rows of wrenches.
 
-    As `clear_entries`, for AHEAD blocks at once.
+    As `clear_entries`, for BLOCKS_TOGETHER blocks at once.
     """
     blocks, first = out.shape[3], 0
-    if block % AHEAD != 0:
+    if block % BLOCKS_TOGETHER != 0:
         return
-    ahead = min(AHEAD, blocks - block)
+    ahead = min(BLOCKS_TOGETHER, blocks - block)
     if torque_row >= 0:
         first = n
         for entry in entries_to_clear:
@@ -240,7 +240,7 @@ def stacked_rows(
 
 
 def inverse_dynamics_partials(
-    model: RigidBodyModel, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
+    model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
 ) -> InverseDynamicsPartials:
     """One call of the kernel for the torques, the wrenches at `links` and the base wrench."""
     packed = model.packed
@@ -292,7 +292,7 @@ class WrenchDerivatives:
     da: np.ndarray
 
 
-def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> RneaDerivatives:
+def rnea_derivatives(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> RneaDerivatives:
     """Inverse dynamics tau(q, v, a) and its derivatives by q, v and a, `external` constant in world axes.
 
     tau = M a + C v + g - J' external; dtau_da = M and dtau_dv = 2 C with the C of the Christoffel symbols.
@@ -307,7 +307,7 @@ def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: An
 
 
 def joint_wrench_derivatives(
-    model: RigidBodyModel, q: Any, v: Any, a: Any, joints: Any = None, external: Any = None
+    model: KinematicTree, q: Any, v: Any, a: Any, joints: Any = None, external: Any = None
 ) -> WrenchDerivatives:
     """`joint_wrenches` of chosen joints and their derivatives by q, v and a.
 
@@ -325,7 +325,7 @@ def joint_wrench_derivatives(
 
 
 def base_wrench_derivatives(
-    model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None
+    model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None
 ) -> WrenchDerivatives:
     """`base_wrench` and its derivatives by q, v and a: wrench (..., 6); dq, dv and da (..., 6, n).
 
@@ -337,7 +337,7 @@ def base_wrench_derivatives(
     return WrenchDerivatives(wrench, *(nodes.spread(found.partials[:, i]) for i in range(3)))
 
 
-def chosen_links(model: RigidBodyModel, joints: Any) -> tuple[int, ...]:
+def chosen_links(model: KinematicTree, joints: Any) -> tuple[int, ...]:
     """Indices of the links on the named joints; all when `joints` is None."""
     if joints is None:
         return tuple(range(model.link_count))

@@ -64,10 +64,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.packed_model import COORDINATE, LINK, PARENT, packed_of
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 # summed over subtrees, as the sums of the sweep
 ADJOINT_FACTOR, ADJOINT_MOMENT = (
@@ -214,7 +215,7 @@ class RneaSecondDerivatives:
 
 
 def rnea_second_derivatives(
-    model: RigidBodyModel,
+    model: KinematicTree,
     q: Any,
     v: Any,
     a: Any,
@@ -256,7 +257,7 @@ def rnea_second_derivatives(
 
 
 def contracted_second(
-    model: RigidBodyModel,
+    model: KinematicTree,
     nodes: Batch,
     multiplier: np.ndarray,
     adjoints: np.ndarray,

@@ -23,7 +23,7 @@ from dynamics.blocks.motor_torque import MotorTorqueBlock
 from dynamics.model.properties import OF_SPRINGS, checked_value, model_property
 
 if TYPE_CHECKING:
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 DESIGN = "design:"  # inputs that are properties
 
@@ -32,7 +32,7 @@ Pairs = dict[tuple[str, str], Array]
 
 
 def designed_block(
-    model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
+    model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
 ) -> Any:
     """`block` with properties of the robot as further inputs; see `RigidBodyModel.designed_block`.
 
@@ -57,7 +57,7 @@ class DesignedBlock:
     derivatives_are_tested = True
 
     def __init__(
-        self, model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
+        self, model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
     ) -> None:
         outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
         designs = {name: model_property(model, name) for name in fixed}

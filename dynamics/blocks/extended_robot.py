@@ -22,14 +22,14 @@ import numpy as np
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
-from dynamics.model.kinematic_tree import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.model.properties import ModelProperty
 
 AXES = np.eye(3)
 
 
 @dataclass(frozen=True, eq=False)
-class ExtendedModel(RigidBodyModel):
+class ExtendedModel(KinematicTree):
     """The bodies and slides of a robot that was checked before; slides without mass are no error here."""
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class ExtendedRobot:
 
 
 def extended_robot(
-    model: RigidBodyModel, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
+    model: KinematicTree, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
 ) -> ExtendedRobot:
     """The extended robot of designed positions and gear ratios; other properties change nothing here.
 
@@ -109,7 +109,7 @@ class _Extension:
     """Collects bodies and frames, parents first."""
 
     def __init__(
-        self, model: RigidBodyModel, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
+        self, model: KinematicTree, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
     ) -> None:
         self.model, self.fixed = model, fixed
         self.bodies: list[Body] = []

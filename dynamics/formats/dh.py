@@ -16,10 +16,10 @@ from dynamics.errors import DegreesWarning, DhError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
-from dynamics.model.kinematic_tree import RigidBodyModel
 from dynamics.model.rotation import about_x, about_z
 from dynamics.model.rotor import Rotor, checked_rotor
 from dynamics.model.validation import checked_name, finite_array, finite_number, rotation_matrix
+from dynamics.rigid_body_model import RigidBodyModel
 
 GROUND = "ground"
 

@@ -25,7 +25,7 @@ Model = TypeVar("Model")
 
 
 def model_to_json(model: object) -> str:
-    """The text of `RigidBodyModel.to_json`: the fields by name, infinite limits left out."""
+    """The text of `KinematicTree.to_json`: the fields by name, infinite limits left out."""
     content = {"format": FORMAT, "version": VERSION, **plain(model)}
     return json.dumps(content, indent=1, allow_nan=False)
 
@@ -45,7 +45,7 @@ def is_infinite(value: Any) -> bool:
 
 
 def model_from_json(text: str, kind: type[Model]) -> Model:
-    """The model of class `kind`, which is `RigidBodyModel`, saved by `model_to_json`; JsonError otherwise."""
+    """The model of class `kind`, a `KinematicTree`, saved by `model_to_json`; JsonError otherwise."""
     try:
         content = json.loads(text, parse_constant=refuse_constant)
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,11 +1,11 @@
-"""`RigidBodyModel`, the robot: a kinematic tree of bodies with gravity, checked once and never changed."""
+"""The kinematic tree of a robot: bodies, joints, frames and gravity, checked once and never changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from dynamics.errors import DynamicsError, JointError, ModelError, UnknownNameEr
 from dynamics.model.body import Body, Frame
 from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.mass_check import check_mass_matrix
+from dynamics.model.packed_model import PackedModel, pack
 from dynamics.model.properties import changed_parts, model_property
 from dynamics.model.table import model_table
 from dynamics.model.tree_checks import (
@@ -30,6 +31,8 @@ from dynamics.model.validation import LONGEST_NAME, finite_array
 MOST_BODIES = 10_000
 ROTOR_MODES = ("exact", "armature", "none")
 
+Tree = TypeVar("Tree", bound="KinematicTree")
+
 
 @dataclass(frozen=True, eq=False)
 class LimitArrays:
@@ -43,19 +46,17 @@ class LimitArrays:
 
 
 @dataclass(frozen=True, eq=False)
-class RigidBodyModel:
-    """A robot: a kinematic tree of rigid bodies on one-coordinate joints, in a uniform gravity field.
+class KinematicTree:
+    """A kinematic tree of rigid bodies on joints in a uniform gravity field: the value that algorithms take.
 
     bodies : parents before children
     gravity : (3,) m/s^2, the field in world axes
     name : for tables and files
-    rotors : "exact", every rotor is a body on the parent sharing the joint's coordinate; "armature", the
-        parent carries its mass and gear_ratio^2 * axial inertia is added to the diagonal of M; "none"
+    rotors : "exact", "armature" or "none", see `dynamics.RigidBodyModel`, which users make
     frames : named frames fixed to links
 
-    A coordinate belongs to every joint that mimics no other, in the order of the bodies. Equality is
-    identity; compare `to_json()` for equality of content. Raises ModelError naming the element: TreeError
-    (names, parents, cycles, mimics), InertiaError (leaf without mass, singular mass matrix), JointError.
+    It is checked when made and never changed; it has names, indices, limits, properties, JSON text and the
+    flat arrays of compiled algorithms, and computes no dynamics itself. Raises ModelError naming the element.
     """
 
     bodies: tuple[Body, ...]
@@ -63,17 +64,6 @@ class RigidBodyModel:
     name: str = ""
     rotors: Literal["exact", "armature", "none"] = "exact"
     frames: tuple[Frame, ...] = ()
-
-    if TYPE_CHECKING:  # more is taken than kept; `ArrayField` would not fit protocols such as `Robot`
-
-        def __init__(
-            self,
-            bodies: Iterable[Body],
-            gravity: ArrayLike = (0.0, 0.0, -9.81),
-            name: str = "",
-            rotors: Literal["exact", "armature", "none"] = "exact",
-            frames: Iterable[Frame] = (),
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", parts_of(self.bodies, Body, "bodies"))
@@ -214,11 +204,11 @@ class RigidBodyModel:
 
     # --- other forms ----------------------------------------------------------------------------------
 
-    def with_rotors(self, rotors: Literal["exact", "armature", "none"]) -> RigidBodyModel:
+    def with_rotors(self: Tree, rotors: Literal["exact", "armature", "none"]) -> Tree:
         """The same robot with its rotors treated in another way."""
         return replace(self, rotors=rotors)
 
-    def with_gravity(self, gravity: Iterable[float]) -> RigidBodyModel:
+    def with_gravity(self: Tree, gravity: Iterable[float]) -> Tree:
         """The same robot in another gravity field, (3,) m/s^2."""
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
 
@@ -226,7 +216,7 @@ class RigidBodyModel:
         """A property of the robot, (width,): "forearm.mass", "elbow.position", see `with_properties`."""
         return model_property(self, name).value(self)
 
-    def with_properties(self, values: Mapping[str, ArrayLike]) -> RigidBodyModel:
+    def with_properties(self: Tree, values: Mapping[str, ArrayLike]) -> Tree:
         """The same robot with other values of these properties, {"forearm.mass": 2.0} for instance.
 
         LINK.mass kg; LINK.centre_of_mass (3,) m; LINK.inertia (6,) kg m^2, xx, xy, xz, yy, yz, zz about the
@@ -242,78 +232,21 @@ class RigidBodyModel:
         return model_table(self)
 
     def __repr__(self) -> str:
-        return f"<RigidBodyModel {self.name!r}: {self.link_count} links, {self.n} coordinates>"
+        return f"<{type(self).__name__} {self.name!r}: {self.link_count} links, {self.n} coordinates>"
+
+    @cached_property
+    def packed(self) -> PackedModel:
+        """The flat arrays that compiled algorithms read, made once per model."""
+        return pack(self)
 
     def to_json(self) -> str:
         """The model as JSON text; `from_json` gives the same floats back, bit for bit."""
         return model_to_json(self)
 
     @classmethod
-    def from_json(cls, text: str) -> RigidBodyModel:
+    def from_json(cls: type[Tree], text: str) -> Tree:
         """The model saved by `to_json`; JsonError when the text is none, ModelError when it cannot exist."""
         return model_from_json(text, cls)
-
-    # --- computed in other folders --------------------------------------------------------------------------
-
-    @cached_property
-    def packed(self) -> Any:
-        """The flat arrays that compiled algorithms read (`PackedModel`), made once per model."""
-        from dynamics.model.packed_model import pack
-
-        return pack(self)
-
-    @property
-    def quantities(self) -> Mapping[str, Any]:
-        """What `block` computes, name -> `DeclaredQuantity`: width, unit, names of components, inputs."""
-        from dynamics.blocks.declared_quantities import QUANTITIES
-
-        return QUANTITIES
-
-    def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
-        """A block that evaluates these outputs with exact derivatives, for trajectory optimization.
-
-        outputs : names in `quantities`; loads : names of links with an external wrench as input "load:NAME"
-        """
-        from dynamics.blocks.model_block import block
-
-        return block(self, outputs, loads)
-
-    def designed_block(
-        self, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, np.ndarray]
-    ) -> Any:
-        """`block` with properties of the robot as further inputs, "design:forearm.mass" say.
-
-        fixed : property -> (width,), NaN in components that are inputs; the others are constant
-        """
-        from dynamics.blocks.designed_block import designed_block
-
-        return designed_block(self, outputs, loads, fixed)
-
-    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Accelerations a = M(q)^-1 (tau - C(q, v) v - g(q)), (..., n): `aba` without external wrenches."""
-        from dynamics.algorithms.aba import aba
-
-        return aba(self, q, v, tau)
-
-    def loaded_forward_dynamics(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, loads: Mapping[str, np.ndarray]
-    ) -> np.ndarray:
-        """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
-
-        Moments are about the world origin. Raises UnknownNameError for a link that does not exist.
-        """
-        from dynamics.algorithms.aba import aba
-
-        external = np.zeros((*np.shape(tau)[:-1], self.link_count, 6))
-        for link, wrench in loads.items():
-            external[..., self.link_index(link), :] += wrench
-        return aba(self, q, v, tau, external)
-
-    def skeleton(self, q: np.ndarray) -> np.ndarray:
-        """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
-        from dynamics.quantities.kinematics import skeleton
-
-        return skeleton(self, q)
 
 
 def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
@@ -328,11 +261,16 @@ def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
     return parts
 
 
-def checked_model(model: object) -> RigidBodyModel:
+def checked_model(model: object) -> KinematicTree:
     """`model` itself; DynamicsError where it is no RigidBodyModel."""
-    if not isinstance(model, RigidBodyModel):
+    if not isinstance(model, KinematicTree):
         raise DynamicsError(f"the model is {shown(model)}, a {type(model).__name__}; give a RigidBodyModel")
     return model
+
+
+def packed_of(model: object) -> PackedModel:
+    """The arrays of a model that a user gave; DynamicsError where it is none."""
+    return checked_model(model).packed
 
 
 def index_in(indices: Mapping[str, int], name: object, what: str) -> int:

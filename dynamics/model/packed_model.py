@@ -17,7 +17,7 @@ import numpy as np
 
 from dynamics.model.coordinate_tree import CoordinateTree, coordinate_tree
 from dynamics.model.joint import Joint
-from dynamics.model.kinematic_tree import RigidBodyModel, checked_model
+from dynamics.model.tree_checks import Robot, coordinate_indices, parent_indices
 
 # columns of `tree`
 PARENT, COORDINATE, LINK = 0, 1, 2
@@ -108,11 +108,6 @@ class PackedModel:
         return acting
 
 
-def packed_of(model: RigidBodyModel) -> PackedModel:
-    """The arrays of a model that a user gave; DynamicsError where it is none."""
-    return checked_model(model).packed
-
-
 class _RowBuilder:
     """Collects the rows of the arrays, body by body."""
 
@@ -150,24 +145,23 @@ class _RowBuilder:
         row[INERTIA : INERTIA + 6] += about_origin[np.triu_indices(3)]
 
 
-def pack(model: RigidBodyModel) -> PackedModel:
-    """The arrays of a model; `model.packed` computes them once."""
+def pack(model: Robot) -> PackedModel:
+    """The arrays of a model whose bodies form a tree; `KinematicTree.packed` computes them once."""
     rows = _RowBuilder()
     rows.numbers[0][POSITION : POSITION + 3] = -model.gravity
     rows.numbers[0][BASIS:COLUMNS] = np.eye(3).ravel()
+    names = tuple(body.joint.name for body in model.bodies if body.joint.mimics is None)
+    indices = zip(parent_indices(model.bodies), coordinate_indices(model.bodies), strict=True)
     body_of_link: list[int] = []
-    for link, body in enumerate(model.bodies):
-        joint, coordinate = body.joint, int(model.coordinate[link])
-        parent = 0 if model.parent[link] < 0 else body_of_link[model.parent[link]]
+    for link, (body, (carrier, coordinate)) in enumerate(zip(model.bodies, indices, strict=True)):
+        joint, parent = body.joint, 0 if carrier < 0 else body_of_link[carrier]
         row = rows.append(parent, coordinate, link, joint, joint.ratio, joint.offset)
         rows.add_mass(row, body.mass, body.centre_of_mass, body.inertia)
         body_of_link.append(row)
         add_rotor(rows, model.rotors, parent, coordinate, row, joint)
     tree = with_shared_coordinates(np.array(rows.tree, dtype=np.int64))
-    ancestry, siblings_only = relations(tree, model.n)
-    return PackedModel(
-        tree, np.array(rows.numbers), np.array(body_of_link), model.joint_names, siblings_only, ancestry
-    )
+    ancestry, siblings_only = relations(tree, len(names))
+    return PackedModel(tree, np.array(rows.numbers), np.array(body_of_link), names, siblings_only, ancestry)
 
 
 def add_rotor(rows: _RowBuilder, mode: str, parent: int, coordinate: int, driven: int, joint: Joint) -> None:

@@ -13,7 +13,7 @@ from dynamics.model.body import Body, Frame
 
 
 class Robot(Protocol):
-    """The fields of `RigidBodyModel` that checks and tables read before there is such a model."""
+    """The fields of a `KinematicTree` that checks, tables and flat arrays read before it is made."""
 
     @property
     def bodies(self) -> tuple[Body, ...]: ...

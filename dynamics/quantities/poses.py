@@ -25,7 +25,7 @@ from dynamics.quantities.frames import frame_place
 if TYPE_CHECKING:
     from dynamics.kernels.node_batch import Batch
     from dynamics.model.body import Frame
-    from dynamics.model.kinematic_tree import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @kernel
@@ -49,7 +49,7 @@ def _poses(tree, numbers, q, carriers, local, out):
                 store(out, first + (9 + row) * blocks, origin[row])
 
 
-def pose_values(model: RigidBodyModel, nodes: Batch, frames: list[Frame] | None = None) -> np.ndarray:
+def pose_values(model: KinematicTree, nodes: Batch, frames: list[Frame] | None = None) -> np.ndarray:
     """(frames, 12, nodes): rotation matrix row by row, then position; None = the links' frames in order."""
     packed = model.packed
     if frames is None:
