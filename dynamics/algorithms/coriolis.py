@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import DynamicsError
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
@@ -169,7 +169,7 @@ def coriolis_matrix(
     Source: Echeandia and Wensing (2021), Algorithm 1, eqs. 11 and 12.
     """
     if not isinstance(body_factor, str) or body_factor not in ("christoffel", "plain"):
-        raise DynamicsError(f'body_factor is {shown(body_factor)}; choose "christoffel" or "plain"')
+        raise DynamicsError(f'body_factor is {short_repr(body_factor)}; choose "christoffel" or "plain"')
     packed = packed_of(model)
     nodes = batch(packed, q=q, v=v)
     out, plain = nodes.slots(3, packed.n, packed.n, cleared=False), body_factor == "plain"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynamics.arguments import few
+from dynamics.arguments import list_names
 from dynamics.errors import UrdfError
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_transmission import gears
@@ -95,7 +95,7 @@ def root_link(links: dict[str, MassProperties], joints: dict[str, UrdfJoint]) ->
     above = {joint.child: joint.parent for joint in joints.values()}
     roots = [link for link in links if link not in above]
     if len(roots) > 1:
-        names = few(map(repr, roots))
+        names = list_names(map(repr, roots))
         raise UrdfError(f"the robot has {len(roots)} root links: {names}; connect all but one with joints")
     on_ground = set(roots)
     for link in links:

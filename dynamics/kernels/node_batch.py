@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dynamics.arguments import few, number_array
+from dynamics.arguments import list_names, number_array
 from dynamics.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -176,8 +176,7 @@ def broadcast_shape(leading: list[tuple[int, ...]], names: Any) -> tuple[int, ..
 def shape_message(name: str, shape: tuple[int, ...], tail: tuple[int, ...], packed: PackedModel) -> str:
     if tail == (packed.n,):
         plural = "" if packed.n == 1 else "s"
-        return (
-            f"{name} has shape {shape} but the model has n = {packed.n} joint{plural} ({few(packed.names)})"
-        )
+        joints = f"n = {packed.n} joint{plural} ({list_names(packed.names)})"
+        return f"{name} has shape {shape} but the model has {joints}"
     expected = ", ".join(["...", *map(str, tail)])
     return f"{name} has shape {shape} but ({expected}) is expected for a model of {packed.links} links"

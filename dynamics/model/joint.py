@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import DegreesWarning, JointError
 from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.joint_limits import JointLimits, checked_limits
@@ -91,7 +91,7 @@ class Joint:
         what = f"joint {checked_name(self.name, 'a joint')!r}:"
         if not isinstance(self.kind, str) or self.kind not in JOINT_TYPES:
             known = " or ".join(f'"{kind}"' for kind in JOINT_TYPES)
-            raise JointError(f"{what} kind is {shown(self.kind)}; it must be {known}")
+            raise JointError(f"{what} kind is {short_repr(self.kind)}; it must be {known}")
         checked_reference(self.mimics, f"{what} mimics")
         checked = {
             "axis": unit_vector(self.axis, f"{what} axis"),

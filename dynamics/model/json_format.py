@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import JsonError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
@@ -54,7 +54,9 @@ def model_from_json(text: str, kind: type[Model]) -> Model:
         raise JsonError(f'this is not a saved model; the key "format" must be "{FORMAT}"')
     version = content.pop("version", None)
     if version != VERSION:
-        raise JsonError(f"the saved model has version {shown(version)}, this program reads version {VERSION}")
+        raise JsonError(
+            f"the saved model has version {short_repr(version)}, this program reads version {VERSION}"
+        )
     return built(kind, content, "the model")
 
 
@@ -71,7 +73,7 @@ def built(kind: type, content: Any, what: str) -> Any:
     for key in content:
         if key not in known:
             raise JsonError(
-                f"{what} has the unknown key {shown(key)}; {kind.__name__} has {', '.join(known)}"
+                f"{what} has the unknown key {short_repr(key)}; {kind.__name__} has {', '.join(known)}"
             )
     required = [key for key in ("bodies", "name", "joint", "gear_ratio") if key in known]
     for key in required:

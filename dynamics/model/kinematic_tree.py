@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.arguments import few, shown
+from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DynamicsError, JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
 from dynamics.model.json_format import model_from_json, model_to_json
@@ -70,9 +70,11 @@ class KinematicTree:
         object.__setattr__(self, "frames", parts_of(self.frames, Frame, "frames"))
         object.__setattr__(self, "gravity", finite_array(self.gravity, (3,), "gravity"))
         if not isinstance(self.name, str):
-            raise ModelError(f"the name of the model is {shown(self.name)}; give a string")
+            raise ModelError(f"the name of the model is {short_repr(self.name)}; give a string")
         if not isinstance(self.rotors, str) or self.rotors not in ROTOR_MODES:
-            raise ModelError(f"rotors is {shown(self.rotors)}; it must be one of {', '.join(ROTOR_MODES)}")
+            raise ModelError(
+                f"rotors is {short_repr(self.rotors)}; it must be one of {', '.join(ROTOR_MODES)}"
+            )
         if not self.bodies:
             raise ModelError("a model needs at least one body")
         if len(self.bodies) > MOST_BODIES:
@@ -254,17 +256,19 @@ def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
     try:
         parts = tuple(given)
     except Exception as error:  # iterating over a foreign object may raise anything
-        raise ModelError(f"{what} is {shown(given)}; give a list of {kind.__name__} objects") from error
+        raise ModelError(f"{what} is {short_repr(given)}; give a list of {kind.__name__} objects") from error
     for part in parts:
         if not isinstance(part, kind):
-            raise ModelError(f"{what} holds {shown(part)}; give {kind.__name__} objects")
+            raise ModelError(f"{what} holds {short_repr(part)}; give {kind.__name__} objects")
     return parts
 
 
 def checked_model(model: object) -> KinematicTree:
     """`model` itself; DynamicsError where it is no RigidBodyModel."""
     if not isinstance(model, KinematicTree):
-        raise DynamicsError(f"the model is {shown(model)}, a {type(model).__name__}; give a RigidBodyModel")
+        raise DynamicsError(
+            f"the model is {short_repr(model)}, a {type(model).__name__}; give a RigidBodyModel"
+        )
     return model
 
 
@@ -281,5 +285,5 @@ def index_in(indices: Mapping[str, int], name: object, what: str) -> int:
 
     names = tuple(indices)
     near = get_close_matches(name[:LONGEST_NAME], names, n=3) if isinstance(name, str) else []
-    advice = f"did you mean {', '.join(near)}?" if near else f"there are {few(names)}"
-    raise UnknownNameError(f"the model has no {what} {shown(name)}; {advice}")
+    advice = f"did you mean {', '.join(near)}?" if near else f"there are {list_names(names)}"
+    raise UnknownNameError(f"the model has no {what} {short_repr(name)}; {advice}")

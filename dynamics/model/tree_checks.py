@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dynamics.arguments import LISTED, few
+from dynamics.arguments import LISTED, list_names
 from dynamics.errors import TreeError
 from dynamics.model.body import Body, Frame
 
@@ -46,7 +46,8 @@ def parent_indices(bodies: Sequence[Body]) -> list[int]:
             continue
         if body.parent not in index:
             raise TreeError(
-                f"body {body.name!r} has the unknown parent {body.parent!r}; the bodies are {few(index)}"
+                f"body {body.name!r} has the unknown parent {body.parent!r}; "
+                f"the bodies are {list_names(index)}"
             )
         if index[body.parent] >= i:
             raise TreeError(misplaced_parent(bodies, index, body))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.arguments import real_array, shown
+from dynamics.arguments import real_array, short_repr
 from dynamics.errors import InertiaError, JointError, ModelError, ShapeError
 
 # Relative slack for numbers that went through a decimal file: six digits survive in a typical URDF.
@@ -24,7 +24,7 @@ def finite_array(value: object, shape: tuple[int, ...], what: str) -> np.ndarray
     if not np.abs(array).max(initial=0.0) <= LARGEST:  # written so that NaN is refused too
         finite = bool(np.isfinite(array).all())
         wanted = f"beyond {LARGEST:g} products overflow" if finite else "every number must be finite"
-        raise ShapeError(f"{what} is {shown(array.tolist())}; {wanted}")
+        raise ShapeError(f"{what} is {short_repr(array.tolist())}; {wanted}")
     array.flags.writeable = False
     return array
 
@@ -37,13 +37,15 @@ def finite_number(value: object, what: str) -> float:
 def checked_reference(name: object, what: str) -> None:
     """ModelError unless `name` is None or a string."""
     if name is not None and (not isinstance(name, str) or len(name) > LONGEST_NAME):
-        raise ModelError(f"{what} is {shown(name)}; give a name or None, at most {LONGEST_NAME} characters")
+        raise ModelError(
+            f"{what} is {short_repr(name)}; give a name or None, at most {LONGEST_NAME} characters"
+        )
 
 
 def checked_name(name: object, what: str) -> str:
     """`name` itself; ModelError when it is not a non-empty string."""
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"{what} has the name {shown(name)}; give a non-empty string")
+        raise ModelError(f"{what} has the name {short_repr(name)}; give a non-empty string")
     if len(name) > LONGEST_NAME:
         raise ModelError(f"{what} has a name of {len(name)} characters; at most {LONGEST_NAME} are allowed")
     return name
