@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import Data, data_of
-from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantity_table import QuantityTable

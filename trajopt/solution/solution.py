@@ -15,7 +15,7 @@ from trajopt.base.arguments import implements, numbers, pluralize, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
+from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.term import Term
 from trajopt.problem.costs_and_constraints import Recipe
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from trajopt.solution.records.solve_history import SolveHistory
     from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.optimality.kkt import KKT
-    from trajopt.transcription.nlp import NLP
-    from trajopt.transcription.scaling import Scaling
+    from trajopt.transcription.nlp import NLP, Scaling
     from trajopt.verification.diagnosis import Diagnosis
     from trajopt.verification.verify import Report
 

@@ -31,10 +31,9 @@ from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
-from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
+from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
-from trajopt.transcription.scaling import Scaling
 
 
 class Evaluation:
@@ -229,16 +228,16 @@ class ProgramFunctions:
             known[what] = read_only(computed(point))
         return known[what]
 
-    def scaled(self, scaling: Scaling) -> ProgramFunctions:
-        """The same functions, multiplied by constant factors."""
-        of_linear, of_rest = scaling.rows[: self.b.size], scaling.rows[self.b.size :]
+    def scaled(self, row_factors: Array, objective_factor: float) -> ProgramFunctions:
+        """The same functions, times constant factors of the rows (row_count,) and of the objective."""
+        of_linear, of_rest = row_factors[: self.b.size], row_factors[self.b.size :]
         scaled = replace(
             self,
-            objective_weights=scaling.objective * self.objective_weights,
+            objective_weights=objective_factor * self.objective_weights,
             A=row_scaled(self.A, of_linear),
             b=of_linear * self.b,
             row_weights=row_scaled(self.row_weights, of_rest),
-            jacobian_map=self.jacobian_map.scaled(scaling.rows),
+            jacobian_map=self.jacobian_map.scaled(row_factors),
         )
         scaled.__dict__["_last"] = self.__dict__.get("_last")  # no factor changes what is evaluated
         return scaled

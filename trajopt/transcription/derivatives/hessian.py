@@ -24,9 +24,9 @@ from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
-from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
+from trajopt.transcription.leaf_map import CurveGroup, LeafMap, LeafPoint
 
 SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
 WIDE = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
