@@ -1,4 +1,4 @@
-"""The graph of blocks that computes all quantities at a node, with the sparsity of its derivatives by the leaves.
+"""The graph of blocks that computes all quantities at a node, and the sparsity of its derivatives by leaves.
 
 `fused` joins small blocks that share inputs: at a hundred nodes the call of one costs more than its
 arithmetic. The fused block computes the same expressions, so that values differ by rounding only.

@@ -16,9 +16,9 @@ from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import term_checks
+from trajopt.problem.constraints.integrals import IntegralConstraint
+from trajopt.problem.constraints.lower_continuity import LowerContinuity, continuity_at_borders
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
-from trajopt.problem.statements.integrals import IntegralConstraint
-from trajopt.problem.statements.lower_continuity import LowerContinuity, continuity_at_borders
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.component_names import names_of_components

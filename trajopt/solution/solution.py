@@ -18,10 +18,10 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.term import Term
+from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.statements.designs import as_built
 from trajopt.problem.term_checks import no_term
 from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Result, Status, WarmStart

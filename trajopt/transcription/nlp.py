@@ -1,4 +1,4 @@
-"""The nonlinear program in the unknowns y, scaled: its functions for solvers, its labels and units for reports.
+"""The nonlinear program in the unknowns y, scaled: functions for solvers, labels and units for reports.
 
 minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upper
 """

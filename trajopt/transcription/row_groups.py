@@ -2,8 +2,8 @@
 
 Rows at nodes take one node each, differences compare two nodes, costs sum over all nodes with the weights
 of a quadrature. Being linear in the quantities, neither adds second derivatives of its own. Which rows there
-are is structure; their limits are values of a problem, `given_limits`. Rows that no unknown changes are no rows
-of the program (`ConstantRows`): they hold for the values of a problem, or never will.
+are is structure; their limits are values of a problem, `given_limits`. Rows that no unknown changes are no
+rows of the program (`ConstantRows`): they hold for the values of a problem, or never will.
 """
 
 from __future__ import annotations

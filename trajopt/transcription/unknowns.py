@@ -1,4 +1,4 @@
-"""The unknowns of a nonlinear program, from a motion to the vector that a solver changes and back, and labels.
+"""The unknowns of a nonlinear program, from a motion to the vector that a solver changes and back; labels.
 
 All unknowns together are x: the control points of every arc, point by point and curve by curve (joints first,
 then additional curves), those of curves with a basis of their own, the duration of every arc, the
