@@ -1,4 +1,4 @@
-"""Keys of quantities at a node, `q`, `extra:force`, `parameter:mass`, `term:power`, and their names in messages.
+"""Keys of quantities at a node, such as `q`, `extra:force` or `term:power`, and their names in messages.
 
 Leaves of the graph follow from the unknowns alone; all other quantities are computed by its blocks.
 """
