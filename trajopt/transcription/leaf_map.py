@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content, of_matrix
+from trajopt.base.content_cache import Content, cached_if_small, of_matrix
 from trajopt.graph.keys import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.problem import Problem
@@ -70,12 +70,10 @@ class SplineMap:
     def of(problem: Problem) -> SplineMap:
         """The map of a problem; problems with the same nodes, curves and parameters share it."""
         nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
-        if layout.size > LARGEST_CACHED:
-            return SplineMap(nodes, spline, layout)
         leaves = (
             (name, each.order, each.curves.stop, each.width, each.group) for name, each in spline.items()
         )
-        return _kept_spline_map(Content((nodes, spline, layout), nodes, *leaves, layout.key))
+        return _spline_map(layout.size, Content((nodes, spline, layout), nodes, *leaves, layout.key))
 
     def arc_durations(self, x: Array) -> Array:
         """Duration of every node's arc, (K,)."""
@@ -113,8 +111,8 @@ class SplineMap:
         return self._global[leaf]
 
 
-@cached_by_content
-def _kept_spline_map(parts: Content[tuple[Nodes, Mapping[str, SplineLeaf], Layout]]) -> SplineMap:
+@cached_if_small
+def _spline_map(parts: Content[tuple[Nodes, Mapping[str, SplineLeaf], Layout]]) -> SplineMap:
     return SplineMap(*parts.value)
 
 
@@ -251,9 +249,7 @@ class LeafMap:
     @staticmethod
     def of(spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> LeafMap:
         """The map, the same one as before for the same arguments."""
-        if spline_map.layout.size > LARGEST_CACHED:
-            return LeafMap(spline_map, N, needed)
-        return _kept_leaf_map(spline_map, of_matrix(N), frozenset(needed))
+        return _leaf_map(spline_map.layout.size, spline_map, of_matrix(N), frozenset(needed))
 
     def offset(self, c: Array) -> Array:
         """What eliminated unknowns add to Q, (K width,), where x = N y + c."""
@@ -322,8 +318,8 @@ class LeafMap:
         return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
 
-@cached_by_content
-def _kept_leaf_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str]) -> LeafMap:
+@cached_if_small
+def _leaf_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str]) -> LeafMap:
     return LeafMap(spline_map, N.value, needed)
 
 
