@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from trajopt.graph.protocols.dynamics import Dynamics as Dynamics
     from trajopt.graph.trace import trace as trace
     from trajopt.parametric.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.problem.constraints.integrals import integral as integral
     from trajopt.problem.links.phases import Phases as Phases
     from trajopt.problem.problem import Problem as Problem
-    from trajopt.problem.statements.integrals import integral as integral
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
@@ -80,7 +80,7 @@ export_lazily(
         "Trajectory": "trajopt.splines.trajectory",
         "system": "trajopt.problem.systems.definition",
         "on_path": "trajopt.problem.systems.robot_on_path",
-        "integral": "trajopt.problem.statements.integrals",
+        "integral": "trajopt.problem.constraints.integrals",
         "state": "trajopt.terms.state",
         "absolute": "trajopt.terms.nonsmooth",
         "maximum": "trajopt.terms.nonsmooth",

@@ -22,11 +22,11 @@ from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError,
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.near_files import check_ending
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.solution.solve_table import recorded
-from trajopt.transcription.row_labels import continuity_name
+from trajopt.transcription.unknowns import continuity_name
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

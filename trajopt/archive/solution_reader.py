@@ -22,7 +22,7 @@ from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import MOST_NODES_PER_SPAN
-from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

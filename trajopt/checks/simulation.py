@@ -28,7 +28,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import SIDE
 from trajopt.checks.equations.torque_equations import torque_equations, torque_residual
-from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of

@@ -27,7 +27,7 @@ from trajopt.problem.units import units_of
 from trajopt.solution.solution import Solution
 from trajopt.solvers.optimality.violation import side_violations
 from trajopt.terms import term as terms
-from trajopt.transcription.row_labels import continuity_name
+from trajopt.transcription.unknowns import continuity_name
 
 
 @dataclass(frozen=True)

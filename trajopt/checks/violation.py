@@ -1,6 +1,6 @@
 """Largest violation of every path limit, at nodes and between them, by samples and a search around peaks.
 
-Refinement uses these; a certificate evaluates every statement anew (`statements/all_lines.py`).
+Refinement uses these; a certificate evaluates every statement anew (`lines/all_lines.py`).
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.facts import Facts
 from trajopt.display.problem_facts import own_parameters, problem_facts
-from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.keys import extra_leaf
+from trajopt.problem.constraints.lower_continuity import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import Problem
-from trajopt.problem.statements.lower_continuity import MAY_JUMP
 from trajopt.problem.units import units_of, units_of_quantity
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP

@@ -18,7 +18,7 @@ from trajopt.base.arguments import check_positive
 from trajopt.base.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.near_files import check_ending
-from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
+from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
 from trajopt.solution.solution import Solution

@@ -26,8 +26,7 @@ from trajopt.solvers.solver import Solver, WarmStart
 from trajopt.solvers.wrappers.active_set_newton import ActiveSetNewton
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.structure import ProgramStructure, structure_of
-from trajopt.transcription.transcribe import cold_program, values_of
+from trajopt.transcription.transcribe import ProgramStructure, cold_program, structure_of, values_of
 
 Progress = Literal["auto", "silent"] | Callable[..., Any]
 

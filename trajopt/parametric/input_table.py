@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.parametric.inputs import (
     BoundsInput,
     DataInput,

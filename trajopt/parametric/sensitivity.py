@@ -32,12 +32,10 @@ from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers.active_set_newton import active_sides
 from trajopt.splines.curve import Curve, CurveGroup
-from trajopt.transcription.derivatives.jacobian import LeafMap
+from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
-from trajopt.transcription.scaling import Scaling
-from trajopt.transcription.structure import ProgramStructure, structure_of
-from trajopt.transcription.transcribe import ProgramValues, values_of
+from trajopt.transcription.transcribe import ProgramStructure, ProgramValues, structure_of, values_of
 from trajopt.transcription.unknowns import Layout
 
 STEP = 1e-3  # of a number of the input, relative to 1 + its size: what is linear in it has no other error
@@ -240,7 +238,7 @@ def _by_constants(structure: ProgramStructure, nlp: NLP, C: Array) -> ProgramFun
     extended = program_maps(maps.chain.graph, leaf_map, nlp.objectives, structure.groups, 0)
     none, chain = sparse.csr_array((0, wider.shape[1])), extended.chain.on(nlp.functions.chain.graph)
     functions = extended.functions(chain, nlp.unknowns.elimination.c, nlp.objectives, none, np.zeros(0))
-    return functions.scaled(Scaling(nlp.row_scale[linear:], nlp.objective_scale))
+    return functions.scaled(nlp.row_scale[linear:], nlp.objective_scale)
 
 
 def _weighted(structure: ProgramStructure, nlp: NLP, weights: Array) -> ProgramFunctions:
@@ -248,7 +246,7 @@ def _weighted(structure: ProgramStructure, nlp: NLP, weights: Array) -> ProgramF
     objectives = [replace(each, weight=float(w)) for each, w in zip(nlp.objectives, weights, strict=True)]
     linear, c = nlp.linear, nlp.unknowns.elimination.c
     functions = structure.maps.functions(nlp.functions.chain, c, objectives, linear.A, linear.b)
-    return functions.scaled(nlp.scaling)
+    return functions.scaled(nlp.row_scale, nlp.objective_scale)
 
 
 def _curve(layout: Layout, dx: Array) -> Curve:

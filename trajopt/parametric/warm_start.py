@@ -10,11 +10,9 @@ from trajopt.solution.solution import Solution
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.linear_equations.nearest_motion import nearest_point
-from trajopt.transcription.nlp import NLP
+from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.row_groups import given_limits
-from trajopt.transcription.scaling import Scaling
-from trajopt.transcription.structure import ProgramStructure
-from trajopt.transcription.transcribe import ProgramValues, program_at
+from trajopt.transcription.transcribe import ProgramStructure, ProgramValues, program_at
 
 
 def warm_program(

@@ -10,17 +10,15 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.graph.data import Data
-from trajopt.graph.leaves import EXTRA, SplineLeaf, extra_leaf, spline_leaves
-from trajopt.graph.names import bare
+from trajopt.graph.keys import EXTRA, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf, spline_leaves
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import term_checks
+from trajopt.problem.constraints.integrals import IntegralConstraint
+from trajopt.problem.constraints.lower_continuity import LowerContinuity, continuity_at_borders
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
-from trajopt.problem.own_quantities import own_components, own_widths
-from trajopt.problem.statements.integrals import IntegralConstraint
-from trajopt.problem.statements.lower_continuity import LowerContinuity, continuity_at_borders
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.component_names import names_of_components
@@ -143,3 +141,17 @@ class DerivedParts:
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
+
+
+def own_widths(problem: Any) -> dict[str, int]:
+    """Quantity -> number of components, of a problem's parameters, additional curves and data."""
+    widths = {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
+    widths |= {extra_leaf(name): width for name, width in problem.extra_widths.items()}
+    widths |= {rate_leaf(name): extra.lower.size for name, extra in problem.extras.items() if extra.has_rate}
+    return widths | {data.quantity: data.width for data in problem.datasets.values()}
+
+
+def own_components(problem: Any) -> dict[str, tuple[str, ...]]:
+    """Quantity -> names of its components, of the additional curves and their rates that have names."""
+    named = {name: extra.components for name, extra in problem.extras.items() if extra.components}
+    return {leaf(name): components for leaf in (extra_leaf, rate_leaf) for name, components in named.items()}

@@ -9,7 +9,7 @@ from trajopt.base import arguments
 from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
-from trajopt.graph.full_patterns import completed
+from trajopt.graph.graph import completed
 from trajopt.graph.protocols.block import Block
 from trajopt.splines.trajectory import Trajectory
 

@@ -12,12 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import Data, data_of
-from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
+from trajopt.problem.constraints.boundary_values import boundary_values
+from trajopt.problem.constraints.designs import Design, design_of
+from trajopt.problem.constraints.integrals import Integral, IntegralConstraint
+from trajopt.problem.constraints.joint_limits import joint_limits
+from trajopt.problem.constraints.lower_continuity import LowerContinuity, check_borders, lower_continuity
+from trajopt.problem.constraints.passive_joints import passive_torques, refuse_springs
+from trajopt.problem.constraints.periodicities import periodicity_of
+from trajopt.problem.constraints.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -32,14 +40,6 @@ from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.independent_copy import independent_copy, state_without_caches
 from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
-from trajopt.problem.statements.boundary_values import boundary_values
-from trajopt.problem.statements.designs import Design, design_of
-from trajopt.problem.statements.integrals import Integral, IntegralConstraint
-from trajopt.problem.statements.joint_limits import joint_limits
-from trajopt.problem.statements.lower_continuity import LowerContinuity, check_borders, lower_continuity
-from trajopt.problem.statements.passive_joints import passive_torques, refuse_springs
-from trajopt.problem.statements.periodicities import periodicity_of
-from trajopt.problem.statements.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.systems.controls import (
     control_of,
     controls_of,

@@ -8,8 +8,7 @@ from typing import Any
 from trajopt.base.errors import GraphCycleError, ProblemError
 from trajopt.graph.elementary import Renamed, TimesDuration
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import TIME_LEAVES, extra_leaf, parameter_leaf
-from trajopt.graph.names import integrand, term_of
+from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.dynamics_check import block_of
 from trajopt.problem.problem import Problem

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.system import System, unit_of_rate
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared

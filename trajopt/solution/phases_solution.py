@@ -21,7 +21,7 @@ from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.transcription.links.linked_problems import held
 from trajopt.transcription.links.linked_program import LinkedProgram
-from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
     from trajopt.solution.records.refinement_record import RefinementRecord

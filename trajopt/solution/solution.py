@@ -15,13 +15,13 @@ from trajopt.base.arguments import implements, numbers, pluralize, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
+from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.term import Term
+from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.statements.designs import as_built
 from trajopt.problem.term_checks import no_term
 from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Result, Status, WarmStart
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from trajopt.solution.records.solve_history import SolveHistory
     from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.optimality.kkt import KKT
-    from trajopt.transcription.nlp import NLP
-    from trajopt.transcription.scaling import Scaling
+    from trajopt.transcription.nlp import NLP, Scaling
     from trajopt.verification.diagnosis import Diagnosis
     from trajopt.verification.verify import Report
 

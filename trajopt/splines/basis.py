@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content, read_only
+from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import OptionError, ShapeError
 
 if TYPE_CHECKING:
@@ -221,15 +221,10 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
             f"multiplicities are {short_repr(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
-    make = _kept_basis if points.size <= LARGEST_CACHED else _basis
-    return make(points.tobytes(), int(degree), repeats.tobytes())
+    return _basis(points.size, points.tobytes(), int(degree), repeats.tobytes())
 
 
-@cached_by_content
-def _kept_basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
-    """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
-    return _basis(breakpoints, degree, multiplicities)
-
-
+@cached_if_small
 def _basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
+    """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
     return SplineBasis(np.frombuffer(breakpoints), degree, np.frombuffer(multiplicities, dtype=np.int64))

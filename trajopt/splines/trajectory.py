@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_count, numbers, pluralize, short_repr
-from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content
+from trajopt.base.content_cache import Content, cached_if_small
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
@@ -235,20 +235,16 @@ class Trajectory:
     @cached_property
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
-        if sum(arc.basis.span_count for arc in self.arcs) > LARGEST_CACHED:
-            return _nodes(self)
+        spans = sum(arc.basis.span_count for arc in self.arcs)
         by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule) for arc in self.arcs)
         added = (tuple(map(tuple, points)) for points in (self.extra_points, self.limit_points))
-        return _kept_nodes(Content(self, *by_arc, *added))
+        return _nodes(spans, Content(self, *by_arc, *added))
 
 
-@cached_by_content
-def _kept_nodes(trajectory: Content[Trajectory]) -> Nodes:
-    return _nodes(trajectory.value)
-
-
-def _nodes(trajectory: Trajectory) -> Nodes:
+@cached_if_small
+def _nodes(content: Content[Trajectory]) -> Nodes:
     """The nodes of all arcs."""
+    trajectory = content.value
     width = max(arc.basis.degree for arc in trajectory.arcs) + 1
     parts: list[tuple[NDArray, ...]] = []
     first_span = 0

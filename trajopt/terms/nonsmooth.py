@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
 from trajopt.terms.arithmetic import Arithmetic, Combination, FunctionOf, Squared, inner_blocks

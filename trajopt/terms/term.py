@@ -14,8 +14,7 @@ from trajopt.base import arguments
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.graph.declared_quantities import described
-from trajopt.graph.leaves import extra_leaf, parameter_leaf
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import extra_leaf, own_term, parameter_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic, documented
 from trajopt.terms.scene import Capsule, Target

@@ -23,14 +23,14 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import DerivativeError, EvaluationError, ShapeError
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
-from trajopt.graph.names import entry, term_of
+from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, VerifiedBlock
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.difference_slopes import LADDER, STEP, DifferenceSlopes
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.kink_check import warn_of_kinks
-from trajopt.transcription.spline_map import SplineMap
+from trajopt.transcription.leaf_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
 COMPLEX_STEP = 1e-30

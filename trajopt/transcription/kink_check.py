@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.keys import entry
 from trajopt.graph.kinks import Kink, Operation, kink_of
-from trajopt.graph.names import entry
 from trajopt.problem.problem import Problem
 
 ADVICE: Mapping[Operation, str] = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.base.arguments import implements
 from trajopt.graph.graph import Graph
-from trajopt.graph.names import entry, term_of
+from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import SecondOrderBlock, Values
 
 Names = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components

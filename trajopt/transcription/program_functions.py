@@ -19,9 +19,8 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import (
-    LARGEST_CACHED,
     Content,
-    cached_by_content,
+    cached_if_small,
     of_array,
     of_matrix,
     read_only,
@@ -31,10 +30,9 @@ from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
-from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
+from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
-from trajopt.transcription.scaling import Scaling
 
 
 class Evaluation:
@@ -99,11 +97,9 @@ class Curvature:
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 pattern[chain.columns[first], chain.columns[other]] = part
             patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
-        second = SecondDerivatives.of(self.leaf_map, chain)
-        by_span = [np.stack([known[used] for used in used_on]) for known in (patterns, touched)]
-        if self.leaf_map.spline_map.layout.size > LARGEST_CACHED:
-            return second, hessian_map(*second.entries(*by_span))
-        return second, _kept_hessian_map(second, *map(of_array, by_span))
+        second, size = SecondDerivatives.of(self.leaf_map, chain), self.leaf_map.spline_map.layout.size
+        by_span = (of_array(np.stack([known[used] for used in used_on])) for known in (patterns, touched))
+        return second, _hessian_map(size, second, *by_span)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,16 +225,16 @@ class ProgramFunctions:
             known[what] = read_only(computed(point))
         return known[what]
 
-    def scaled(self, scaling: Scaling) -> ProgramFunctions:
-        """The same functions, multiplied by constant factors."""
-        of_linear, of_rest = scaling.rows[: self.b.size], scaling.rows[self.b.size :]
+    def scaled(self, row_factors: Array, objective_factor: float) -> ProgramFunctions:
+        """The same functions, times constant factors of the rows (row_count,) and of the objective."""
+        of_linear, of_rest = row_factors[: self.b.size], row_factors[self.b.size :]
         scaled = replace(
             self,
-            objective_weights=scaling.objective * self.objective_weights,
+            objective_weights=objective_factor * self.objective_weights,
             A=row_scaled(self.A, of_linear),
             b=of_linear * self.b,
             row_weights=row_scaled(self.row_weights, of_rest),
-            jacobian_map=self.jacobian_map.scaled(scaling.rows),
+            jacobian_map=self.jacobian_map.scaled(row_factors),
         )
         scaled.__dict__["_last"] = self.__dict__.get("_last")  # no factor changes what is evaluated
         return scaled
@@ -313,43 +309,32 @@ def program_maps(
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
     row_weights = _row_weights(chain, groups, leaf_map.nodes)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
-    if leaf_map.spline_map.layout.size > LARGEST_CACHED:
-        entries = _jacobian_map(leaf_map, pattern, chain.used_count, row_weights, linear_count)
-    else:
-        contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
-        entries = _kept_jacobian_map(leaf_map, *contents, linear_count)
+    contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
+    size = leaf_map.spline_map.layout.size
     return ProgramMaps(
         chain=chain,
         leaf_map=leaf_map,
         curvature=Curvature(chain, leaf_map, objectives, groups) if graph.has_curvature else None,
         row_weights=row_weights,
-        jacobian_map=entries,
+        jacobian_map=_jacobian_map(size, leaf_map, *contents, linear_count),
     )
 
 
+@cached_if_small
 def _jacobian_map(
-    leaf_map: LeafMap, pattern: Array, stride: int, weights: sparse.csr_array, first_row: int
-) -> EntryMap:
-    """The entries of the Jacobian from `first_row` on; pattern and stride as in `jacobian_entries`."""
-    entries, raw_size = leaf_map.jacobian_entries(pattern, stride)
-    return jacobian_map(entries, weights, raw_size, first_row)
-
-
-@cached_by_content
-def _kept_jacobian_map(
     leaf_map: LeafMap,
     pattern: Content[Array],
     stride: int,
     weights: Content[sparse.csr_array],
     first_row: int,
 ) -> EntryMap:
-    return _jacobian_map(leaf_map, pattern.value, stride, weights.value, first_row)
+    """The entries of the Jacobian from `first_row` on; pattern and stride as in `jacobian_entries`."""
+    entries, raw_size = leaf_map.jacobian_entries(pattern.value, stride)
+    return jacobian_map(entries, weights.value, raw_size, first_row)
 
 
-@cached_by_content
-def _kept_hessian_map(
-    second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]
-) -> EntryMap:
+@cached_if_small
+def _hessian_map(second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]) -> EntryMap:
     return hessian_map(*second.entries(pattern.value, has_adjoint.value))
 
 

@@ -2,7 +2,8 @@
 
 Rows at nodes take one node each, differences compare two nodes, costs sum over all nodes with the weights
 of a quadrature. Being linear in the quantities, neither adds second derivatives of its own. Which rows there
-are is structure; their limits are values of a problem, `given_limits`.
+are is structure; their limits are values of a problem, `given_limits`. Rows that no unknown changes are no
+rows of the program (`ConstantRows`): they hold for the values of a problem, or never will.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.graph.graph import Graph
+from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.protocols.block import Block, Values
 from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import integrand_of
 from trajopt.splines.node_sets import difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
+from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.linear_equations.linear_rows import Conditions
-from trajopt.transcription.row_labels import RowLabel, continuity_name
+from trajopt.transcription.unknowns import RowLabel, continuity_name
 
 Widths = Mapping[str, int]  # quantity -> how many components it has
 
@@ -233,3 +238,86 @@ def _group(
     lower, upper = limits
     has_lower, has_upper = held & np.isfinite(lower), held & np.isfinite(upper)
     return RowGroup(name, quantity, weights, has_lower, has_upper, held & (lower == upper), source)
+
+
+TOLERANCE = 1e-8  # relative to the size of the limit and the value
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantRows:
+    """The rows of some groups whose Jacobian is structurally zero, which solvers take for degenerate.
+
+    groups : those that have such rows, with all their rows
+    fixed : for each, which entries of (rows, width) are constant
+    graph, leaf_map : what their quantities are computed by
+    """
+
+    groups: tuple[RowGroup, ...]
+    fixed: tuple[Array, ...]
+    graph: Graph
+    leaf_map: LeafMap
+
+    @staticmethod
+    def among(groups: Sequence[RowGroup], graph: Graph, leaf_map: LeafMap) -> ConstantRows:
+        """The constant rows among those of all groups."""
+        masks = [group.spread(_constant(group, graph, leaf_map)) for group in groups]
+        found = [(group, mask) for group, mask in zip(groups, masks, strict=True) if mask.any()]
+        chosen, fixed = tuple(group for group, _ in found), tuple(mask for _, mask in found)
+        return ConstantRows(chosen, fixed, graph, leaf_map)
+
+    def left_out_of(self, groups: Sequence[RowGroup]) -> tuple[RowGroup, ...]:
+        """The groups without these rows."""
+        fixed = dict(zip(map(id, self.groups), self.fixed, strict=True))
+        left = (group.without(fixed[id(group)]) if id(group) in fixed else group for group in groups)
+        return tuple(group for group in left if group.count)
+
+    def values(self, y: Array, c: Array, other: Mapping[Block, Block]) -> Values:
+        """The quantities at the nodes for unknowns y, x = N y + c, with other blocks in place of some."""
+        leaves = self.leaf_map.at(y, self.leaf_map.offset(c)).values
+        return self.graph.with_blocks(other).values(leaves)
+
+    def check(
+        self, values: Values, given: Sequence[Limits], times: Array, names: Callable[[str, int], list[str]]
+    ) -> None:
+        """That all these rows lie within their limits.
+
+        values : quantities at the nodes, for any unknowns
+        given : limits of the problem, `given_limits`
+        times : of the nodes there
+        names : (quantity, width) -> what its components are called
+        Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
+        """
+        for group, fixed in zip(self.groups, self.fixed, strict=True):
+            now = group.spread(group.matrix @ values[group.quantity].ravel())
+            _check(group, fixed, now, group.limits(given), times, names)
+
+
+def _constant(group: RowGroup, graph: Graph, leaf_map: LeafMap) -> Array:
+    """Which rows of the program in this group have no entry in the Jacobian, (count,)."""
+    moving = leaf_map.depending(graph.leaf_pattern(group.quantity), group.width).ravel()
+    matrix = group.matrix
+    rows = np.repeat(np.arange(group.count), np.diff(matrix.indptr))
+    return np.bincount(rows, moving[matrix.indices], minlength=group.count) == 0.0
+
+
+def _check(
+    group: RowGroup,
+    fixed: Array,
+    now: Array,
+    limits: Limits,
+    times: Array,
+    names: Callable[[str, int], list[str]],
+) -> None:
+    """That the fixed entries of (rows, width) lie within their limits now."""
+    lower, upper = limits
+    slack = TOLERANCE * np.maximum(1.0, np.abs(now))
+    wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
+    for row, component in np.argwhere(wrong)[:1]:
+        label, node = names(group.quantity, group.width)[component], int(group.node[row])
+        what = f"'{group.name}', component {label}," if label else f"'{group.name}'"
+        raise InfeasibleBoundsError(
+            f"{what} is {now[row, component]:.6g} at t = {times[node]:.4g} s (node {node}) whatever the "
+            "motion, as other conditions fix it, but its limits are "
+            f"[{lower[row, component]:.6g}, {upper[row, component]:.6g}]: widen them, or move "
+            "the boundary value"
+        )

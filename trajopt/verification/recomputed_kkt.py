@@ -23,8 +23,7 @@ from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
-from trajopt.transcription.nlp import NLP
-from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.transcribe import transcribe
 
 FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones

@@ -14,7 +14,7 @@ from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
 from trajopt.solvers.wrappers.newton_first import NewtonFirst
 from trajopt.transcription.nlp import NLP as TranscribedNLP
-from trajopt.transcription.row_labels import RowLabel
+from trajopt.transcription.unknowns import RowLabel
 
 # Steps of up to COARSE intervals that can be walked came near their constraints within 26 iterations of every
 # round, finer ones within 172. Where feet must not drift by LOOSELY_HELD, in m, some take many more and are

@@ -8,7 +8,7 @@ import trajopt
 from problems import catalogue
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.elementary import SquareTimesDuration
-from trajopt.graph.fusion import fused
+from trajopt.graph.graph import fused
 
 
 def derivatives(graph, nlp, z, by_name):

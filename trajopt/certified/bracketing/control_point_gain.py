@@ -18,8 +18,8 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import Solution
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_labels import RowLabel, UnknownLabel, UnknownLabels
 from trajopt.transcription.transcribe import transcribe
+from trajopt.transcription.unknowns import RowLabel, UnknownLabel, UnknownLabels
 
 AT_BOUND = 1e-6  # of a bound, at least of one unit: an interior-point solve ends that near
 

@@ -21,7 +21,7 @@ from trajopt.checks.lines.statement_line import AT_TIMES, EXACT, Evidence, State
 from trajopt.checks.lines.statement_times import Interval, interval_of, sample_times
 from trajopt.checks.violation import side_scales, zero_bounded
 from trajopt.checks.violation_peaks import Peaks, component_violation, narrowed
-from trajopt.graph.leaves import SplineLeaf
+from trajopt.graph.keys import SplineLeaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import all_constraints
 from trajopt.splines.node_sets import ArcNodes, TimeWindow

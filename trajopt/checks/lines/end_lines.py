@@ -12,7 +12,7 @@ from trajopt.checks.equations.equation_scales import periodicity_scales
 from trajopt.checks.lines.statement_line import AT_TIMES, EXACT, Evidence, StatementLine
 from trajopt.solvers.optimality.violation import side_violations
 from trajopt.splines.polynomial_bounds import pieces_of
-from trajopt.transcription.row_labels import continuity_name
+from trajopt.transcription.unknowns import continuity_name
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution

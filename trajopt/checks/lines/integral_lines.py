@@ -17,7 +17,7 @@ from trajopt.checks.lines.integral_ranges import (
     sampled_range,
 )
 from trajopt.checks.lines.statement_line import StatementLine
-from trajopt.problem.statements.integrals import IntegralConstraint
+from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.terms.smoothed_term import exact_of
 
 if TYPE_CHECKING:

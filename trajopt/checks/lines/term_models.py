@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trajopt.checks.lines.statement_times import Interval
-from trajopt.graph.leaves import parameter_leaf
+from trajopt.graph.keys import parameter_leaf
 from trajopt.problem.problem_graph import graph_of
 from trajopt.taylor_models.graph_models import can_be_enclosed, graph_models
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model, leaf_pieces

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from trajopt.problem.problem import Problem
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_labels import Label, RowLabel, UnknownLabels
+from trajopt.transcription.unknowns import Label, RowLabel, UnknownLabels
 
 
 @dataclass(frozen=True)

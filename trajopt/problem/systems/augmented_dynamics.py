@@ -20,7 +20,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.declared_quantities import LEAVES
-from trajopt.graph.leaves import extra_leaf, rate_leaf
+from trajopt.graph.keys import extra_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial

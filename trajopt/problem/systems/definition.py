@@ -9,7 +9,7 @@ from typing import Any, overload
 from trajopt.base.arguments import LONGEST_NAME, check_count, short_repr, unit
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED
-from trajopt.graph.leaves import TIME_LEAVES
+from trajopt.graph.keys import TIME_LEAVES
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.dynamics_check import check_dynamics

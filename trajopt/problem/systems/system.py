@@ -17,8 +17,7 @@ import numpy as np
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.elementary import Renamed, WeightedSum
-from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf, is_parameter
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf, is_parameter, own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH

@@ -20,13 +20,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content
+from trajopt.base.content_cache import cached_if_small
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
-from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
+from trajopt.transcription.leaf_map import CurveGroup, LeafMap, LeafPoint
 
 SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
 WIDE = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
@@ -70,9 +70,7 @@ class SecondDerivatives:
         if any(group.curve_count > WIDE for group in leaf_map.groups):
             inner = InnerCurvature(chain.graph, chain.rows, chain.columns)
             return SecondDerivatives(leaf_map, pairs, frozenset(pairs), inner)
-        if leaf_map.spline_map.layout.size > LARGEST_CACHED:
-            return SecondDerivatives(leaf_map, pairs, chain.direct_pairs())
-        return _kept_derivatives(leaf_map, pairs, frozenset(chain.direct_pairs()))
+        return _of_pairs(leaf_map.spline_map.layout.size, leaf_map, pairs, frozenset(chain.direct_pairs()))
 
     def zeros(self) -> tuple[Pairs, list[Array]]:
         """Room for second derivatives by pairs of leaves; `fill` adds them, `raw` reads the arrays behind.
@@ -188,8 +186,8 @@ class SecondDerivatives:
         return found
 
 
-@cached_by_content
-def _kept_derivatives(
+@cached_if_small
+def _of_pairs(
     leaf_map: LeafMap, pairs: Sequence[tuple[str, str]], filled: frozenset[tuple[str, str]]
 ) -> SecondDerivatives:
     return SecondDerivatives(leaf_map, pairs, filled)

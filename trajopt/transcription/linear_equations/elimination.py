@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content, of_array, of_matrix
+from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.linear_equations.component import (
@@ -132,17 +132,16 @@ def eliminate(
     last[last_resort] = True
     A = sparse.csr_array(A)
     A.sum_duplicates()
-    if A.shape[1] > LARGEST_CACHED:
-        return _solve(A, last, labels, advice)
-    return replace(_kept_solution(of_matrix(A), of_array(last)), labels=labels, advice=advice)
+    solution = _solution(A.shape[1], of_matrix(A), of_array(last))
+    return replace(solution, labels=labels, advice=advice)
 
 
-@cached_by_content
-def _kept_solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
-    return _solve(A.value, last.value, (), "")
+@cached_if_small
+def _solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
+    return _solve(A.value, last.value)
 
 
-def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: str) -> GeneralSolution:
+def _solve(A: sparse.csr_array, last: Array) -> GeneralSolution:
     known: dict[tuple[object, ...], ComponentSolution] = {}
     found: list[tuple[Array, Array, ComponentSolution]] = []
     left_over: list[int] = []
@@ -157,7 +156,7 @@ def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: s
         row_scale[rows], column_scale[columns] = part.row_scale, part.column_scale
     N, R, free = _assembled(A.shape, found)
     dropped = np.array(sorted(left_over), dtype=int)
-    return GeneralSolution(A, N, R, free, dropped, row_scale, column_scale, labels, last, advice)
+    return GeneralSolution(A, N, R, free, dropped, row_scale, column_scale, (), last, "")
 
 
 def _components(A: sparse.csr_array) -> Iterator[tuple[Array, Array, Array]]:
@@ -264,7 +263,7 @@ def _contradiction(
 
 def _first_rows_contradicting(A: sparse.csr_array, b: Array, last: Array, count: int) -> tuple[Array, Array]:
     """Of the first rows alone: those left over, and those among them that contradict others."""
-    solved = _solve(A[:count], last, (), "")
+    solved = _solve(A[:count], last)
     right = b[:count]
     return solved.left_over, _contradicting(solved.A, right, solved.eliminated(right), solved.left_over)
 

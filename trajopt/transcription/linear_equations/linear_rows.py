@@ -14,13 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.graph.leaves import SPLINE_LEAVES, is_extra, is_parameter
+from trajopt.graph.keys import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import Problem
 from trajopt.splines.node_sets import END, START, ArcNodes
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
-from trajopt.transcription.row_labels import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
-from trajopt.transcription.spline_map import SplineMap
+from trajopt.transcription.leaf_map import SplineMap
+from trajopt.transcription.unknowns import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
 
 ZERO = 0  # the place of 0 among the given values
 

@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
+from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination, GeneralSolution
-from trajopt.transcription.spline_map import SplineMap
 
 
 def nearest_change(spline_map: SplineMap, solution: GeneralSolution) -> Array:

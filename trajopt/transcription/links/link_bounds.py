@@ -13,8 +13,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.graph.leaves import extra_leaf, parameter_leaf
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import extra_leaf, own_term, parameter_leaf
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases

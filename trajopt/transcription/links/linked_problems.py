@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
-from trajopt.graph.leaves import parameter_leaf
+from trajopt.graph.keys import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant
@@ -20,9 +20,9 @@ from trajopt.problem.problem import Problem
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms import term as terms
 from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.links.link_bounds import refuse_links_out_of_bounds
 from trajopt.transcription.links.linked_guesses import guess_curves_that_meet
-from trajopt.transcription.spline_map import SplineMap
 
 PARAMETER = "parameter:"
 

@@ -19,8 +19,7 @@ from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.links.coupling import Coupling, coupling_of
 from trajopt.transcription.links.linked_problems import LinkedProblems, linked_problems
-from trajopt.transcription.nlp import NLP
-from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.transcribe import transcribe
 
 

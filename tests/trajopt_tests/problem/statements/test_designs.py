@@ -11,7 +11,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.base.errors import OptionError, ProblemError, ShapeError, UnknownNameError
-from trajopt.problem.statements.designs import as_built
+from trajopt.problem.constraints.designs import as_built
 
 
 def rod(name="rod", mass=1.0):

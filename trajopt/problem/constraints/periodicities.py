@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.leaves import SPLINE_LEAVES, is_extra
+from trajopt.graph.keys import SPLINE_LEAVES, is_extra
 from trajopt.problem.costs_and_constraints import Periodicity
 from trajopt.problem.input_checks import bound_of
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.problem.constraints.integrals import Integral, IntegralConstraint, bounded_integral
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -18,7 +19,6 @@ from trajopt.problem.costs_and_constraints import (
     Parameter,
     with_curve,
 )
-from trajopt.problem.statements.integrals import Integral, IntegralConstraint, bounded_integral
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
 from trajopt.terms.nonsmooth import Maximum, has_kinks

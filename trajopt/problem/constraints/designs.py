@@ -13,7 +13,7 @@ from trajopt.base.arguments import number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import PARAMETER, is_parameter
+from trajopt.graph.keys import PARAMETER, is_parameter
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import DesignableDynamics
 from trajopt.graph.protocols.term import Term
