@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.slsqp import Slsqp as Slsqp
     from trajopt.solvers.solver import Status as Status
     from trajopt.solvers.wrappers.checkpoint import Checkpointed as Checkpointed
-    from trajopt.solvers.wrappers.rows_in_rounds import RowsInRounds as RowsInRounds
+    from trajopt.solvers.wrappers.constraint_generation import ConstraintGeneration as ConstraintGeneration
     from trajopt.splines.basis import SplineBasis as SplineBasis
     from trajopt.splines.node_sets import ArcNodes as ArcNodes
     from trajopt.splines.node_sets import Neighbours as Neighbours
@@ -116,7 +116,7 @@ export_lazily(
         "DenseInteriorPoint": "trajopt.solvers.dense.interior_point",
         "Ipopt": "trajopt.solvers.ipopt",
         "Slsqp": "trajopt.solvers.slsqp",
-        "RowsInRounds": "trajopt.solvers.wrappers.rows_in_rounds",
+        "ConstraintGeneration": "trajopt.solvers.wrappers.constraint_generation",
         "Status": "trajopt.solvers.solver",
         "Solution": "trajopt.solution.solution",
         "Certified": "trajopt.certified.certified",
@@ -136,4 +136,5 @@ export_lazily(
         "TrajoptError": "trajopt.base.errors",
     },
     subpackages=("library", "plot", "report"),
+    renamed={"RowsInRounds": ("ConstraintGeneration", "0.3")},
 )

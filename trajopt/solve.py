@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.base.arguments import MOST_STARTS, check_positive, implements, short_repr
+from trajopt.base.arguments import MOST_STARTS, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.certified.certified import Certified
@@ -21,7 +21,7 @@ from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import Problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.limit_nodes import LimitNodes
-from trajopt.refinement.mesh_levels import TimedSolver, solve_direct, solve_on_levels, worth_levels
+from trajopt.refinement.mesh_levels import solve_direct, solve_on_levels, worth_levels
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.refined_phases import refined_phases
 from trajopt.refinement.solve_phases import solve_phases
@@ -32,10 +32,9 @@ from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import recorded_solves
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
-from trajopt.solvers.capabilities import TimeLimitedSolver, without_checkpoints
 from trajopt.solvers.progress import iteration_callback
-from trajopt.solvers.solver import Callback, Solver
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
+from trajopt.solvers.solver import Callback, Run, Solver
 from trajopt.transcription.derivative_check import check_problem
 
 RefinementOfPhases = Refined | LimitNodes | Certified
@@ -144,7 +143,9 @@ def solve(
                 improved = _refined(partial(better, refined_phases), found, solver, deadline, callback)
                 found = replace(improved, starts=found.starts)
             return replace(found, solves=tuple(solves))
-        timed = TimedSolver(solver, min(deadline, _own_deadline(solver)), callback)
+        # A solver's own time limit holds for all meshes and starts together.
+        own_limit = getattr(solver, "time_limit", None)
+        timed = TimedSolver(solver, Run(deadline=deadline, callback=callback).within(own_limit))
         solution = first = _from_starts(problem, timed, starts, coarse_to_fine)
         if refine is not None and time.monotonic() < deadline:
             first = replace(first, run=run)
@@ -183,7 +184,8 @@ def _refined(
     callback: Callback | None,
 ) -> Any:
     """The refined solution of a problem or of phases; the former one where a deadline or an error ends it."""
-    limited = TimeBudget(solver, deadline, callback) if np.isfinite(deadline) else solver
+    run = Run(deadline=deadline, callback=callback)
+    limited = TimedSolver(solver, run) if np.isfinite(deadline) else solver
     try:
         return better(solution, limited, callback)
     except SolvesStopped:
@@ -195,12 +197,6 @@ def _refined(
             stacklevel=3,
         )
         return solution
-
-
-def _own_deadline(solver: Solver) -> float:
-    """When a solver's own time limit ends a solve that starts now; it holds for all meshes and starts."""
-    own = solver.time_limit if implements(solver, TimeLimitedSolver) else None
-    return np.inf if own is None else time.monotonic() + own
 
 
 def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:

@@ -7,17 +7,24 @@ other, have a file like this each.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 
-def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collection[str] = ()) -> None:
+def export_lazily(
+    package: str,
+    homes: Mapping[str, str],
+    subpackages: Collection[str] = (),
+    renamed: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+) -> None:
     """Give `package` its `__all__`, and each name of it at the first use.
 
     homes : exported name -> module that defines it
     subpackages : exported names that are packages themselves
+    renamed : former name -> present name, and the version in which the former one goes; it warns
 
     The last statement of an `__init__.py`. Type checkers do not run it: they read the same imports below
     `if TYPE_CHECKING`, and a test compares both lists.
@@ -28,6 +35,14 @@ def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collectio
         def __getattr__(self, name: str) -> Any:
             if name in subpackages:
                 return import_module(f"{package}.{name}")
+            if name in renamed:
+                new, version = renamed[name]
+                warnings.warn(
+                    f"{package}.{name} is now {package}.{new}; the former name goes in version {version}",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+                return getattr(self, new)
             if name not in homes:
                 raise AttributeError(f"module '{package}' has no attribute {name!r}")
             value = getattr(import_module(homes[name]), name)

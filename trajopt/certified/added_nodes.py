@@ -27,9 +27,8 @@ from trajopt.refinement.limit_nodes import with_limit_nodes
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import OUT_OF_TIME, SolvesStopped, TimeBudget
+from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
+from trajopt.solvers.solver import StartKind, Status
 
 Margins = list[Array]  # of every path limit, (width,) each
 
@@ -49,7 +48,7 @@ class NodeRefinement:
     rounds: int
     settings: SearchSettings
 
-    def run(self, solution: Solution, solver: TimeBudget, reason: str) -> Solution:
+    def run(self, solution: Solution, solver: TimedSolver, reason: str) -> Solution:
         """The solution with a certificate, on as many nodes as its limits needed.
 
         reason : why there is no switching structure
@@ -67,7 +66,7 @@ class NodeRefinement:
                 return self._scaled(best[0], replace(best[1], rounds=count))
             problem = on_trajectory(solution, with_limit_nodes(solution, times))
             try:
-                refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+                refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
                 refined = converged_to_rounding(refined, self.settings)
                 margins = None
                 if not refined.converged:
@@ -125,7 +124,7 @@ class NodeRefinement:
         return by_limit(sizes, path_limits(solution))
 
     def _within_tighter_limits(
-        self, solution: Solution, margins: Margins, solver: TimeBudget
+        self, solution: Solution, margins: Margins, solver: TimedSolver
     ) -> Solution | None:
         """Solve again with every limit tightened by a margin; None where that does not converge.
 
@@ -139,7 +138,7 @@ class NodeRefinement:
                 return None
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
-            refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+            refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
         except InfeasibleBoundsError:  # no motion is within such limits
             return None
         if refined.status is Status.TIME_LIMIT:

@@ -29,8 +29,8 @@ from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.solution.solution import Solution
-from trajopt.solvers.solver import Callback, Solver
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.solvers.run import SolvesStopped, TimedSolver
+from trajopt.solvers.solver import Callback, Run, Solver
 from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
 
 __all__ = ["Certificate", "Certified"]
@@ -94,9 +94,10 @@ class Certified:
         return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
 
     def _refined(self, solution: Solution, solver: Solver, progress: Callback | None) -> Solution:
-        budget = TimeBudget.of(solver, self.time_limit, progress)
-        for_search = TimeBudget.of(solver, self.settings.search_share * self.time_limit, progress)
-        for_bracket = TimeBudget.of(solver, self.settings.bracket_end * self.time_limit, progress)
+        run, limit = Run(callback=progress), self.time_limit
+        budget = TimedSolver(solver, run.within(limit))
+        for_search = TimedSolver(solver, run.within(self.settings.search_share * limit))
+        for_bracket = TimedSolver(solver, run.within(self.settings.bracket_end * limit))
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
         by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
         unsuited = _unsuited(solution)
@@ -125,7 +126,7 @@ class Certified:
         return self._bracketed(certified, finest, local, budget, reason)
 
     def _bracketed(
-        self, certified: Solution, finest: Solution, search: BracketSearch, budget: TimeBudget, reason: str
+        self, certified: Solution, finest: Solution, search: BracketSearch, budget: TimedSolver, reason: str
     ) -> Solution:
         """The certified solution with a bracket of its objective, as far as the time allows.
 

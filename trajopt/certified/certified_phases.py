@@ -23,9 +23,8 @@ from trajopt.refinement.refined import Refined
 from trajopt.refinement.refined_phases import refined_phases
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records.solve_history import record_solve
-from trajopt.solvers.capabilities import StartPreset, with_start_preset
-from trajopt.solvers.solver import Callback, Solver
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.solvers.run import SolvesStopped, TimedSolver, run_solver
+from trajopt.solvers.solver import Callback, Run, Solver, StartKind
 from trajopt.transcription.links.linked_program import linked_program
 
 
@@ -39,7 +38,9 @@ def certified_phases(
     """
     began = time.perf_counter()
     try:
-        found = _certified(settings, solution, TimeBudget.of(solver, settings.time_limit, progress))
+        found = _certified(
+            settings, solution, TimedSolver(solver, Run(callback=progress).within(settings.time_limit))
+        )
     except Exception as error:  # whatever it is, the finished solve must not be lost
         failed = f"the certification ended in an error ({type(error).__name__}: {error})"
         found = replace(
@@ -48,13 +49,12 @@ def certified_phases(
     return replace(found, seconds=solution.seconds + time.perf_counter() - began)
 
 
-def _certified(settings: Certified, solution: PhasesSolution, budget: TimeBudget) -> PhasesSolution:
+def _certified(settings: Certified, solution: PhasesSolution, budget: TimedSolver) -> PhasesSolution:
     first, certification = solution, Certification(settings.tol, settings.equation_tol, 0)
     if solution.converged and any(path_equations(part.problem) for part in solution.phases):
         tolerance = settings.equation_tol or settings.tol
         knots = Refined(tol=tolerance, rounds=settings.rounds, errors="equations")
         solution = refined_phases(knots, solution, budget)
-    near = budget.with_start_preset(StartPreset.SAME_MOTION)
     best = last = replace(solution, certification=certification)
     count, iterations, reason = 0, solution.iterations, NO_STRUCTURE
     while count < settings.rounds and last.converged:
@@ -62,7 +62,7 @@ def _certified(settings: Certified, solution: PhasesSolution, budget: TimeBudget
         if not any(own.size for own in times):
             break
         try:
-            finer = with_nodes(last, times, near)
+            finer = with_nodes(last, times, budget)
         except (SolvesStopped, KeyboardInterrupt) as stop:
             reason = f"{reason}; {str(stop) or INTERRUPTED}"
             break
@@ -89,10 +89,10 @@ def phases_with_limit_nodes(
     def peaks(last: PhasesSolution) -> list[LimitPeaks]:
         return [limit_peaks(part) for part in last.phases]
 
-    def finer(last: PhasesSolution, times: Sequence[Array], near: Solver) -> PhasesSolution:
-        return with_nodes(last, times, near, progress)
+    def finer(last: PhasesSolution, times: Sequence[Array]) -> PhasesSolution:
+        return with_nodes(last, times, solver, progress)
 
-    return settings.improved(solution, with_start_preset(solver, StartPreset.SAME_MOTION), peaks, finer)
+    return settings.improved(solution, peaks, finer)
 
 
 def with_nodes(
@@ -103,7 +103,8 @@ def with_nodes(
     phases = last.known.on(*meshes)
     phases.guess(last)
     program = linked_program(phases)
-    return PhasesSolution.of(program, record_solve(program, solver.solve(program, progress)), last.run)
+    run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
+    return PhasesSolution.of(program, record_solve(program, run_solver(solver, program, None, run)), last.run)
 
 
 def _times_of_violations(settings: Certified, solution: PhasesSolution) -> list[Array]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import implements, short_repr
+from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.parametric.input_table import InputTable, input_table, with_values_in_the_matrix
@@ -20,10 +20,11 @@ from trajopt.problem.problem import Problem
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.solution import Solution
 from trajopt.solvers import registry
-from trajopt.solvers.capabilities import ToleranceSolver, takes_hessian
 from trajopt.solvers.progress import iteration_callback
-from trajopt.solvers.solver import Solver, WarmStart
+from trajopt.solvers.run import run_solver, takes_hessian
+from trajopt.solvers.solver import Run, Solver, WarmStart
 from trajopt.solvers.wrappers.active_set_newton import ActiveSetNewton
+from trajopt.solvers.wrappers.fallback import Fallback
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure, cold_program, structure_of, values_of
@@ -97,9 +98,10 @@ class CompiledProgram:
         run = RunRecord.of(chosen, {"compiled": True, **self._together(values, inputs)})
         with one_blas_thread(), iteration_callback(progress) as callback, np.errstate(all="ignore"):
             nlp, point = self._program(problem, start)
-            if point is not None and implements(chosen, ToleranceSolver) and takes_hessian(chosen):
-                chosen = ActiveSetNewton(chosen)
-            result = chosen.solve(nlp, callback, point)
+            tol = getattr(chosen, "tol", None)
+            if point is not None and tol is not None and takes_hessian(chosen):
+                chosen = Fallback(ActiveSetNewton(tol), chosen)
+            result = run_solver(chosen, nlp, point, Run(callback=callback))
             return replace(Solution.of(problem, nlp, result), run=run)
 
     def _program(self, problem: Problem, start: Solution | None) -> tuple[NLP, WarmStart | None]:

@@ -22,8 +22,8 @@ from trajopt.problem.implied_constraints import all_constraints
 from trajopt.refinement.knots import on_trajectory
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset, with_start_preset
-from trajopt.solvers.time_budget import SolvesStopped
+from trajopt.solvers.run import SolvesStopped
+from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -62,23 +62,22 @@ class LimitNodes:
         def peaks(last: Solution) -> list[LimitPeaks]:
             return [limit_peaks(last)]
 
-        def finer(last: Solution, times: Sequence[Array], near: Solver) -> Solution:
-            return solve_once(on_trajectory(last, with_limit_nodes(last, times[0])), near, progress)
+        def finer(last: Solution, times: Sequence[Array]) -> Solution:
+            run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
+            return solve_once(on_trajectory(last, with_limit_nodes(last, times[0])), solver, run)
 
-        return self.improved(solution, solver, peaks, finer)
+        return self.improved(solution, peaks, finer)
 
     def improved(
         self,
         solution: Answer,
-        solver: Solver,
         peaks: Callable[[Answer], Sequence[LimitPeaks]],
-        finer: Callable[[Answer, Sequence[Array], Solver], Answer],
+        finer: Callable[[Answer, Sequence[Array]], Answer],
     ) -> Answer:
         """The answer, of one problem or of phases, whose limits are violated least between nodes.
 
         peaks : those of every phase; finer : solves with nodes at these times of every phase
         """
-        near = with_start_preset(solver, StartPreset.SAME_MOTION)
         best = last = solution
         found = peaks(solution)
         least = largest = max(each.largest for each in found)
@@ -88,7 +87,7 @@ class LimitNodes:
             if not last.converged or largest <= self.accuracy or not any(own.size for own in times):
                 break
             try:
-                last = finer(last, times, near)
+                last = finer(last, times)
             except (SolvesStopped, KeyboardInterrupt):
                 break
             iterations, seconds = iterations + last.iterations, seconds + last.seconds

@@ -18,8 +18,8 @@ from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset, with_max_iterations, with_start_preset
-from trajopt.solvers.time_budget import SolvesStopped
+from trajopt.solvers.run import SolvesStopped
+from trajopt.solvers.solver import Run, StartKind
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
@@ -64,10 +64,12 @@ class Refined:
     def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
         """The solution with the smallest error, with the record of its refinement."""
 
-        def finer(last: Solution, marks: list[Array], near: Solver) -> Solution:
-            return solve_once(on_trajectory(last, split(last.problem.trajectory, marks)), near, progress)
+        run = near_run(solution, progress)
 
-        return self.improved(solution, solver, self.estimate, finer)
+        def finer(last: Solution, marks: list[Array]) -> Solution:
+            return solve_once(on_trajectory(last, split(last.problem.trajectory, marks)), solver, run)
+
+        return self.improved(solution, self.estimate, finer)
 
     def estimate(self, solution: Solution) -> ErrorEstimate:
         """The errors that are asked for, in every span of a solution."""
@@ -76,24 +78,21 @@ class Refined:
     def improved(
         self,
         solution: Answer,
-        solver: Solver,
         estimate: Callable[[Answer], ErrorEstimate],
-        finer: Callable[[Answer, list[Array], Solver], Answer],
+        finer: Callable[[Answer, list[Array]], Answer],
     ) -> Answer:
         """The answer, of one problem or of phases, with the smallest error, and the record of its refinement.
 
         finer : solves with the marked spans halved, one boolean per span and arc, from the answer given
         """
         best = last = solution
-        near = with_start_preset(solver, StartPreset.NEAR_START)
-        near = with_max_iterations(near, max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations))
         error = errors = estimate(solution)
         tried, without_gain = [_round(solution, error)], 0
         iterations, seconds = solution.iterations, solution.seconds
         reason = "" if solution.converged else f"the solve did not converge ({solution.status.value})"
         while not reason and not (reason := self._ended(errors, len(tried) - 1)):
             try:
-                last = finer(last, self._marks(errors), near)
+                last = finer(last, self._marks(errors))
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 reason = str(stop) or "interrupted"
                 break
@@ -123,6 +122,12 @@ class Refined:
         """The spans to halve, one boolean per span and arc."""
         marks = errors.marks(self.tol, DEFAULT.marked_share)
         return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
+
+
+def near_run(solution: Any, progress: Callback | None) -> Run:
+    """The run of a solve on a finer mesh from a solution, which may take about as long as that one took."""
+    most = max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations)
+    return Run(max_iterations=most, start_kind=StartKind.NEAR_START, callback=progress)
 
 
 def _round(solution: Any, errors: ErrorEstimate, note: str = "") -> RefinementRound:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from trajopt.base.arrays import Array
 from trajopt.refinement.error_estimate import ErrorEstimate
 from trajopt.refinement.knots import split
-from trajopt.refinement.refined import Refined
+from trajopt.refinement.refined import Refined, near_run
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records.solve_history import record_solve
+from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.transcription.links.linked_program import linked_program
 
@@ -21,10 +22,12 @@ def refined_phases(
 ) -> PhasesSolution:
     """The solution of phases with the smallest error, with the record of its refinement."""
 
+    run = near_run(solution, progress)
+
     def estimate(last: PhasesSolution) -> ErrorEstimate:
         return _together(last, [settings.estimate(part) for part in last.phases])
 
-    def finer(last: PhasesSolution, marks: list[Array], near: Solver) -> PhasesSolution:
+    def finer(last: PhasesSolution, marks: list[Array]) -> PhasesSolution:
         meshes = []
         for problem in last.known.problems:
             own, marks = marks[: len(problem.trajectory.arcs)], marks[len(problem.trajectory.arcs) :]
@@ -32,9 +35,10 @@ def refined_phases(
         phases = last.known.on(*meshes)
         phases.guess(last)
         program = linked_program(phases)
-        return PhasesSolution.of(program, record_solve(program, near.solve(program, progress)), solution.run)
+        found = record_solve(program, run_solver(solver, program, None, run))
+        return PhasesSolution.of(program, found, solution.run)
 
-    return settings.improved(solution, solver, estimate, finer)
+    return settings.improved(solution, estimate, finer)
 
 
 def _together(solution: PhasesSolution, errors: list[ErrorEstimate]) -> ErrorEstimate:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from trajopt.base.arguments import MOST, check_count, check_positive
 from trajopt.base.errors import OptionError
-from trajopt.solvers.capabilities import RowTolerances
+from trajopt.solvers.solver import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE
 
 LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from trajopt.problem.links.phases import Phases
@@ -11,12 +9,10 @@ from trajopt.refinement.starts.starts_of_phases import best_start_of_phases
 from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import record_solve
-from trajopt.solvers.capabilities import with_time_limit
-from trajopt.solvers.solver import Callback, Solver
+from trajopt.solvers.run import run_solver
+from trajopt.solvers.solver import Callback, Run, Solver
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.links.linked_program import linked_program
-
-LEAST_TIME = 1e-3  # seconds that a solve is given, also behind the deadline, so that it says why it ended
 
 
 def solve_phases(
@@ -38,8 +34,7 @@ def solve_phases(
         program = linked_program(each)
         for problem in program.linked.problems:
             check_problem(problem)
-        left = max(deadline - time.monotonic(), LEAST_TIME)
-        limited = with_time_limit(solver, left) if np.isfinite(deadline) else solver
-        return PhasesSolution.of(program, record_solve(program, limited.solve(program, callback)), run)
+        result = run_solver(solver, program, None, Run(deadline=deadline, callback=callback))
+        return PhasesSolution.of(program, record_solve(program, result), run)
 
     return solved(phases) if starts == 1 else best_start_of_phases(phases, solved, starts)

@@ -6,7 +6,8 @@ from trajopt.problem.guess import Motion
 from trajopt.problem.problem import Problem
 from trajopt.solution.records.solve_history import record_solve
 from trajopt.solution.solution import Solution
-from trajopt.solvers.solver import Callback, Solver, WarmStart
+from trajopt.solvers.run import run_solver
+from trajopt.solvers.solver import Run, Solver, WarmStart
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
@@ -15,7 +16,7 @@ from trajopt.transcription.transcribe import transcribe
 def solve_once(
     problem: Problem,
     solver: Solver,
-    callback: Callback | None = None,
+    run: Run | None = None,
     motion: Motion | None = None,
     like: Solution | None = None,
 ) -> Solution:
@@ -29,7 +30,7 @@ def solve_once(
     start = None if motion is None else _start_of(motion, problem, nlp)
     if like is not None and like.point is not None:
         start = like.point
-    return Solution.of(problem, nlp, record_solve(nlp, solver.solve(nlp, callback, start)))
+    return Solution.of(problem, nlp, record_solve(nlp, run_solver(solver, nlp, start, run)))
 
 
 def _start_of(motion: Motion, problem: Problem, nlp: NLP) -> WarmStart:

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
 from trajopt.solvers.optimality.kkt import multipliers_of
 from trajopt.solvers.optimality.violation import largest_violation
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
+from trajopt.solvers.program_capabilities import nonfinite_cause, unscaled_objective
+from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Run, Status, WarmStart
 
-__all__ = ["Monitor", "Refusal"]
+__all__ = ["Monitor", "Refusal", "monitor_of"]
 
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 _DIVERGED = 1e20  # IPOPT's diverging_iterates_tol, here for every solver
@@ -254,6 +254,12 @@ class Monitor:
                     f"{_cause(self.nlp, y)}: start elsewhere, "
                     "or bound the variables away from where the term is undefined"
                 )
+
+
+def monitor_of(nlp: NLP, start: WarmStart | None, run: Run | None, feasibility: float) -> Monitor:
+    """The monitor of a run of steps that are Newton's."""
+    run = run or Run()
+    return Monitor(nlp, start, feasibility=feasibility, time_limit=run.seconds_left, callback=run.callback)
 
 
 def _cause(nlp: NLP, y: np.ndarray) -> str:

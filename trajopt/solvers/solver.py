@@ -9,14 +9,15 @@ and the sign convention of its multipliers is
     grad f + J' row_multipliers - lower_multipliers + upper_multipliers = 0,   bound multipliers >= 0,
 
 so a row multiplier is positive where the row's upper bound is active, negative where its lower one is.
-What a solver may offer beyond `solve` is in `capabilities.py`, which solvers exist in `registry.py`.
+`Run` is what a caller asks of one solve; which solvers exist is in `registry.py`.
 """
 
 from __future__ import annotations
 
 import enum
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
@@ -24,7 +25,20 @@ import numpy as np
 
 from trajopt.base.errors import ShapeError
 
-__all__ = ["NLP", "Callback", "Iteration", "Result", "Solver", "Status", "WarmStart"]
+__all__ = [
+    "NLP",
+    "Callback",
+    "Iteration",
+    "Result",
+    "RowTolerances",
+    "Run",
+    "Solver",
+    "StartKind",
+    "Status",
+    "WarmStart",
+]
+
+LEAST_TIME = 1e-3  # seconds that a solve is given, also behind its deadline: enough to return its start
 
 
 class Status(enum.Enum):
@@ -109,6 +123,78 @@ class WarmStart:
             ),
         }
         return WarmStart(**fitted)  # type: ignore[arg-type]
+
+
+class StartKind(enum.Enum):
+    """What is known of a start that is near its solution; the values say when each is meant."""
+
+    NEAR_START = "the start is near the solution, and rows may start near their bounds"
+    NEAR_BOUNDS = "as NEAR_START, and unknowns too may start near their bounds"
+    SAME_MOTION = "the start is the solution of an NLP that lacks a few of the rows"
+    NEAR_OPTIMUM = "the start meets the rows, and the unknowns that were added change it little"
+
+
+@dataclass(frozen=True)
+class RowTolerances:
+    """How exactly rows must hold, where the general tolerance of a solver is too coarse for them.
+
+    rows : largest violation of a row at convergence
+    acceptable : largest violation and KKT error of a point that counts as acceptable
+    acceptable_iterations : iterations within `acceptable` after which the solve ends there
+    least_barrier : down to which an interior-point solver may lower its barrier parameter. A barrier pushes
+        unknowns off limits that do not bind, by barrier over distance and weight
+    """
+
+    rows: float
+    acceptable: float
+    acceptable_iterations: int
+    least_barrier: float = 1e-11
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a caller asks of one solve, on top of the solver's own settings; None leaves those as they are.
+
+    deadline : seconds of `time.monotonic` at which the solve ends; the solver's own time limit holds, too
+    tol : in place of the solver's own tolerance
+    max_iterations : iterations allowed, unless the solver itself allows fewer
+    start_kind : what is known of the start; a solver may have settings for it, which yield to the user's own
+    row_tolerances : how exactly rows must hold, unless the user has set other tolerances
+    ranking : whether objectives are only compared, so that about three digits of them are enough
+    callback : called after every iteration; what it raises leaves `solve`
+
+    A solver ignores what it has no means for.
+    """
+
+    deadline: float = np.inf
+    tol: float | None = None
+    max_iterations: int | None = None
+    start_kind: StartKind | None = None
+    row_tolerances: RowTolerances | None = None
+    ranking: bool = False
+    callback: Callback | None = None
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline, at least `LEAST_TIME`; None without a deadline."""
+        return None if self.deadline == np.inf else max(self.deadline - time.monotonic(), LEAST_TIME)
+
+    def within(self, seconds: float | None) -> Run:
+        """This run with a deadline at most so many seconds from now; None adds no limit."""
+        if seconds is None:
+            return self
+        return replace(self, deadline=min(self.deadline, time.monotonic() + seconds))
+
+    def over(self, general: Run) -> Run:
+        """This run; what it leaves open is as in `general`, and the earlier deadline holds."""
+        mine = {each.name: getattr(self, each.name) for each in fields(self)}
+        left_open = [name for name, value in mine.items() if value is None or value is False]
+        values = {name: getattr(general, name) for name in left_open}
+        return replace(self, **values, deadline=min(self.deadline, general.deadline))
 
 
 @dataclass(frozen=True)
@@ -202,11 +288,16 @@ class NLP(Protocol):
 class Solver(Protocol):
     """Anything that turns an NLP into a Result; not converging is a status, never an exception.
 
-    callback : called after every iteration; what it raises leaves `solve`
     start : replaces `nlp.start`; a solver may use the multipliers or not
+    run : limits, tolerance and callback of this solve
+
+    Where a solver has these attributes, callers read them: `tol` and `time_limit`, its own settings;
+    `hessian`, "lbfgs" where it is to do without second derivatives; `can_rank`, whether it solves faster
+    where `run.ranking`; `without_checkpoints`, the solver for NLPs other than the one whose checkpoints it
+    writes.
     """
 
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result: ...
+    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result: ...
 
 
 def _fitted(name: str, values: np.ndarray | None, size: int, of_what: str) -> np.ndarray | None:

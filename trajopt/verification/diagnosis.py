@@ -30,7 +30,7 @@ from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.problem import Problem
 from trajopt.solution.solution import Solution
 from trajopt.solve import default_solver
-from trajopt.solvers.capabilities import without_checkpoints
+from trajopt.solvers.run import run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
@@ -129,13 +129,13 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     solver = solver or default_solver(checked_problem(problem))
     nlp = transcribe(problem)
     if solution is None:
-        answer = solver.solve(nlp)
+        answer = run_solver(solver, nlp)
         status, y = answer.status, answer.y
     else:
         status, y = solution.status, unknowns_of(problem, nlp, solution)
     labels = LimitLabels(problem, nlp, y)
     relaxed, solver = Elastic(nlp), without_checkpoints(solver)
-    y_relaxed = solver.solve(relaxed, None, relaxed.warm(y)).y
+    y_relaxed = run_solver(solver, relaxed, relaxed.warm(y)).y
     over = relaxed.violations(y_relaxed)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else conflicts_of(labels, over)
@@ -189,7 +189,7 @@ def changes(
         tried.add(members.tobytes())
         base = Elastic(nlp)
         alone = Elastic(nlp, one_slack_for(base, [members]))
-        answer = solver.solve(alone, None, alone.warm(y))
+        answer = run_solver(solver, alone, alone.warm(y))
         hard = alone.violations(answer.y)
         hard[:, members] = 0.0
         if hard.max(initial=0.0) <= FEASIBLE:

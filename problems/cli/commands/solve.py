@@ -138,7 +138,7 @@ def solve(
 def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:
     """The solver of that name, or the one that the problem recommends, with these options."""
     from trajopt.solve import default_solver
-    from trajopt.solvers.capabilities import with_options
+    from trajopt.solvers.run import with_options
 
     return with_options(default_solver(problem) if name is None else registry.create(name), options)
 

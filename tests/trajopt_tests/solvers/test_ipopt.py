@@ -27,7 +27,7 @@ from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import Status, WarmStart
+from trajopt.solvers.solver import Run, Status, WarmStart
 
 
 @pytest.fixture(autouse=True, params=["casadi", "cyipopt"])
@@ -208,7 +208,7 @@ def test_solving_in_another_thread_leaves_signals_alone():
 
 def test_the_callback_sees_every_iteration():
     seen = []
-    result = Ipopt().solve(hs071(), seen.append)
+    result = Ipopt().solve(hs071(), run=Run(callback=seen.append))
     assert [each.iteration for each in seen] == list(range(result.iterations + 1))
     assert seen[-1].dual_infeasibility < 1e-8
     assert np.all(np.diff([each.seconds for each in seen]) > 0)

@@ -15,7 +15,7 @@ import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.progress import Progress, in_notebook
-from trajopt.solvers.solver import Iteration
+from trajopt.solvers.solver import Iteration, Run
 
 
 def iteration(number):
@@ -39,7 +39,7 @@ def test_a_log_of_a_thousand_iterations_has_about_ten_lines():
 def test_the_last_iteration_is_always_shown_once():
     stream = io.StringIO()
     with Progress("plain", stream) as progress:
-        result = Ipopt().solve(hs071(), progress)
+        result = Ipopt().solve(hs071(), run=Run(callback=progress))
     lines = stream.getvalue().splitlines()
     assert lines[-1].split()[1] == str(result.iterations)
     assert len(lines) == len(set(lines))
@@ -69,7 +69,7 @@ def test_ctrl_c_gives_the_cursor_back():
 def test_silent_writes_nothing():
     stream = Terminal()
     with Progress("silent", stream) as progress:
-        Ipopt().solve(rosenbrock(), progress)
+        Ipopt().solve(rosenbrock(), run=Run(callback=progress))
     assert stream.getvalue() == ""
 
 
@@ -89,7 +89,7 @@ def test_an_unknown_display_is_refused():
 
 @pytest.mark.parametrize(
     "solver",
-    [Ipopt(), trajopt.Slsqp(), trajopt.RowsInRounds(Ipopt())],
+    [Ipopt(), trajopt.Slsqp(), trajopt.ConstraintGeneration(Ipopt())],
     ids=["ipopt", "slsqp", "rows in rounds"],
 )
 def test_the_objective_that_is_shown_is_that_of_the_problem(solver):

@@ -18,11 +18,11 @@ from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.solvers.run import SolvesStopped, TimedSolver
+from trajopt.solvers.solver import StartKind
 from trajopt.splines.trajectory import Trajectory
 
-STARTS = (StartPreset.NEAR_OPTIMUM, StartPreset.SAME_MOTION, StartPreset.NEAR_START)  # tried in turn
+STARTS = (StartKind.NEAR_OPTIMUM, StartKind.SAME_MOTION, StartKind.NEAR_START)  # tried in turn
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class BracketSearch:
     """
 
     refined: Solution
-    solver: TimeBudget
+    solver: TimedSolver
     regular: bool
     settings: SearchSettings
     meshes: list[Mesh] = field(default_factory=list, init=False)
@@ -111,10 +111,9 @@ class BracketSearch:
 
     def _solved(self, trajectory: Trajectory) -> Solution | None:
         """The solution on a mesh; None where that does not converge from any start."""
-        for preset in STARTS:
-            solver = self.solver.with_start_preset(preset).with_max_iterations(
-                self.settings.bracket_iterations
-            )
+        for kind in STARTS:
+            most = self.settings.bracket_iterations
+            solver = self.solver.asking(start_kind=kind, max_iterations=most)
             found = solve_once(on_trajectory(self.newest, trajectory), solver)
             self.iterations += found.iterations
             found = converged_to_rounding(found, self.settings)

@@ -8,9 +8,9 @@ from trajopt.problem.problem import Problem
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import TimeBudget
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import StartKind, Status
+from trajopt.solvers.wrappers.fallback import Fallback
 from trajopt.solvers.wrappers.square_newton import SquareNewton
 
 
@@ -25,7 +25,7 @@ class ArcSolves:
     effort : iterations, those of large programs in proportion to their size
     """
 
-    solver: TimeBudget
+    solver: TimedSolver
     settings: SearchSettings
     iterations: int = 0
     count: int = 0
@@ -37,23 +37,24 @@ class ArcSolves:
         like : the solution of the same arcs with other margins and weights, tried as a start before
         free : whether joints are free on some arc, so that limits are inequalities there
         """
-        brief = self.solver.with_max_iterations(self.settings.arc_iterations)
-        brief = brief.with_row_tolerances(self.settings.row_tolerances)
+        brief = self.solver.asking(
+            max_iterations=self.settings.arc_iterations, row_tolerances=self.settings.row_tolerances
+        )
         if like is not None:
             solution = self._solve(problem, brief, like)
             if solution.converged:
                 return solution
-        first, second = StartPreset.NEAR_START, StartPreset.NEAR_BOUNDS
+        first, second = StartKind.NEAR_START, StartKind.NEAR_BOUNDS
         if free:
             first, second = second, first
-        solution = self._solve(problem, brief.with_start_preset(first))
+        solution = self._solve(problem, brief.asking(start_kind=first))
         if not solution.converged:
-            again = self._solve(problem, brief.with_start_preset(second))
+            again = self._solve(problem, brief.asking(start_kind=second))
             solution = again if again.converged else solution
         return solution
 
-    def _solve(self, problem: Problem, solver: TimeBudget, like: Solution | None = None) -> Solution:
-        newton = SquareNewton(solver.solver, self.settings.row_tolerances)
+    def _solve(self, problem: Problem, solver: TimedSolver, like: Solution | None = None) -> Solution:
+        newton = Fallback(SquareNewton(), solver.solver)
         solution = solve_once(problem, replace(solver, solver=newton), like=like)
         solution = converged_to_rounding(solution, self.settings)
         size = solution.n_variables + solution.n_constraints

@@ -37,8 +37,8 @@ from trajopt.checks.violation import LimitViolation, largest_violations, path_li
 from trajopt.problem.problem import Problem
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import Solution
+from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import SolvesStopped
 
 
 @dataclass

@@ -24,8 +24,8 @@ from trajopt.refinement.knots import adaptively_refined, uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.time_budget import TimeBudget
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import StartKind
 
 
 @dataclass
@@ -40,7 +40,7 @@ class StructureSearch:
     """
 
     uniform: Solution
-    solver: TimeBudget
+    solver: TimedSolver
     tol: float
     degree: int
     rounds: int
@@ -130,7 +130,7 @@ class StructureSearch:
             if motion.knot_times.size > s.most_intervals:
                 return
             finer = uniformly_refined(motion) if regular else adaptively_refined(motion, s)
-            motion = solve_once(finer, self.solver.with_start_preset(StartPreset.NEAR_START))
+            motion = solve_once(finer, self.solver.asking(start_kind=StartKind.NEAR_START))
             self.spline_iterations += motion.iterations
             if not motion.converged:
                 return

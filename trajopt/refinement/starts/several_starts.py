@@ -17,29 +17,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.base.arguments import implements
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.problem import Problem
-from trajopt.refinement.mesh_levels import (
-    TimedSolver,
-    mesh_levels,
-    on_coarse,
-    solve_of,
-    summed,
-)
+from trajopt.refinement.mesh_levels import mesh_levels, on_coarse, solve_of, solved_on_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
 from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts.start_rules import searching
 from trajopt.solution.solution import Solution
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
-from trajopt.solvers.capabilities import (
-    CheckpointingSolver,
-    StartPreset,
-    for_ranking,
-    with_max_iterations,
-    with_start_preset,
-)
-from trajopt.solvers.solver import Solver, Status
+from trajopt.solvers.run import TimedSolver, without_checkpoints
+from trajopt.solvers.solver import StartKind, Status
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.transcribe import transcribe
@@ -76,9 +63,9 @@ NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
 
 def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
     """Whether other guesses are tried: the solve found no solution by itself, and a solve is a short one."""
-    resumed = implements(timed.solver, CheckpointingSolver)
+    resumed = without_checkpoints(timed.solver) is not timed.solver
     size = solution.problem.dynamics.n * solution.node_times.size
-    return solution.status in MISSED and size <= RETRIED and not resumed and not timed.expired
+    return solution.status in MISSED and size <= RETRIED and not resumed and not timed.run.expired
 
 
 def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
@@ -158,18 +145,19 @@ def best_of_starts(
     carried : optima that are carried to the second mesh, None: half as many as starts; then half of those
     levels : the meshes, of which the last is the problem's own; None: from a coarse one on
     """
-    ranking = None
+    ranking = False
     if levels is None:
         levels = _levels(problem)
-        ranking = for_ranking(timed.solver) if len(levels) == 1 and count > 1 + RANKED else None
+        able = getattr(timed.solver, "can_rank", False)
+        ranking = able and len(levels) == 1 and count > 1 + RANKED
     carried = count // 2 if carried is None else carried
-    if ranking is not None:
+    if ranking:
         levels, carried = (*levels, *levels), min(carried, RANKED)
     starts = [_Start(0, first, finished=True)]
     if not _stopped(starts[0], timed):
         agreed = max(AGREED, 1 + count // 2) if agreed is None else agreed
-        coarse = timed if ranking is None else replace(timed, solver=ranking)
-        near = timed if ranking is None else replace(timed, solver=_near(timed.solver))
+        coarse = timed.asking(ranking=True) if ranking else timed
+        near = timed.asking(start_kind=StartKind.SAME_MOTION) if ranking else timed
         _solve_coarse(problem, starts, levels[0], coarse, count, agreed)
         _carry_best(problem, starts, levels, near, carried)
     finished = [start for start in starts if start.finished]
@@ -179,10 +167,6 @@ def best_of_starts(
     table = StartTable(tuple(start.row() for start in starts), chosen.number)
     every = summed(chosen.solution, *(start.solution for start in starts if start.solution is not None))
     return replace(every, levels=chosen.solution.levels, starts=table, known_problem=problem)
-
-
-def _near(solver: Solver) -> Solver:
-    return with_start_preset(solver, StartPreset.SAME_MOTION)
 
 
 def _levels(problem: Problem) -> tuple[Trajectory, ...]:
@@ -207,7 +191,7 @@ def _solve_coarse(
 ) -> None:
     """Solve the missing starts on the coarse trajectory, until the time, the user or agreement ends them."""
     guessed = on_coarse(problem, trajectory)
-    limited = replace(timed, solver=with_max_iterations(timed.solver, MOST_ITERATIONS))
+    limited = timed.asking(max_iterations=MOST_ITERATIONS)
     try:
         nlp = transcribe(guessed)
     except TrajoptError as error:
@@ -257,7 +241,7 @@ def _guess_of(
 def _solved_start(number: int, problem: Problem, timed: TimedSolver) -> _Start:
     start = _Start(number, None)
     try:
-        start.add(timed.solve(problem, last=False))
+        start.add(solved_on_mesh(problem, timed, last=False))
     except TrajoptError as error:
         start.error = str(error)
     return start
@@ -298,10 +282,12 @@ def _carry(problem: Problem, starts: Sequence[_Start], trajectory: Trajectory, t
     """Solve starts on a finer trajectory; one that fails on a mesh between keeps what it has."""
     last = trajectory is problem.trajectory
     for start in starts:
-        if timed.expired and not last:
+        if timed.run.expired and not last:
             return
         try:
-            finer = timed.solve(problem if last else problem.on(trajectory), start.solution, last=last)
+            finer = solved_on_mesh(
+                problem if last else problem.on(trajectory), timed, start.solution, last=last
+            )
         except TrajoptError as error:
             start.error = str(error)
             continue
@@ -343,7 +329,7 @@ def _rank(start: _Start) -> tuple[float, int]:
 
 
 def _stopped(start: _Start, timed: TimedSolver) -> bool:
-    return timed.expired or start.interrupted
+    return timed.run.expired or start.interrupted
 
 
 def _equal(one: float, other: float) -> bool:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.base.arguments import implements
 from trajopt.checks.equations.torque_equations import torque_equations
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.problem import Problem
-from trajopt.solvers.capabilities import CheckpointingSolver
+from trajopt.solvers.run import without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.splines.node_sets import END, PATH, START
 from trajopt.transcription.initial_point import end_values
@@ -51,7 +50,7 @@ SEARCHED = StartRule(8, 5, 2)
 
 def start_rule(problem: Problem, solver: Solver) -> StartRule:
     """The starts where the user gives none."""
-    if implements(solver, CheckpointingSolver):
+    if without_checkpoints(solver) is not solver:
         return ONE
     if problem.starts > 1:
         return StartRule(problem.starts, after_failure=False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.files.array_file import ArrayFile
-from trajopt.solvers.capabilities import unscaled_objective
+from trajopt.solvers.program_capabilities import unscaled_objective
 from trajopt.solvers.solver import NLP, Result
 
 COLUMNS = 4  # of the table that a file holds: number of the solve, then the three of an iteration

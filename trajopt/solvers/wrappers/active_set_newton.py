@@ -9,25 +9,26 @@ J. Process Control 12 (2002) 577, "initial value embedding".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.base.arguments import implements, short_repr
-from trajopt.base.errors import OptionError
-from trajopt.solvers.capabilities import TimeLimitedSolver, ToleranceSolver, with_options, with_time_limit
-from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.monitor import Monitor, monitor_of
 from trajopt.solvers.optimality.kkt import kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.parametric_qp import DEPENDENT, SMALLEST, QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
-from trajopt.solvers.wrappers.continuation import continued
+from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
 
-__all__ = ["ActiveSetNewton", "NewtonIterates", "Values", "active_sides", "newton_steps"]
+__all__ = [
+    "ActiveSetNewton",
+    "NewtonFromMotion",
+    "NewtonIterates",
+    "Values",
+    "active_sides",
+    "dense_steps_fit",
+]
 
 MOST_STEPS = 12
 # Of the active set in one step, or as many as there are unknowns: these cost what a few factorizations do.
@@ -37,6 +38,14 @@ MOST_CHANGES = 60
 SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
 CONCAVE = 1e-8  # of the largest entry of the Hessian: negative curvature that a minimum may have
 ENOUGH = 0.9  # of a step
+# Of the largest entry of the Hessian: flat valleys have a curvature of 1e-9 of it, in which the usual shift
+# of 1e-6 makes dozens of short steps.
+FLAT_VALLEY_SHIFT = 1e-12
+# Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
+# are scaled by as little as 1e-5.
+FINER = 1e-3
+# The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
+LARGEST, MOST_ENTRIES = 1000, 10_000_000
 # Steps with matrices that are known, which lower the error about as much as the step before did: each takes
 # a fifth of one that has to solve a quadratic program. So many may lead to the tolerance.
 AGAIN = 2
@@ -44,82 +53,61 @@ AGAIN = 2
 
 @dataclass(frozen=True)
 class ActiveSetNewton:
-    """Newton's method from a start with multipliers, else `solver`, which also goes on where it fails.
+    """Newton's method from a start near the optimum: the first solver of a `Fallback`.
 
-    The conditions of an optimum are checked at the solver's `tol`, as for the solver itself. Along the active
-    constraints whose multipliers are not zero, the Hessian of the Lagrangian must have no curvature below
-    -1e-6 of its largest entry (or of 1 where that is larger), so that a saddle as flat as this passes.
-    Constraints that depend on others of the active set are left out of it. Dense: for hundreds of unknowns.
+    The conditions of an optimum are checked at `tol`. Along the active constraints whose multipliers are not
+    zero, the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1 where
+    that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the active
+    set are left out of it. Dense: for hundreds of unknowns.
 
-    Raises OptionError for a solver without a tolerance.
-    """
-
-    solver: ToleranceSolver = field(default_factory=Ipopt)
-
-    def __post_init__(self) -> None:
-        if not implements(self.solver, ToleranceSolver) or isinstance(self.solver, type):
-            raise OptionError(
-                f"ActiveSetNewton needs a solver with a tol to fall back on, not {short_repr(self.solver)}: "
-                "try Ipopt()"
-            )
-
-    @property
-    def tol(self) -> float:
-        return self.solver.tol
-
-    def with_tolerance(self, tol: float) -> Solver:
-        return replace(self, solver=self.solver.with_tolerance(tol))
-
-    @property
-    def time_limit(self) -> float | None:
-        """That of the solver, for Newton's steps and the solver together; checked before each change."""
-        return self.solver.time_limit if implements(self.solver, TimeLimitedSolver) else None
-
-    def with_time_limit(self, seconds: float) -> ActiveSetNewton:
-        """The same around the solver with this limit."""
-        return replace(self, solver=with_time_limit(self.solver, seconds))
-
-    def with_options(self, options: Mapping[str, Any]) -> ActiveSetNewton:
-        """The same around the solver with these options."""
-        return replace(self, solver=with_options(self.solver, options))
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
-        """Solve `nlp` from `start`; `detail` of the result says how many steps and changes it took."""
-        if start is None or not start.has_multipliers or not nlp.has_hessian:
-            return self.solver.solve(nlp, callback, start)
-        tol, limit = self.solver.tol, self.time_limit
-        found, ended = newton_steps(nlp, callback, start, tol, limit)
-        if ended:
-            return found
-        left = None if limit is None else max(limit - found.seconds, 1e-3)
-        solver = self.solver if left is None else with_time_limit(self.solver, left)
-        return continued(found, solver, nlp, callback, start)
-
-
-def newton_steps(
-    nlp: NLP,
-    callback: Callback | None,
-    start: WarmStart,
-    tol: float,
-    time_limit: float | None,
-    shift: float = SHIFTS[0],
-    finer: float = 1.0,
-) -> tuple[Result, bool]:
-    """What the steps come to, and False where a solver has to go on.
-
-    start : without multipliers, least squares over the constraints that it meets or violates give them
     shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
     """
-    monitor = Monitor(nlp, start, feasibility=tol, time_limit=time_limit, callback=callback)
-    with monitor.interruptible():
-        at = monitor.start
-        if not at.has_multipliers:
-            at = least_squares_multipliers(nlp, at.y, signed=False)
-        found = NewtonIterates(nlp, monitor, at, tol, shift, finer).result()
-    if found is not None:
-        return found, True
-    return monitor.result(Status.STEP_TOO_SMALL, None, 0, ""), monitor.reason is Status.INTERRUPTED
+
+    tol: float
+    shift: float = SHIFTS[0]
+    finer: float = 1.0
+
+    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+        """Whether there are second derivatives and multipliers to begin with."""
+        return start is not None and start.has_multipliers and nlp.has_hessian
+
+    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        """The result of the steps, STEP_TOO_SMALL where they find no optimum.
+
+        start : without multipliers, least squares over the constraints that it meets or violates give them
+        """
+        monitor = monitor_of(nlp, start, run, self.tol)
+        with monitor.interruptible():
+            at = monitor.start
+            if not at.has_multipliers:
+                at = least_squares_multipliers(nlp, at.y, signed=False)
+            found = NewtonIterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
+        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+
+
+@dataclass(frozen=True)
+class NewtonFromMotion(ActiveSetNewton):
+    """Newton's method from the optimum of an NLP that lacked a few of the rows.
+
+    Multipliers of the start are not used: least squares over the constraints that it meets or violates give
+    them, and the steps follow the active set as the violated rows are pushed back to their limits.
+    """
+
+    shift: float = FLAT_VALLEY_SHIFT
+    finer: float = FINER
+
+    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+        return dense_steps_fit(nlp)
+
+    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        return super().solve(nlp, WarmStart(nlp.start if start is None else start.y), run)
+
+
+def dense_steps_fit(nlp: NLP) -> bool:
+    """Whether an NLP has second derivatives, and is small enough for dense steps with all of its rows."""
+    n = nlp.variable_count
+    return nlp.has_hessian and n <= LARGEST and n * (n + nlp.row_count) <= MOST_ENTRIES
 
 
 def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
-from trajopt.solvers.capabilities import with_options
 from trajopt.solvers.registry import check_solver
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart
+from trajopt.solvers.run import run_of, run_solver
+from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Run, Solver, WarmStart
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["Checkpointed"]
@@ -70,12 +70,15 @@ class Checkpointed:
         """The solver itself, for NLPs other than the one asked for (those of a refinement)."""
         return self.solver
 
-    def with_options(self, options: Mapping[str, Any]) -> Checkpointed:
-        """The same around the solver with these options."""
-        return replace(self, solver=with_options(self.solver, options))
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+    def solve(
+        self,
+        nlp: NLP,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
         """Solve from `start`, or from the checkpoint, writing checkpoints on the way."""
+        start, run = run_of(start, run, callback)
         if start is None and self.resume and Path(self.path).exists():
             start = WarmStart(read(self.path, nlp))
         recorder, content = _GradientRecorder(nlp), fingerprint(nlp, nlp.start)
@@ -86,9 +89,9 @@ class Checkpointed:
             if recorder.point is not None and time.monotonic() - latest >= self.every:
                 self._write(content, recorder.point, iteration.iteration)
                 latest = time.monotonic()
-            return callback(iteration) if callback is not None else None
+            return run.callback(iteration) if run.callback is not None else None
 
-        result = self.solver.solve(recorder, watch, start)
+        result = run_solver(self.solver, recorder, start, replace(run, callback=watch))
         self._write(content, result.y, result.iterations, last=True)
         return result
 

@@ -15,19 +15,25 @@ not help either, delta grows.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.monitor import monitor_of
 from trajopt.solvers.optimality.kkt import kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.solvers.parametric_qp import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
-from trajopt.solvers.wrappers.active_set_newton import MOST_CHANGES, NewtonIterates, Values, active_sides
+from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
+from trajopt.solvers.wrappers.active_set_newton import (
+    FINER,
+    MOST_CHANGES,
+    NewtonIterates,
+    Values,
+    active_sides,
+)
 
-__all__ = ["damped_newton_steps"]
+__all__ = ["DampedNewton"]
 
 MOST_STEPS = 80
 # delta, of the largest entry of the Hessian: the first one, the least but none, and the most
@@ -39,23 +45,26 @@ FLAT = 1e-10  # of the largest entry of the Hessian: its least eigenvalue along 
 HALF = 0.5  # of the way to the minimum of the quadratic program: one that ends before is no step
 BESIDE = 10  # steps beside a point that meets the tolerance and is no minimum
 ROUNDING = 1e-12  # of the merit function
-FINER = 1e-3  # of the tolerance: the violation at the end, as rows of large gradients are scaled by 1e-5
 
 
-def damped_newton_steps(
-    nlp: NLP, callback: Callback | None, start: WarmStart, tol: float, time_limit: float | None
-) -> Result:
-    """What the steps come to; STEP_TOO_SMALL where they find no optimum, and a solver has to go on.
+@dataclass(frozen=True)
+class DampedNewton:
+    """Damped Newton steps to `tol`, from a start with multipliers or without: a solver that may give up."""
 
-    start : without multipliers, least squares over the constraints that it meets or violates give them
-    """
-    monitor = Monitor(nlp, start, feasibility=tol, time_limit=time_limit, callback=callback)
-    with monitor.interruptible():
-        at = monitor.start
-        if not at.has_multipliers:
-            at = least_squares_multipliers(nlp, at.y, signed=False)
-        found = _DampedIterates(nlp, monitor, at, tol, NONE, FINER).result()
-    return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+    tol: float
+
+    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        """The result of the steps; STEP_TOO_SMALL where they find no optimum, and a solver has to go on.
+
+        start : without multipliers, least squares over the constraints that it meets or violates give them
+        """
+        monitor = monitor_of(nlp, start, run, self.tol)
+        with monitor.interruptible():
+            at = monitor.start
+            if not at.has_multipliers:
+                at = least_squares_multipliers(nlp, at.y, signed=False)
+            found = _DampedIterates(nlp, monitor, at, self.tol, NONE, FINER).result()
+        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
 
 
 class _DampedIterates(NewtonIterates):

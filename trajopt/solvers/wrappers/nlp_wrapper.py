@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
+from trajopt.solvers.program_capabilities import nonfinite_cause, unscaled_objective
 from trajopt.solvers.solver import NLP
 
 __all__ = ["NLPWrapper"]

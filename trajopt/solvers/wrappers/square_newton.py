@@ -10,23 +10,16 @@ Nonlinear Problems, 2011, section 2.1: ordinary monotonicity).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.base.arguments import implements, pluralize
+from trajopt.base.arguments import pluralize
 from trajopt.base.arrays import Array
-from trajopt.solvers.capabilities import (
-    IterationLimitedSolver,
-    RowTolerances,
-    TimeLimitedSolver,
-    with_time_limit,
-)
-from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.monitor import Monitor, Refusal, monitor_of
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import NLP, Callback, Result, Solver, Status, WarmStart
-from trajopt.solvers.wrappers.continuation import continued
+from trajopt.solvers.solver import NLP, Result, RowTolerances, Run, Status, WarmStart
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
@@ -40,49 +33,28 @@ UNDECIDED = 1e-3  # of the objective, scaled: the most that the tolerance of the
 
 @dataclass(frozen=True)
 class SquareNewton:
-    """Newton's method where there are as many equations as unknowns, else `solver`.
+    """Newton's method where there are as many equations as unknowns: the first solver of a `Fallback`.
 
-    The solver also solves, from the start, what Newton's method does not: where steps do not become shorter,
-    the equations depend on each other, or a bound or another row is not met at the end. Steps of both count.
-
-    tolerances : how exactly rows must hold; `acceptable` where rounding ends the steps before
+    It gives up where steps do not become shorter, the equations depend on each other, or a bound or another
+    row is not met at the end. A run must have `row_tolerances`: how exactly rows must hold, `acceptable`
+    where rounding ends the steps before.
     """
 
-    solver: Solver
-    tolerances: RowTolerances
+    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+        """Whether there are as many equations as unknowns, no unknown is fixed, and tolerances are given."""
+        equations = np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
+        square = equations == nlp.variable_count and bool(np.all(np.asarray(nlp.lower) < nlp.upper))
+        return square and run.row_tolerances is not None
 
-    @property
-    def time_limit(self) -> float | None:
-        """That of the solver, for Newton's steps and the solver together."""
-        return self.solver.time_limit if implements(self.solver, TimeLimitedSolver) else None
-
-    @property
-    def _most_steps(self) -> int:
-        solver = self.solver
-        allowed = solver.max_iterations if implements(solver, IterationLimitedSolver) else MOST_STEPS
-        return min(MOST_STEPS, allowed)
-
-    def with_time_limit(self, seconds: float) -> SquareNewton:
-        """The same around the solver with this limit."""
-        return replace(self, solver=with_time_limit(self.solver, seconds))
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
-        """Solve `nlp` from its start or from `start`, whose multipliers only the solver uses."""
+    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        """The result of the steps from a start, whose multipliers are not used; else STEP_TOO_SMALL."""
+        assert run is not None and run.row_tolerances is not None
         equations = np.flatnonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
-        if equations.size != nlp.variable_count or not np.all(np.asarray(nlp.lower) < nlp.upper):
-            return self.solver.solve(nlp, callback, start)
-        limit = self.time_limit
-        monitor = Monitor(
-            nlp, start, feasibility=self.tolerances.acceptable, time_limit=limit, callback=callback
-        )
+        monitor = monitor_of(nlp, start, run, run.row_tolerances.acceptable)
+        most = MOST_STEPS if run.max_iterations is None else min(MOST_STEPS, run.max_iterations)
         with monitor.interruptible(), np.errstate(all="ignore"):
-            found = _Steps(monitor, equations, self.tolerances).result(self._most_steps)
-        if found is not None:
-            return found
-        before = monitor.result(Status.STEP_TOO_SMALL, None, 0, "")
-        left = None if limit is None else max(limit - before.seconds, 1e-3)
-        solver = self.solver if left is None else with_time_limit(self.solver, left)
-        return continued(before, solver, nlp, callback, start)
+            found = _Steps(monitor, equations, run.row_tolerances).result(most)
+        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
 
 
 class _Steps:

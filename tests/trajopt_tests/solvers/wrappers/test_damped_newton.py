@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from small_nlps import INF, DenseNLP, failing, hs071, quadratic_with_rows, rosenbrock, slow, unconstrained
 
-from trajopt import Ipopt, RowsInRounds, Status
+from trajopt import ConstraintGeneration, Ipopt, Status
 from trajopt.base.errors import OptionError
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.solver import Run, WarmStart
 from trajopt.solvers.wrappers import damped_newton
-from trajopt.solvers.wrappers.damped_newton import damped_newton_steps
+from trajopt.solvers.wrappers.damped_newton import DampedNewton
 
 DAMPED = "damped Newton steps"
 
 
 def steps(nlp, start=None, tol=1e-9, callback=None, time_limit=None):
     at = WarmStart(nlp.start if start is None else np.asarray(start, dtype=float))
-    return damped_newton_steps(nlp, callback, at, tol, time_limit)
+    return DampedNewton(tol).solve(nlp, at, Run(callback=callback).within(time_limit))
 
 
 def polygon(sides=60):
@@ -109,7 +109,7 @@ def test_a_time_limit_and_a_callback_end_the_steps_with_the_best_iterate():
 def test_rounds_end_with_newton_steps_at_the_same_optimum():
     seen = []
     whole = Ipopt().solve(polygon())
-    found = RowsInRounds(Ipopt(), newton=1e-3).solve(polygon(), seen.append)
+    found = ConstraintGeneration(Ipopt(), newton=1e-3).solve(polygon(), run=Run(callback=seen.append))
     assert found.converged and DAMPED in found.detail
     assert found.y == pytest.approx(whole.y, abs=1e-7)
     assert found.row_multipliers == pytest.approx(whole.row_multipliers, abs=1e-6)
@@ -119,7 +119,7 @@ def test_rounds_end_with_newton_steps_at_the_same_optimum():
 
 def test_rounds_go_on_where_newton_steps_find_no_optimum(monkeypatch):
     monkeypatch.setattr(damped_newton, "MOST_STEPS", 0)
-    found = RowsInRounds(Ipopt(), newton=1e-3).solve(polygon())
+    found = ConstraintGeneration(Ipopt(), newton=1e-3).solve(polygon())
     assert found.converged and DAMPED not in found.detail
     assert found.y == pytest.approx(Ipopt().solve(polygon()).y, abs=1e-7)
 
@@ -127,14 +127,16 @@ def test_rounds_go_on_where_newton_steps_find_no_optimum(monkeypatch):
 def test_iterations_count_on_after_newton_steps_that_found_no_optimum(monkeypatch):
     monkeypatch.setattr(damped_newton, "MOST_STEPS", 2)
     seen = []
-    found = RowsInRounds(Ipopt(), coarse=0.0, newton=1e-3).solve(hs071(), seen.append)
+    found = ConstraintGeneration(Ipopt(), coarse=0.0, newton=1e-3).solve(
+        hs071(), run=Run(callback=seen.append)
+    )
     assert found.converged and DAMPED not in found.detail
     numbers = [each.iteration for each in seen]
     assert numbers == list(range(found.iterations + 1)) == found.history[:, 0].tolist()
 
 
 def test_newton_steps_need_second_derivatives():
-    found = RowsInRounds(Ipopt(hessian="lbfgs"), newton=1e-3).solve(polygon())
+    found = ConstraintGeneration(Ipopt(hessian="lbfgs"), newton=1e-3).solve(polygon())
     assert found.converged and DAMPED not in found.detail
 
 
@@ -145,4 +147,4 @@ def test_second_derivatives_that_are_not_finite_end_the_steps_without_an_optimum
 
 def test_a_tolerance_for_newton_steps_is_positive():
     with pytest.raises(OptionError, match="newton"):
-        RowsInRounds(Ipopt(), newton=0.0)
+        ConstraintGeneration(Ipopt(), newton=0.0)

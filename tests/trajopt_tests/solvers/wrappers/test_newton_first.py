@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from small_nlps import INF, failing, hs071, quadratic_with_rows, slow, unconstrained
 
-from trajopt import Ipopt, RowsInRounds, Status
+from trajopt import ConstraintGeneration, Ipopt, Status
 from trajopt.base.errors import ShapeError
-from trajopt.solvers.capabilities import StartPreset
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.wrappers import newton_first
-from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS
-from trajopt.solvers.wrappers.newton_first import NewtonFirst
+from trajopt.solvers.solver import Run, StartKind, WarmStart
+from trajopt.solvers.wrappers import active_set_newton
+from trajopt.solvers.wrappers.active_set_newton import MOST_STEPS, NewtonFromMotion
+from trajopt.solvers.wrappers.fallback import Fallback
 
 NEWTON = "Newton steps"
 
@@ -30,13 +29,13 @@ def nearest_in_polygon(sides):
 
 
 def first(solver, tol=1e-9):
-    return NewtonFirst(solver, tol)
+    return Fallback(NewtonFromMotion(tol), solver)
 
 
 def test_rows_that_were_missing_are_met_in_a_few_steps_with_the_multipliers_of_all():
     fewer, whole = nearest_in_polygon(range(0, 60, 4)), nearest_in_polygon(range(60))
     start = WarmStart(Ipopt().solve(fewer).y)
-    found, same = first(Ipopt()).solve(whole, None, start), Ipopt().solve(whole)
+    found, same = first(Ipopt()).solve(whole, start), Ipopt().solve(whole)
     assert found.converged and NEWTON in found.detail and found.iterations <= 3
     assert found.y == pytest.approx(same.y, abs=1e-7)
     assert found.row_multipliers == pytest.approx(same.row_multipliers, abs=1e-6)
@@ -48,7 +47,7 @@ def test_a_limit_that_is_stated_twice_is_one():
     A = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     lower, upper = np.array([-INF, -INF, 0.25]), np.array([1.0, 1.0, INF])
     nlp = quadratic_with_rows(2.0 * np.eye(2), [0.0, -4.0], A, lower, upper)
-    found = first(Ipopt()).solve(nlp, None, WarmStart(np.array([0.0, 1.0])))
+    found = first(Ipopt()).solve(nlp, WarmStart(np.array([0.0, 1.0])))
     assert NEWTON in found.detail
     np.testing.assert_allclose(found.y, [0.25, 1.0], atol=1e-9)
     np.testing.assert_allclose(found.row_multipliers[:2].sum(), 2.0, atol=1e-8)
@@ -65,7 +64,7 @@ def test_a_vertex_with_more_limits_than_unknowns_is_an_optimum_like_any_other(se
     limits = rows @ vertex + upper
     whole = quadratic_with_rows(np.eye(3), -target, rows, np.full(9, -INF), limits)
     fewer = quadratic_with_rows(np.eye(3), -target, rows[:5], np.full(5, -INF), limits[:5])
-    found = first(Ipopt()).solve(whole, None, WarmStart(Ipopt().solve(fewer).y))
+    found = first(Ipopt()).solve(whole, WarmStart(Ipopt().solve(fewer).y))
     assert NEWTON in found.detail
     assert kkt_residuals(whole, found).error <= 1e-9
 
@@ -87,7 +86,7 @@ def test_the_top_of_a_hill_at_a_limit_that_does_not_hold_it_is_no_optimum():
 
 def test_a_start_of_another_program_is_refused_as_by_every_solver():
     with pytest.raises(ShapeError, match="the problem has 4 variables"):
-        first(Ipopt()).solve(hs071(), None, WarmStart(np.zeros(3)))
+        first(Ipopt()).solve(hs071(), WarmStart(np.zeros(3)))
 
 
 def test_ctrl_c_while_the_multipliers_are_looked_for_is_a_status():
@@ -119,7 +118,7 @@ def test_ctrl_c_during_a_step_is_a_status_even_where_the_step_leads_to_the_optim
 def test_a_flat_valley_is_crossed_in_a_few_steps():
     """Curvatures of 1e6 and 1e-2: a shift of 1e-6 of the larger one would move by a hundredth each step."""
     valley = quadratic_with_rows(np.diag([1e6, 1e-2]), [0.0, -1e-2], np.eye(2), [-2.0] * 2, [2.0] * 2)
-    found = first(Ipopt()).solve(valley, None, WarmStart(np.zeros(2)))
+    found = first(Ipopt()).solve(valley, WarmStart(np.zeros(2)))
     assert NEWTON in found.detail and found.iterations <= 3
     np.testing.assert_allclose(found.y, [0.0, 1.0], atol=1e-6)
 
@@ -130,7 +129,7 @@ def test_steps_end_where_rounding_hides_what_they_gain():
     root = rng.normal(size=(6, 6))
     H = root @ root.T + np.eye(6)
     far = quadratic_with_rows(H, -H @ rng.uniform(1e5, 2e5, 6), np.eye(6), [0.0] * 6, [1e6] * 6)
-    found = first(Ipopt(), 1e-9).solve(far, None, WarmStart(np.full(6, 1e5)))
+    found = first(Ipopt(), 1e-9).solve(far, WarmStart(np.full(6, 1e5)))
     assert found.converged and NEWTON in found.detail and found.iterations < MOST_STEPS
     assert 1e-12 < kkt_residuals(far, found).error <= 1e-9
 
@@ -139,9 +138,9 @@ def test_where_the_steps_fail_the_solver_goes_on_without_multipliers():
     given, seen = [], []
 
     class Recorded(Ipopt):
-        def solve(self, nlp, callback=None, start=None):
+        def solve(self, nlp, start=None, run=None):
             given.append(start)
-            return super().solve(nlp, callback, start)
+            return super().solve(nlp, start, run)
 
     hill = unconstrained(
         [0.1],
@@ -151,7 +150,7 @@ def test_where_the_steps_fail_the_solver_goes_on_without_multipliers():
         lower=np.array([-1.0]),
         upper=np.array([1.0]),
     )
-    found = first(Recorded()).solve(hill, seen.append)
+    found = first(Recorded()).solve(hill, run=Run(callback=seen.append))
     assert found.converged and abs(found.y[0]) == pytest.approx(1.0, abs=1e-6) and NEWTON not in found.detail
     assert given == [None]
     assert [each.iteration for each in seen] == list(range(found.iterations + 1))
@@ -167,26 +166,38 @@ def test_a_program_with_too_many_rows_for_dense_steps_is_the_solvers(monkeypatch
     polygon = nearest_in_polygon(range(60))
     start = WarmStart(Ipopt().solve(nearest_in_polygon(range(0, 60, 4))).y)
     for most, newton in ((124, True), (123, False)):
-        monkeypatch.setattr(newton_first, "MOST_ENTRIES", most)
-        found = first(Ipopt()).solve(polygon, None, start)
+        monkeypatch.setattr(active_set_newton, "MOST_ENTRIES", most)
+        found = first(Ipopt()).solve(polygon, start)
         assert found.converged and (NEWTON in found.detail) is newton
 
 
 def test_the_time_limit_is_one_for_both():
-    found = first(Ipopt()).with_time_limit(0.12).solve(slow(0.05))
+    found = first(Ipopt()).solve(slow(0.05), run=Run().within(0.12))
     assert found.status is Status.TIME_LIMIT and found.seconds < 0.5
 
 
-def test_rows_in_rounds_begin_with_it_where_the_start_lacks_nothing_but_rows():
-    near = RowsInRounds(Ipopt(tol=1e-7), time_limit=3.0).with_start_preset(StartPreset.SAME_MOTION)
-    assert isinstance(near, NewtonFirst) and near.tol == 1e-7 and near.time_limit == 3.0
-    assert near.solver == RowsInRounds(
-        Ipopt(tol=1e-7).with_start_preset(StartPreset.SAME_MOTION), time_limit=3.0, coarse=0.0
-    )
-    of_solver = RowsInRounds(Ipopt(time_limit=2.0), time_limit=3.0)
-    limited = of_solver.with_start_preset(StartPreset.SAME_MOTION)
-    assert isinstance(limited, NewtonFirst) and limited.time_limit == 2.0
-    without = RowsInRounds(Ipopt(hessian="lbfgs")).with_start_preset(StartPreset.SAME_MOTION)
-    assert isinstance(without, RowsInRounds)  # no second derivatives, so that no Newton steps
-    other = RowsInRounds().with_start_preset(StartPreset.NEAR_START)
-    assert isinstance(other, RowsInRounds)
+def test_constraint_generation_begins_with_it_where_the_start_lacks_nothing_but_rows():
+    start = WarmStart(Ipopt().solve(nearest_in_polygon(range(0, 60, 4))).y)
+    whole = nearest_in_polygon(range(60))
+    for solver, kind, newton in (
+        (Ipopt(), StartKind.SAME_MOTION, True),
+        (Ipopt(), StartKind.NEAR_START, False),
+        (Ipopt(hessian="lbfgs"), StartKind.SAME_MOTION, False),  # no second derivatives: no Newton steps
+    ):
+        found = ConstraintGeneration(solver).solve(whole, start, Run(start_kind=kind))
+        assert found.converged and (NEWTON in found.detail) is newton
+
+
+def test_after_its_steps_the_rounds_have_what_is_left_of_the_time_and_a_preset():
+    given = []
+
+    class Recorded(Ipopt):
+        def solve(self, nlp, start=None, run=None):
+            given.append(run)
+            return super().solve(nlp, start, run)
+
+    circle = quadratic_with_rows(-np.eye(2), [0.0, 0.0], np.eye(2), [-1.0] * 2, [1.0] * 2)
+    near = Run(start_kind=StartKind.SAME_MOTION)
+    ConstraintGeneration(Recorded(tol=1e-7, time_limit=20.0), time_limit=30.0).solve(circle, None, near)
+    assert given[0].start_kind is StartKind.SAME_MOTION and given[0].tol == 1e-7
+    assert 10.0 < given[0].seconds_left < 20.0

@@ -9,9 +9,9 @@ import pytest
 from small_nlps import INF, DenseNLP, hs071, quadratic_with_rows
 
 from trajopt import Ipopt, Status
-from trajopt.solvers.capabilities import RowTolerances, TimeLimitedSolver, with_time_limit
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.solver import RowTolerances, Run, WarmStart
+from trajopt.solvers.wrappers.fallback import Fallback
 from trajopt.solvers.wrappers.square_newton import SquareNewton
 
 NEWTON = "Newton step"
@@ -45,8 +45,14 @@ def square(start=NEAR, lower=(0.0, 0.0), upper=(INF, INF), difference=(-INF, INF
     )
 
 
+def newton(solver, nlp, start=None, **run):
+    """What Newton's steps find, or the solver."""
+    run = Run(**{"row_tolerances": TOLERANCES, **run})
+    return Fallback(SquareNewton(), solver).solve(nlp, start, run)
+
+
 def solved(nlp, **options):
-    return SquareNewton(Ipopt(**options), TOLERANCES).solve(nlp)
+    return newton(Ipopt(**options), nlp)
 
 
 def test_the_point_and_its_multipliers_meet_all_conditions_of_an_optimum():
@@ -68,7 +74,7 @@ def test_the_point_and_its_multipliers_meet_all_conditions_of_an_optimum():
     ],
 )
 def test_what_newtons_steps_do_not_solve_is_the_solvers_from_the_start(nlp):
-    found, own = solved(nlp), Ipopt().solve(nlp)
+    found, own = solved(nlp), Ipopt().solve(nlp, run=Run(row_tolerances=TOLERANCES))
     assert NEWTON not in found.detail and found.status is own.status
     np.testing.assert_array_equal(found.y, own.y)
 
@@ -85,7 +91,7 @@ def test_rounding_that_ends_the_steps_first_is_acceptable():
     """Rows of a size of 25 are known to 4e-15, less exactly than 1e-30."""
     exact = RowTolerances(rows=1e-30, acceptable=1e-9, acceptable_iterations=3)
     nlp = square([2.9, 4.1], seconds=0.0)
-    found = SquareNewton(Ipopt(), exact).solve(nlp)
+    found = newton(Ipopt(), nlp, row_tolerances=exact)
     assert found.status in (Status.ACCEPTABLE, Status.CONVERGED) and NEWTON in found.detail
     np.testing.assert_allclose(found.y, [3.0, 4.0], rtol=0.0, atol=1e-12)
 
@@ -97,7 +103,7 @@ def test_fewer_equations_than_unknowns_and_fixed_unknowns_are_the_solvers():
 
 def test_the_callback_sees_every_step_and_what_it_raises_leaves_solve():
     seen = []
-    found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), seen.append)
+    found = newton(Ipopt(), square(), callback=seen.append)
     assert [each.iteration for each in seen] == list(range(found.iterations + 1)) and len(
         found.history
     ) == len(seen)
@@ -107,13 +113,13 @@ def test_the_callback_sees_every_step_and_what_it_raises_leaves_solve():
             raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        SquareNewton(Ipopt(), TOLERANCES).solve(square(), callback)
+        newton(Ipopt(), square(), callback=callback)
 
 
 def test_what_the_solver_does_after_the_steps_is_counted_and_seen_after_them():
     nlp, seen, alone = square(difference=(0.0, INF)), [], []  # (3, 4), Newton's point, violates another row
-    found = SquareNewton(Ipopt(), TOLERANCES).solve(nlp, seen.append)
-    own = Ipopt().solve(nlp, alone.append)
+    found = newton(Ipopt(), nlp, callback=seen.append)
+    own = Ipopt().solve(nlp, run=Run(row_tolerances=TOLERANCES, callback=alone.append))
     steps = found.iterations - own.iterations
     assert steps >= 3
     assert [each.iteration for each in seen] == [*range(steps), *(steps + each.iteration for each in alone)]
@@ -124,7 +130,7 @@ def test_what_the_solver_does_after_the_steps_is_counted_and_seen_after_them():
 
 def test_ctrl_c_and_the_time_limit_end_the_steps_with_the_best_point():
     before = signal.getsignal(signal.SIGINT)
-    found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), lambda each: signal.raise_signal(signal.SIGINT))
+    found = newton(Ipopt(), square(), callback=lambda each: signal.raise_signal(signal.SIGINT))
     assert found.status is Status.INTERRUPTED and signal.getsignal(signal.SIGINT) is before
     found = solved(square(seconds=0.05), time_limit=0.12)
     assert len(found.history) - 1 <= found.iterations <= len(found.history)
@@ -142,14 +148,11 @@ def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
     given = []
 
     class Recorded(Ipopt):
-        def solve(self, nlp, callback=None, start=None):
-            given.append(self.time_limit)
-            return super().solve(nlp, callback, start)
+        def solve(self, nlp, start=None, run=None):
+            given.append(run.seconds_left)
+            return super().solve(nlp, start, run)
 
-    solver = SquareNewton(Recorded(time_limit=500.0), TOLERANCES)
-    assert isinstance(solver, TimeLimitedSolver)
-    assert with_time_limit(solver, 300.0) == SquareNewton(Recorded(time_limit=300.0), TOLERANCES)
-    with_time_limit(solver, 300.0).solve(square(difference=(0.0, INF), seconds=0.01))
+    newton(Recorded(time_limit=300.0), square(difference=(0.0, INF), seconds=0.01))
     assert 0.0 < given[0] <= 300.0 - 3 * 0.01  # at least three evaluations of the objective came before
 
 
@@ -162,6 +165,6 @@ def test_an_unknown_may_be_right_from_the_start():
 
 
 def test_it_starts_where_it_is_told():
-    found = SquareNewton(Ipopt(), TOLERANCES).solve(square(), None, WarmStart(np.array([4.4, 2.9])))
+    found = newton(Ipopt(), square(), WarmStart(np.array([4.4, 2.9])))
     assert NEWTON in found.detail
     np.testing.assert_allclose(found.y, [4.0, 3.0], rtol=0.0, atol=1e-12)

@@ -9,33 +9,34 @@ their multipliers are zero.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_positive, implements, pluralize, short_repr
+from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.solvers.capabilities import (
-    StartPreset,
-    TimeLimitedSolver,
-    ToleranceSolver,
-    jacobian_of_rows,
-    takes_hessian,
-    with_options,
-    with_start_preset,
-    with_time_limit,
-)
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.optimality.violation import bound_violation, largest_violation
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
-from trajopt.solvers.wrappers.damped_newton import damped_newton_steps
+from trajopt.solvers.program_capabilities import jacobian_of_rows
+from trajopt.solvers.run import run_of, run_solver, takes_hessian
+from trajopt.solvers.solver import (
+    NLP,
+    Callback,
+    Iteration,
+    Result,
+    Run,
+    Solver,
+    StartKind,
+    Status,
+    WarmStart,
+)
+from trajopt.solvers.wrappers.active_set_newton import NewtonFromMotion, dense_steps_fit
+from trajopt.solvers.wrappers.damped_newton import DampedNewton
+from trajopt.solvers.wrappers.fallback import Fallback
 from trajopt.solvers.wrappers.least_violation import least_violation
-from trajopt.solvers.wrappers.newton_first import NewtonFirst, dense_steps_fit
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
-__all__ = ["RowsInRounds"]
+__all__ = ["ConstraintGeneration"]
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter
 # Where an answer violates more than a share of the rows left out, or one of them by FAR, scaled, all rows
@@ -48,8 +49,8 @@ _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.I
 
 
 @dataclass(frozen=True)
-class RowsInRounds:
-    """Constraint generation around `solver`: `solve(problem, RowsInRounds(Ipopt()))`.
+class ConstraintGeneration:
+    """Constraint generation around `solver`: `solve(problem, ConstraintGeneration(Ipopt()))`.
 
     The first working set holds the equalities and the rows that the start violates or that lie within
     `margin` of their bounds there, scaled; it is solved to a coarse tolerance. Every round adds the rows that
@@ -75,7 +76,7 @@ class RowsInRounds:
     patience that is no whole number from 1.
     """
 
-    solver: ToleranceSolver = field(default_factory=Ipopt)
+    solver: Solver = field(default_factory=Ipopt)
     margin: float = 1e-6
     time_limit: float | None = None
     coarse: float = 1e-1
@@ -83,9 +84,10 @@ class RowsInRounds:
     newton: float | None = None
 
     def __post_init__(self) -> None:
-        if not implements(self.solver, ToleranceSolver) or isinstance(self.solver, type):
+        if isinstance(self.solver, type) or getattr(self.solver, "tol", None) is None:
             raise OptionError(
-                f"RowsInRounds works through a solver with a tol, not {short_repr(self.solver)}: try Ipopt()"
+                f"ConstraintGeneration works through a solver with a tol, not {short_repr(self.solver)}: "
+                "try Ipopt()"
             )
         check_positive("margin", self.margin)
         check_positive("time_limit", self.time_limit, optional=True)
@@ -97,62 +99,73 @@ class RowsInRounds:
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
 
-    def with_time_limit(self, seconds: float) -> RowsInRounds:
-        return replace(self, time_limit=seconds)
+    @property
+    def can_rank(self) -> bool:
+        """Whether starts are told apart faster than they are solved: Newton steps right after one round."""
+        return self.newton is not None
 
-    def with_start_preset(self, preset: StartPreset) -> RowsInRounds | NewtonFirst:
-        """The same around the solver with this preset: a start near the solution is not solved coarsely.
-
-        A start that lacks nothing but a few rows goes on by Newton's method first.
-        """
-        near = replace(self, solver=with_start_preset(self.solver, preset), coarse=0.0)
-        if preset is not StartPreset.SAME_MOTION or not takes_hessian(self.solver):
-            return near
-        left = self._seconds_left([])
-        return NewtonFirst(near, self.solver.tol, left if left < np.inf else None)
-
-    def for_ranking(self) -> RowsInRounds | None:
-        """The same for objectives to about a thousandth, where Newton steps follow: right after one round.
-
-        Where rows are not met it gives up after half as many iterations.
-        """
-        if self.newton is None:
-            return None
-        patience = None if self.patience is None else max(self.patience // 2, 1)
-        solver = self.solver.with_tolerance(max(RANKED, self.solver.tol))
-        return replace(self, solver=solver, patience=patience, newton=max(self.coarse, self.newton))
-
-    def with_options(self, options: Mapping[str, Any]) -> RowsInRounds:
-        """The same around the solver with these options."""
-        return replace(self, solver=with_options(self.solver, options))
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+    def solve(
+        self,
+        nlp: NLP,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
         """Solve `nlp`; the result is that of the last round, with multipliers of all rows.
 
-        Where a relaxation is unbounded or does not converge for another reason, all rows enter.
+        Where a relaxation is unbounded or does not converge for another reason, all rows enter. A start near
+        its solution is not solved coarsely, and one that lacks nothing but a few rows goes on by Newton's
+        method first. Objectives that are only compared are found to about a thousandth, and given up after
+        half as many iterations where rows are not met.
         """
-        tol = self.solver.tol
+        start, run = run_of(start, run, callback)
+        settings, tol = self, run.tol or self.solver.tol  # type: ignore[attr-defined]  # checked above
+        if run.ranking and self.newton is not None:
+            patience = None if self.patience is None else max(self.patience // 2, 1)
+            settings = replace(self, patience=patience, newton=max(self.coarse, self.newton))
+            tol = max(RANKED, tol)
+        if run.start_kind is not None:
+            settings = replace(settings, coarse=0.0)
+        run = replace(run, tol=tol, max_iterations=None, row_tolerances=None, ranking=False)
+        rounds = _Rounds(settings)
+        if run.start_kind is not StartKind.SAME_MOTION or not takes_hessian(self.solver):
+            return rounds.solve(nlp, start, run)
+        return Fallback(NewtonFromMotion(tol), rounds).solve(nlp, start, run)
+
+
+class _Rounds:
+    """The rounds of one solve."""
+
+    def __init__(self, settings: ConstraintGeneration) -> None:
+        self.settings = settings
+        own = getattr(settings.solver, "time_limit", None)
+        limits = [limit for limit in (settings.time_limit, own) if limit is not None]
+        self.time_limit = min(limits, default=None)  # of all rounds together
+
+    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        assert run is not None and run.tol is not None
+        settings, tol = self.settings, run.tol
         first = at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start
         fixed = np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper)
-        kept = fixed | _above(_row_violation(nlp, at.y), -self.margin)
+        kept = fixed | _above(_row_violation(nlp, at.y), -settings.margin)
         results: list[Result] = []
-        patience = self.patience
-        able = takes_hessian(self.solver) and dense_steps_fit(nlp)
-        newton = max(self.newton, tol) if self.newton is not None and able else None
-        if newton is not None and self.coarse <= tol:
-            self._newton_steps(nlp, at, callback, results)
+        patience = settings.patience
+        able = takes_hessian(settings.solver) and dense_steps_fit(nlp)
+        newton = max(settings.newton, tol) if settings.newton is not None and able else None
+        if newton is not None and settings.coarse <= tol:
+            results.append(DampedNewton(tol).solve(nlp, at, self._run(run, results)))
             if results[-1].status is not Status.STEP_TOO_SMALL:
                 return results[-1]
             newton = None
         while True:
             asked = newton or tol
             if not results and start is None:
-                asked = max(self.coarse, asked)
+                asked = max(settings.coarse, asked)
             try:
-                results.append(self._round(nlp, kept, at, asked, callback, results, patience))
+                results.append(self._round(nlp, kept, at, replace(run, tol=asked), results, patience))
             except _RowsNotMet as unmet:
-                left = self._seconds_left(results) - unmet.iterations[-1].seconds
-                result = _where_least_violated(nlp, kept, unmet, left)
+                spent = unmet.iterations[-1].seconds
+                result = _where_least_violated(nlp, kept, unmet, self._run(run, results, spent))
                 results.append(result)
                 if result.status is Status.INTERRUPTED or not result.infeasibility <= tol:
                     return _whole(nlp, kept, results)
@@ -162,7 +175,7 @@ class RowsInRounds:
             violation = _row_violation(nlp, result.y)
             missing = ~kept & _above(violation, tol)
             done = asked == tol and not missing.any()
-            if result.status is Status.INFEASIBLE and not (at.y is first.y or self.patience):
+            if result.status is Status.INFEASIBLE and not (at.y is first.y or settings.patience):
                 kept, at = np.ones_like(kept), first  # infeasible from the answer of another set of rows
                 continue
             if done or result.status in _FINAL or (kept.all() and not result.converged):
@@ -172,7 +185,8 @@ class RowsInRounds:
                 kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
                 continue
             if newton is not None and result.converged and asked <= newton:
-                self._newton_steps(nlp, _spread_point(result, kept), callback, results)
+                point = _spread_point(result, kept)
+                results.append(DampedNewton(tol).solve(nlp, point, self._run(run, results)))
                 if results[-1].status is not Status.STEP_TOO_SMALL:
                     return _whole(nlp, np.ones_like(kept), results)
                 newton = None
@@ -186,33 +200,25 @@ class RowsInRounds:
         nlp: NLP,
         kept: np.ndarray,
         at: WarmStart,
-        tol: float,
-        callback: Callback | None,
+        run: Run,
         before: list[Result],
         patience: int | None,
     ) -> Result:
-        solver, left = self.solver.with_tolerance(tol), self._seconds_left(before)
-        if left < np.inf:
-            solver = with_time_limit(solver, max(left, 1e-3))
-        subset, told = _Subset(nlp, kept), _continued(callback, before)
+        subset, own = _Subset(nlp, kept), self._run(run, before)
         if patience is not None:
-            told = _PatienceCallback(subset, max(patience // 2, 1) if before else patience, told)
-        return solver.solve(subset, told, _restricted(at, kept))
+            patience = max(patience // 2, 1) if before else patience
+            own = replace(own, callback=_PatienceCallback(subset, patience, own.callback))
+        return run_solver(self.settings.solver, subset, _restricted(at, kept), own)
 
-    def _newton_steps(
-        self, nlp: NLP, at: WarmStart, callback: Callback | None, results: list[Result]
-    ) -> None:
-        """Append what damped Newton steps with all rows come to: STEP_TOO_SMALL if to no optimum."""
-        left = self._seconds_left(results)
-        limit = max(left, 1e-3) if left < np.inf else None
-        told = _continued(callback, results)
-        results.append(damped_newton_steps(nlp, told, at, self.solver.tol, limit))
+    def _run(self, run: Run, before: list[Result], spent: float = 0.0) -> Run:
+        """The run of one round: in the time that is left, counting iterations and seconds through all rounds.
 
-    def _seconds_left(self, before: list[Result]) -> float:
-        """Of the limits of time, after these rounds; infinite where there are none."""
-        own = self.solver.time_limit if implements(self.solver, TimeLimitedSolver) else None
-        limits = [limit for limit in (self.time_limit, own) if limit]
-        return min(limits, default=np.inf) - _seconds(before)
+        spent : seconds of a round that is not among those before
+        """
+        # The first round ends by the solver's own limit, whose clock starts after its libraries are loaded.
+        limit = self.time_limit if before or spent else self.settings.time_limit
+        left = None if limit is None else limit - _seconds(before) - spent
+        return replace(run, callback=_continued(run.callback, before)).within(left)
 
 
 class _Subset(NLPWrapper):
@@ -288,11 +294,11 @@ class _PatienceCallback:
                 raise _RowsNotMet(self._subset, self._seen)
 
 
-def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet, seconds: float) -> Result:
+def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet, run: Run) -> Result:
     """The end of a round that did not come near its rows, at the point that violates all rows least."""
     began, status = time.perf_counter(), Status.INFEASIBLE
     try:
-        y = least_violation(nlp, unmet.subset.last, seconds=seconds)
+        y = least_violation(nlp, unmet.subset.last, seconds=run.seconds_left or np.inf)
     except KeyboardInterrupt:
         y, status = unmet.subset.last, Status.INTERRUPTED
     count = len(unmet.iterations) - 1
