@@ -6,7 +6,8 @@ of 400 points (60 for whole bodies), which other work on the machine moves littl
 Jacobian of all rows beside that of the rows with which `ConstraintGeneration` begins, equations and limits
 that the start meets or violates (`NLP.jacobian_of_rows`), each after objective, rows and gradient at a new
 point. Then memory against the number of intervals, as `tracemalloc` sees it: what a transcribed problem
-keeps, and the highest mark while everything is evaluated. Last a six-axis arm in minimum time, torques and velocities limited, on 40 intervals. One BLAS thread.
+keeps, and the highest mark while everything is evaluated. Last a six-axis arm in minimum time, torques and
+velocities limited, on 40 intervals. One BLAS thread.
 """
 
 from __future__ import annotations

@@ -356,7 +356,7 @@ class Problem(DerivedParts):
         guesses.start_from(self, guesses.one_of(q, x), duration)
 
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:
-        """Let `solve` use these unless others are given: for example `ConstraintGeneration()`, `LimitNodes()`.
+        """Let `solve` use these unless others are given: `ConstraintGeneration()`, `LimitNodes()`, others.
 
         starts : how many look for a better optimum than the first finds, where it finds one; a `guess` given
             afterwards is the only start
