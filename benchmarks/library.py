@@ -1,14 +1,14 @@
 """The tables of library problems: `python -m benchmarks.library` writes docs/library.md.
 
-Every problem at its defaults (the cart and pole with 60 intervals): reference and computed optimum; iterations
-and milliseconds with the exact Hessian, with L-BFGS and with SLSQP (dense, so only below 150 unknowns); shares
-of the time with the exact Hessian. Times are medians of five solves after one that warms up; L-BFGS, SLSQP and
-the walks, which use the solver that they recommend, are solved once. Marshalling is IPOPT's evaluation time
-outside our functions, by its own clock; linear algebra is the rest. Assembly is functions and derivatives per
-iteration; it is not measured for walks, whose solver generates constraints in rounds. References are closed
-forms and publications, named in the modules; "certified" is our own certified optimum (`docs/certified.md`),
-"finer" the same problem on four times as many intervals. Walks and hop have no reference; their tests check
-them against physics.
+Every problem at its defaults (the cart and pole with 60 intervals): reference and computed optimum;
+iterations and milliseconds with the exact Hessian, with L-BFGS and with SLSQP (dense, so only below 150
+unknowns); shares of the time with the exact Hessian. Times are medians of five solves after one that warms
+up; L-BFGS, SLSQP and the walks, which use the solver that they recommend, are solved once. Marshalling is
+IPOPT's evaluation time outside our functions, by its own clock; linear algebra is the rest. Assembly is
+functions and derivatives per iteration; it is not measured for walks, whose solver generates constraints in
+rounds. References are closed forms and publications, named in the modules; "certified" is our own certified
+optimum (`docs/certified.md`), "finer" the same problem on four times as many intervals. Walks and hop have
+no reference; their tests check them against physics.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ CERTIFIED = ("two_link_rr", "three_link_arm", "six_axis_arm")  # docs/certified.
 FINER = ("pendulum_swing_up",)
 GEARED = {"gear_ratio": 100.0, "intervals": 20}
 ROTORS = """## Error of the armature approximation
-Minimum time of `urdf_arm` with rotors behind gears of 100: exactly, as spinning bodies on the links, coupled
-to their motion, or as the usual armature, gear ratio squared times inertia on the diagonal of the mass matrix.
+Minimum time of `urdf_arm` with rotors behind gears of 100: exactly, as spinning bodies on the links,
+coupled to their motion, or as the usual armature, gear ratio squared times inertia on the diagonal of the
+mass matrix.
 """
 TABLES = {
     "Optima": ("reference", "ours", "relative error", "intervals", "unknowns", "rows"),

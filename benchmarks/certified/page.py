@@ -44,8 +44,8 @@ def beginning() -> list[str]:
         "*Oversteps gain* and *margins cost* are sums of |multiplier| times size over all arcs, "
         "relative to the objective: first-order bounds. With the method *switching arcs* the "
         "switching structure is confirmed by the signs of the multipliers, and the objective is that of a "
-        "local optimum; with *added nodes* only the limits are guaranteed, and the *estimated bracket* is the "
-        "largest relative distance by which the local optimum may be lower. *Against shooting* is the "
+        "local optimum; with *added nodes* only the limits are guaranteed, and the *estimated bracket* is "
+        "the largest relative distance by which the local optimum may be lower. *Against shooting* is the "
         "relative difference to the duration that SciPy finds by integrating forward dynamics and solving "
         "for the switch times. Seconds are processor time; *multiple* is the cost of the certificate in "
         "plain solves, including the one it starts from. "
@@ -92,7 +92,8 @@ def unconfirmed() -> list[str]:
         "of the certified motion, whose limits hold to the tolerance between nodes too, plus the gain of its "
         "violations. The lower end is the objective of the mesh with the narrowest bracket minus the "
         "remaining gain: the integral of multiplier density times distance from the limit, plus the gain of "
-        "violations between its nodes, both doubled for safety, and at least the gain of the last refinement. "
+        "violations between its nodes, both doubled for safety, and at least the gain of the last "
+        "refinement. "
         "It is an estimate for this local optimum, not a proof: gains of second "
         "order and other local optima are not in it.",
         "",
