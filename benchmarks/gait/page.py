@@ -13,10 +13,10 @@ from benchmarks.markdown import seconds, section, small, table
 THESIS = {"variables": 330, "rows": 1726, "active": 244, "iterations": "", "cpu_seconds": 34.10, "effort": ""}
 HEADING = """# Human walking, timed and varied
 
-Written by `python -m benchmarks.gait`, one part alone by `python -m benchmarks.gait run`, say, of the cost of
-Barman's thesis with `--cost thesis`; one BLAS thread. The gait itself, with its criteria and pictures, is on
-[its own page](gait.md). All numbers: [gait_benchmark.json](gait_benchmark.json). Solves are without limit
-nodes, but for those between the nodes."""
+Written by `python -m benchmarks.gait`, one part alone for example by `python -m benchmarks.gait run`, of the
+cost of Barman's thesis with `--cost thesis`; one BLAS thread. The gait itself, with its criteria and
+pictures, is on [its own page](gait.md). All numbers: [gait_benchmark.json](gait_benchmark.json). Solves are
+without limit nodes, but for those between the nodes."""
 DEFAULT = "The cost with sources, the default of `gait`."
 OF_THE_THESIS = """## The thesis's cost
 

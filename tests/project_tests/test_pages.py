@@ -25,6 +25,7 @@ SHORT = (
     "extend/joint.md",
     "howto/figures.md",
     "howto/save_and_export.md",
+    "index.md",
     "start.md",
 )
 IN_OTHER_TESTS = ("first_term.md", "own_dynamics.md", "systems.md")  # test_tutorials.py
