@@ -246,7 +246,7 @@ def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
             replace(objective, weight=cost.weight)
             for objective, cost in zip(structure.objectives, problem.costs, strict=True)
         ),
-        data=blocks_of_data(structure.graph, problem.datasets),
+        data=blocks_of_data(structure.graph, problem.datasets) if problem.datasets else {},
     )
 
 
