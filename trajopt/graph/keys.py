@@ -5,7 +5,7 @@ Leaves of the graph follow from the unknowns alone; all other quantities are com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
@@ -38,25 +38,6 @@ def extra_leaf(name: str) -> str:
 def rate_leaf(name: str) -> str:
     """The leaf that carries the derivative by time of an additional curve."""
     return f"{RATE}{name}"
-
-
-def spline_leaves(
-    n: int, extras: Mapping[str, int], apart: Collection[str] = (), rated: Collection[str] = ()
-) -> dict[str, SplineLeaf]:
-    """Leaf -> its curves and order: the joints' leaves, then the additional curves' (name -> width).
-
-    apart : those of them, the last ones, that have a basis of their own each
-    rated : those whose derivatives by time are leaves as well
-    """
-    leaves = {leaf: SplineLeaf(order, slice(0, n)) for order, leaf in enumerate(SPLINE_LEAVES)}
-    cursor, group = n, 0
-    for name, width in extras.items():
-        group += name in apart
-        leaves[extra_leaf(name)] = SplineLeaf(0, slice(cursor, cursor + width), group)
-        if name in rated:
-            leaves[rate_leaf(name)] = SplineLeaf(1, slice(cursor, cursor + width), group)
-        cursor += width
-    return leaves
 
 
 def parameter_leaf(name: str) -> str:

@@ -189,7 +189,8 @@ def _derivatives(
     slope_of_objective = extended.gradient(y)[point.y.size :]
     J = (
         sparse.coo_array(
-            (extended.jacobian(y), extended.jacobian_places), shape=(nlp.row_count - linear, y.size)
+            (extended.jacobian(y), (extended.jacobian_rows, extended.jacobian_columns)),
+            shape=(nlp.row_count - linear, y.size),
         )
         .tocsr()[:, point.y.size :]
         .toarray()
@@ -198,7 +199,7 @@ def _derivatives(
         sparse.coo_array(
             (
                 extended.hessian(y, rows[linear:], 1.0),
-                extended.hessian_places,
+                (extended.hessian_rows, extended.hessian_columns),
             ),
             shape=(y.size, y.size),
         )
@@ -236,7 +237,7 @@ def _by_constants(structure: ProgramStructure, nlp: NLP, C: Array) -> ProgramFun
     wider = sparse.csr_array(sparse.hstack([solution.N, sparse.csr_array(C)], format="csr"))
     leaf_map = LeafMap(structure.spline_map, wider, maps.leaf_map.leaves)
     extended = program_maps(maps.chain.graph, leaf_map, nlp.objectives, structure.groups, 0)
-    none, chain = sparse.csr_array((0, wider.shape[1])), extended.chain.on(nlp.functions.chain.graph)
+    none, chain = sparse.csr_array((0, wider.shape[1])), extended.chain.on(nlp.chain.graph)
     functions = extended.functions(chain, nlp.unknowns.elimination.c, nlp.objectives, none, np.zeros(0))
     return functions.scaled(nlp.row_scale[linear:], nlp.objective_scale)
 
@@ -245,7 +246,7 @@ def _weighted(structure: ProgramStructure, nlp: NLP, weights: Array) -> ProgramF
     """The functions with other weights of the objectives."""
     objectives = [replace(each, weight=float(w)) for each, w in zip(nlp.objectives, weights, strict=True)]
     linear, c = nlp.linear, nlp.unknowns.elimination.c
-    functions = structure.maps.functions(nlp.functions.chain, c, objectives, linear.A, linear.b)
+    functions = structure.maps.functions(nlp.chain, c, objectives, linear.A, linear.b)
     return functions.scaled(nlp.row_scale, nlp.objective_scale)
 
 

@@ -10,15 +10,15 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.graph.data import Data
-from trajopt.graph.keys import EXTRA, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf, spline_leaves
+from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import term_checks
 from trajopt.problem.constraints.integrals import IntegralConstraint
-from trajopt.problem.constraints.lower_continuity import LowerContinuity, continuity_at_borders
-from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
+from trajopt.problem.constraints.lower_continuity import LowerContinuity
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Parameter, Periodicity
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.component_names import names_of_components
@@ -36,6 +36,7 @@ class DerivedParts:
     periodicities: list[Periodicity]
     extras: dict[str, AdditionalCurve]
     datasets: dict[str, Data]
+    parameters: dict[str, Parameter]
     lower_continuities: list[LowerContinuity]
     trajectory: Trajectory
     _blocks: dict[Any, tuple[Block, ...]]
@@ -44,11 +45,17 @@ class DerivedParts:
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        own, named = own_widths(self), own_components(self)
+        curves = self.extras.items()
+        defined = {parameter_leaf(name): parameter.lower.size for name, parameter in self.parameters.items()}
+        defined |= {extra_leaf(name): curve.lower.size for name, curve in curves}
+        defined |= {rate_leaf(name): curve.lower.size for name, curve in curves if curve.has_rate}
+        defined |= {data.quantity: data.width for data in self.datasets.values()}
+        named = {extra_leaf(name): curve.components for name, curve in curves if curve.components}
+        named |= {rate_leaf(name): curve.components for name, curve in curves if curve.components}
         known = self._quantities
-        is_same = known is not None and known.dynamics is self.dynamics and known.defined == own
+        is_same = known is not None and known.dynamics is self.dynamics and known.defined == defined
         if known is None or not is_same or known.named != named:
-            known = self._quantities = QuantityTable(self.dynamics, own, named)
+            known = self._quantities = QuantityTable(self.dynamics, defined, named)
         return known
 
     def width_of(self, quantity: str) -> int:
@@ -104,14 +111,29 @@ class DerivedParts:
     @property
     def spline_leaves(self) -> dict[str, SplineLeaf]:
         """The leaves that are derivatives of curves, with their order and their curves."""
-        apart = [name for name, extra in self.extras.items() if extra.pieces is not None]
-        rated = [name for name, extra in self.extras.items() if extra.has_rate]
-        return spline_leaves(self.dynamics.n, self.extra_widths, apart, rated)
+        cursor, group = self.dynamics.n, 0
+        leaves = {leaf: SplineLeaf(order, slice(0, cursor)) for order, leaf in enumerate(SPLINE_LEAVES)}
+        for name, curve in self.extras.items():
+            group += curve.pieces is not None  # a basis of its own: these curves come last
+            own = slice(cursor, cursor + curve.lower.size)
+            leaves[extra_leaf(name)] = SplineLeaf(0, own, group)
+            if curve.has_rate:
+                leaves[rate_leaf(name)] = SplineLeaf(1, own, group)
+            cursor = own.stop
+        return leaves
 
     @property
     def continuity_at_borders(self) -> Array:
-        """How many derivatives of every coordinate go on where arcs meet, (arcs - 1, n); -1: not even it."""
-        return continuity_at_borders(self.trajectory, self.dynamics.n, self.lower_continuities)
+        """How many derivatives of every coordinate are continuous where arcs meet, (arcs - 1, n).
+
+        The lowest order that is given for a border holds; -1 where the coordinate itself may jump.
+        """
+        count = len(self.trajectory.arcs) - 1
+        found = np.full((count, self.dynamics.n), self.trajectory.continuity)
+        for each in self.lower_continuities:
+            place = found[each.borders(count), each.coordinate]
+            place[:] = np.minimum(place, each.order)
+        return found
 
     @property
     def state_curves(self) -> tuple[str, ...]:
@@ -141,17 +163,3 @@ class DerivedParts:
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
-
-
-def own_widths(problem: Any) -> dict[str, int]:
-    """Quantity -> number of components, of a problem's parameters, additional curves and data."""
-    widths = {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
-    widths |= {extra_leaf(name): width for name, width in problem.extra_widths.items()}
-    widths |= {rate_leaf(name): extra.lower.size for name, extra in problem.extras.items() if extra.has_rate}
-    return widths | {data.quantity: data.width for data in problem.datasets.values()}
-
-
-def own_components(problem: Any) -> dict[str, tuple[str, ...]]:
-    """Quantity -> names of its components, of the additional curves and their rates that have names."""
-    named = {name: extra.components for name, extra in problem.extras.items() if extra.components}
-    return {leaf(name): components for leaf in (extra_leaf, rate_leaf) for name, components in named.items()}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trajopt.base.errors import GraphCycleError, ProblemError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
 from trajopt.graph.elementary import Renamed, TimesDuration
-from trajopt.graph.graph import Graph
+from trajopt.graph.graph import Graph, completed
 from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.dynamics_check import block_of
 from trajopt.problem.problem import Problem
 
 LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties
@@ -32,7 +32,7 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
     fixed = {name: design.fixed for name, design in problem.designs.items()}
     table, blocks = problem.quantities, _term_blocks(problem, (*terms, *integrated))
-    wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks)
+    wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks.values())
     under_load = table.changed_by_loads(wanted) if problem.loads else set()
     if under_load:
         blocks |= _load_blocks(problem)
@@ -40,16 +40,47 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
         blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table, fixed)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
     known |= {f"{DESIGN}{name}" for name in problem.designs}
-    others = table.by_block((wanted | _inputs(blocks)) - known)
+    others = table.by_block((wanted | _inputs(blocks.values())) - known)
     for together in others:
         blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
     if under_load or others:
         blocks |= _design_blocks(problem)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
-        integrand = integrand_of(term)
-        blocks.setdefault(integrand, TimesDuration(term.quantity, widths[term.quantity], integrand))
+        target = integrand(term.quantity)
+        blocks.setdefault(target, TimesDuration(term.quantity, widths[term.quantity], target))
     return Graph(leaves, blocks.values())
+
+
+def block_of(
+    dynamics: Any,
+    outputs: Iterable[str],
+    loads: Iterable[str],
+    width_of: Callable[[str], int],
+    fixed: Mapping[str, Array] | None = None,
+) -> Block:
+    """The block that a dynamics makes for these outputs.
+
+    fixed : designed properties, for a `DesignableDynamics`
+    Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
+    """
+    wanted, called = tuple(outputs), type(dynamics).__name__
+    if fixed:
+        block = dynamics.designed_block(wanted, tuple(loads), fixed)
+    else:
+        block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)
+    offered: Mapping[str, int] = getattr(block, "outputs", {})
+    for name in wanted:
+        if name not in offered:
+            raise ProblemError(
+                f"the dynamics {called} does not compute '{name}': its block({list(wanted)}) gives "
+                f"{', '.join(offered) or 'nothing'}; leave the term out, or let it give that quantity"
+            )
+        if offered[name] != width_of(name):
+            raise ShapeError(
+                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {width_of(name)}"
+            )
+    return completed(block)
 
 
 def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
@@ -66,7 +97,7 @@ def _load_blocks(problem: Problem) -> dict[str, Block]:
     blocks = _term_blocks(problem, problem.loads.values())
     for link, term in problem.loads.items():
         own = _term_blocks(problem, [term])
-        needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own)))
+        needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own.values())))
         if needs:
             raise GraphCycleError(
                 f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
@@ -85,18 +116,13 @@ def _design_blocks(problem: Problem) -> dict[str, Block]:
     return blocks
 
 
-def _inputs(blocks: Mapping[Any, Block]) -> set[str]:
-    return {name for block in blocks.values() for name in block.inputs}
-
-
-def integrand_of(term: Any) -> str:
-    """The key of T * term, whose quadrature over normalised time is the integral of the term."""
-    return integrand(term.quantity)
+def _inputs(blocks: Iterable[Block]) -> set[str]:
+    return {name for block in blocks for name in block.inputs}
 
 
 def refuse_idle_designs(problem: Problem, graph: Graph) -> None:
     """ProblemError where no quantity of the robot that is asked for depends on a designed property."""
-    asked = _inputs(dict(enumerate(graph.blocks)))
+    asked = _inputs(graph.blocks)
     for name in problem.designs:
         if f"{DESIGN}{name}" in graph.width and f"{DESIGN}{name}" not in asked:
             raise ProblemError(

@@ -6,8 +6,9 @@ minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,25 +18,24 @@ from trajopt.graph.graph import Graph
 from trajopt.transcription.bounds import Bounds, LinearBlock
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.nonfinite import first_not_finite
-from trajopt.transcription.program_functions import Evaluation, ProgramFunctions
+from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.row_groups import Objective, RowGroup
 from trajopt.transcription.unknowns import Label, Unknowns
 
 
 @dataclass(frozen=True, eq=False)
-class NLP:
+class NLP(ProgramFunctions):
     """Objective, rows and their exact derivatives by y, scaled; made by `transcribe`.
 
     Rows are the linear ones first, then those of every group in turn, node by node, component by component.
     Multipliers follow grad f + J' lambda - z_lower + z_upper = 0.
 
-    functions, row_bounds : scaled
-    linear, groups, objectives : what they were made of, not scaled
-    graph : all quantities, of which `functions` evaluate some in larger blocks
+    row_bounds : scaled, as the functions are
+    linear, groups, objectives : the parts that they are made of, not scaled
+    graph : all quantities, of which the functions evaluate some in larger blocks
     component_names : (quantity, width) -> what messages call its components
     """
 
-    functions: ProgramFunctions
     scaling: Scaling
     bounds: Bounds
     row_bounds: Bounds
@@ -48,19 +48,16 @@ class NLP:
     spline_map: SplineMap
     component_names: Callable[[str, int], list[str]]
 
-    # -- sizes and structure ------------------------------------------------------------------------------
+    @staticmethod
+    def of(functions: ProgramFunctions, **others: Any) -> NLP:
+        """The program of these functions, scaled already; `others` are the fields above."""
+        program = NLP(**{each.name: getattr(functions, each.name) for each in fields(functions)}, **others)
+        program.take_evaluation(functions)
+        return program
 
     @property
     def variable_count(self) -> int:
         return self.unknowns.count
-
-    @property
-    def row_count(self) -> int:
-        return self.functions.row_count
-
-    @property
-    def has_hessian(self) -> bool:
-        return self.functions.curvature is not None
 
     @property
     def lower(self) -> Array:
@@ -79,58 +76,12 @@ class NLP:
         return self.row_bounds.upper
 
     @property
-    def jacobian_rows(self) -> Array:
-        return self.functions.jacobian_places[0]
-
-    @property
-    def jacobian_columns(self) -> Array:
-        return self.functions.jacobian_places[1]
-
-    @property
-    def hessian_rows(self) -> Array:
-        return self.functions.hessian_places[0]
-
-    @property
-    def hessian_columns(self) -> Array:
-        return self.functions.hessian_places[1]
-
-    @property
     def row_scale(self) -> Array:
         return self.scaling.rows
 
     @property
     def objective_scale(self) -> float:
         return self.scaling.objective
-
-    # -- functions ----------------------------------------------------------------------------------------
-
-    def objective(self, y: Array) -> float:
-        """f(y), scaled."""
-        return self.functions.objective(y)
-
-    def rows(self, y: Array) -> Array:
-        """g(y), scaled, (row_count,)."""
-        return self.functions.rows(y)
-
-    def gradient(self, y: Array) -> Array:
-        """Gradient of the scaled objective, (variable_count,)."""
-        return self.functions.gradient(y)
-
-    def jacobian(self, y: Array) -> Array:
-        """Nonzeros of the scaled Jacobian in the order of `jacobian_rows`, `jacobian_columns`."""
-        return self.functions.jacobian(y)
-
-    def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
-        """The function of y that gives the entries of `jacobian` in the rows that are kept, (m,) boolean."""
-        return self.functions.jacobian_of_rows(kept)
-
-    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
-        """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
-        return self.functions.hessian(y, row_multipliers, objective_factor)
-
-    def at(self, y: Array) -> Evaluation:
-        """All quantities and their derivatives at y."""
-        return self.functions.at(y)
 
     # -- reports ------------------------------------------------------------------------------------------
 

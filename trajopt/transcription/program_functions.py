@@ -9,6 +9,7 @@ where w, W, A and b are constant. What follows from u is evaluated once per poin
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,10 +37,15 @@ from trajopt.transcription.row_groups import Objective, RowGroup
 
 
 class Evaluation:
-    """Everything known at one point y; each stage is computed when it is first asked for."""
+    """Everything known at one point y; each stage is computed when it is first asked for.
+
+    gradient, rows_jacobian : of the program at y, None until they are asked for
+    """
 
     def __init__(self, chain: ChainRule, leaves: LeafPoint, key: bytes) -> None:
         self._chain, self.leaves, self.key = chain, leaves, key
+        self.gradient: Array | None = None
+        self.rows_jacobian: Array | None = None
 
     @cached_property
     def values(self) -> Values:
@@ -75,19 +81,14 @@ class Curvature:
     objectives: Sequence[Objective]
     groups: Sequence[RowGroup]
 
-    @property
+    @cached_property
     def by_leaves(self) -> SecondDerivatives:
         """The second derivatives by the leaves at all nodes."""
-        return self._maps[0]
-
-    @property
-    def entries(self) -> EntryMap:
-        """Where these belong in the lower triangle of the Hessian."""
-        return self._maps[1]
+        return SecondDerivatives.of(self.leaf_map, self.chain)
 
     @cached_property
-    def _maps(self) -> tuple[SecondDerivatives, EntryMap]:
-        """By the patterns of what is used on every span."""
+    def entries(self) -> EntryMap:
+        """Where these belong in the lower triangle of the Hessian, by the patterns of every span."""
         chain, span = self.chain, self.leaf_map.spline_map.nodes.span
         used_on = _quantities_by_span(span, self.objectives, self.groups)
         patterns: dict[frozenset[str], Array] = {}
@@ -97,9 +98,8 @@ class Curvature:
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 pattern[chain.columns[first], chain.columns[other]] = part
             patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
-        second, size = SecondDerivatives.of(self.leaf_map, chain), self.leaf_map.spline_map.layout.size
         by_span = (of_array(np.stack([known[used] for used in used_on])) for known in (patterns, touched))
-        return second, _hessian_map(size, second, *by_span)
+        return _hessian_map(self.leaf_map.spline_map.layout.size, self.by_leaves, *by_span)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,21 +129,36 @@ class ProgramFunctions:
     def row_count(self) -> int:
         return self.b.size + self.row_weights.shape[0]
 
-    @cached_property
-    def jacobian_places(self) -> tuple[Array, Array]:
-        """Row and column of every nonzero of the Jacobian."""
-        of_linear = np.repeat(np.arange(self.b.size), np.diff(self.A.indptr))
-        return (
-            np.concatenate([of_linear, self.jacobian_map.rows]),
-            np.concatenate([self.A.indices, self.jacobian_map.columns]),
-        )
+    @property
+    def has_hessian(self) -> bool:
+        return self.curvature is not None
 
     @property
-    def hessian_places(self) -> tuple[Array, Array]:
-        """Row and column of every nonzero of the lower triangle of the Hessian; none without curvature."""
-        if self.curvature is None:
-            return np.zeros(0, dtype=int), np.zeros(0, dtype=int)
-        return self.curvature.entries.rows, self.curvature.entries.columns
+    def jacobian_rows(self) -> Array:
+        """The row of every nonzero of the Jacobian."""
+        return self._jacobian_places[0]
+
+    @property
+    def jacobian_columns(self) -> Array:
+        """The column of every nonzero of the Jacobian."""
+        return self._jacobian_places[1]
+
+    @cached_property
+    def _jacobian_places(self) -> tuple[Array, Array]:
+        rows = np.concatenate(
+            [np.repeat(np.arange(self.b.size), np.diff(self.A.indptr)), self.jacobian_map.rows]
+        )
+        return rows, np.concatenate([self.A.indices, self.jacobian_map.columns])
+
+    @property
+    def hessian_rows(self) -> Array:
+        """The row of every nonzero of the lower triangle of the Hessian; none without curvature."""
+        return np.zeros(0, dtype=int) if self.curvature is None else self.curvature.entries.rows
+
+    @property
+    def hessian_columns(self) -> Array:
+        """The column of every nonzero of the lower triangle of the Hessian."""
+        return np.zeros(0, dtype=int) if self.curvature is None else self.curvature.entries.columns
 
     def objective(self, y: Array) -> float:
         """f(y)."""
@@ -156,32 +171,33 @@ class ProgramFunctions:
         return np.concatenate([self.A @ y + self.b, nonlinear]) if self.b.size else nonlinear
 
     def gradient(self, y: Array) -> Array:
-        """df/dy, (variables,)."""
-        return self._at(y, "gradient", self._gradient)
-
-    def _gradient(self, point: Evaluation) -> Array:
-        place = self._minimized
-        weights = self.objective_weights.reshape(self.leaf_map.nodes, -1)[:, place]
-        by_leaf = np.matmul(weights[:, None], point.jacobian[:, : self.chain.used_count][:, place])[:, 0]
-        return self.leaf_map.gradient(point.leaves, by_leaf)
+        """df/dy, (variables,); read-only."""
+        point = self.at(y)
+        if point.gradient is None:
+            place = self._minimized
+            weights = self.objective_weights.reshape(self.leaf_map.nodes, -1)[:, place]
+            by_leaf = np.matmul(weights[:, None], point.jacobian[:, : self.chain.used_count][:, place])
+            point.gradient = read_only(self.leaf_map.gradient(point.leaves, by_leaf[:, 0]))
+        return point.gradient
 
     def jacobian(self, y: Array) -> Array:
-        """Nonzeros of dg/dy in the order of `jacobian_places`."""
-        return self._at(y, "jacobian", self._jacobian)
-
-    def _jacobian(self, point: Evaluation) -> Array:
-        if not self.jacobian_map.rows.size:
-            return self.A.data
-        bounded = point.jacobian[:, : self.chain.bounded_count]
-        values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, bounded))
-        return np.concatenate([self.A.data, values]) if self.A.data.size else values
+        """Nonzeros of dg/dy in the order of `jacobian_rows` and `jacobian_columns`; read-only."""
+        point = self.at(y)
+        if point.rows_jacobian is None:
+            values = self.A.data
+            if self.jacobian_map.rows.size:
+                bounded = point.jacobian[:, : self.chain.bounded_count]
+                values = self.jacobian_map.matrix @ self.leaf_map.jacobian(point.leaves, bounded)
+                values = np.concatenate([self.A.data, values]) if self.A.data.size else values
+            point.rows_jacobian = read_only(values)
+        return point.rows_jacobian
 
     def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
         """The function of y that gives the nonzeros of `jacobian` in the rows that are kept, in their order.
 
         kept : (row_count,) boolean. Derivatives by leaves are mapped to y only where these rows need them.
         """
-        count, rows = self.chain.bounded_count, self.jacobian_places[0]
+        count, rows = self.chain.bounded_count, self.jacobian_rows
         linear = self.A.data[kept[rows[: self.A.nnz]]]
         chosen, lines = self.jacobian_map.chosen(kept[self.jacobian_map.rows], self.chain.width)
         node, row = np.divmod(lines, max(count, 1))
@@ -193,19 +209,20 @@ class ProgramFunctions:
 
         return values
 
-    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float) -> Array:
+    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
         """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
         if self.curvature is None:
             raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
         adjoints = objective_factor * self.objective_weights
         adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
-        by_leaf = self._leaf_adjoints(point, adjoints)
-        by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
+        adjoints = adjoints.reshape(self.leaf_map.nodes, -1)
+        by_leaf = np.matmul(adjoints[:, None], point.jacobian[:, : self.chain.used_count])[:, 0]
+        by_quantity = self.chain.adjoints(point.partials, adjoints)
         by_leaves = self.curvature.by_leaves
         second, arrays = by_leaves.zeros()
         total = by_leaves.fill(self.chain, point.values, point.jacobian, by_quantity, second)
-        return self.curvature.entries(by_leaves.raw(point.leaves, second, arrays, total, by_leaf))
+        return self.curvature.entries.matrix @ by_leaves.raw(point.leaves, second, arrays, total, by_leaf)
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
@@ -214,16 +231,6 @@ class ProgramFunctions:
             cached = Evaluation(self.chain, self.leaf_map.at(y, self.leaf_offset), y.tobytes())
             self.__dict__["_last"] = cached
         return cached
-
-    def _at(self, y: Array, what: str, computed: Callable[[Evaluation], Array]) -> Array:
-        """What is computed at y, the same read-only array again when y is the same."""
-        point, known = self.at(y), self.__dict__.setdefault("_known", {})
-        if known.get("point") is not point:
-            known.clear()
-            known["point"] = point
-        if what not in known:
-            known[what] = read_only(computed(point))
-        return known[what]
 
     def scaled(self, row_factors: Array, objective_factor: float) -> ProgramFunctions:
         """The same functions, times constant factors of the rows (row_count,) and of the objective."""
@@ -236,8 +243,16 @@ class ProgramFunctions:
             row_weights=row_scaled(self.row_weights, of_rest),
             jacobian_map=self.jacobian_map.scaled(row_factors),
         )
-        scaled.__dict__["_last"] = self.__dict__.get("_last")  # no factor changes what is evaluated
+        scaled.take_evaluation(self)
         return scaled
+
+    def take_evaluation(self, other: ProgramFunctions) -> None:
+        """Take over what other functions of the same quantities, scaled otherwise, evaluated last."""
+        last = other.__dict__.get("_last")
+        if last is not None:
+            last = copy.copy(last)
+            last.gradient = last.rows_jacobian = None
+        self.__dict__["_last"] = last
 
     @cached_property
     def _minimized(self) -> slice:
@@ -248,11 +263,6 @@ class ProgramFunctions:
     @cached_property
     def _weights_transposed(self) -> sparse.csc_array:
         return self.row_weights.T
-
-    def _leaf_adjoints(self, point: Evaluation, adjoints: Array) -> Array:
-        """Adjoints of the leaves (K, width) from those of the used quantities."""
-        used = point.jacobian[:, : self.chain.used_count]
-        return np.matmul(adjoints.reshape(used.shape[0], 1, -1), used)[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

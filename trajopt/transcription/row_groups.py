@@ -19,10 +19,9 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.graph import Graph
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.keys import SPLINE_LEAVES, integrand
 from trajopt.graph.protocols.block import Block, Values
 from trajopt.problem.problem import Problem
-from trajopt.problem.problem_graph import integrand_of
 from trajopt.splines.node_sets import difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
@@ -139,7 +138,7 @@ def objectives_of(problem: Problem) -> tuple[Objective, ...]:
     """Costs by the value at one node, or by the quadrature of T * term."""
     objectives = []
     for cost in problem.costs:
-        quantity = integrand_of(cost.term) if cost.over.integrates else cost.term.quantity
+        quantity = integrand(cost.term.quantity) if cost.over.integrates else cost.term.quantity
         weights = cost.over.cost_weights(problem.trajectory)
         objectives.append(Objective(cost.name, quantity, cost.weight, weights))
     return tuple(objectives)
@@ -202,7 +201,7 @@ def _integral_groups(problem: Problem) -> Iterator[RowGroup]:
         weights = sparse.csr_array(bounded.over.cost_weights(problem.trajectory)[None])
         held = np.ones((1, bounded.lower.size), dtype=bool)
         limits = bounded.lower, bounded.upper
-        yield _group(bounded.name, integrand_of(bounded.term), weights, limits, held, number)
+        yield _group(bounded.name, integrand(bounded.term.quantity), weights, limits, held, number)
 
 
 def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:

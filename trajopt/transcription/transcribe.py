@@ -114,14 +114,13 @@ def _general_solution(problem: Problem, spline_map: SplineMap, equations: Linear
     """What the linear equations leave free; durations and parameters are eliminated last."""
     layout = spline_map.layout
     last_resort = np.arange(layout.control_point_count, layout.size)
-    mesh = f" (now {problem.trajectory})"
-    solution = eliminate(equations.A, equations.labels, last_resort, mesh)
+    solution = eliminate(equations.A, equations.labels, last_resort, problem.trajectory)
     if solution.left_over.size:  # a contradiction is reported before what follows from it
         solution.at(equations.right_sides(problem))
     if solution.free.size == 0:
         raise DegreesOfFreedomError(
             f"the conditions of '{problem.name}' fix the whole motion, so nothing is left to optimize: "
-            f"use more intervals or a higher degree, or drop a condition{mesh}"
+            f"use more intervals or a higher degree, or drop a condition (now {problem.trajectory})"
         )
     return solution
 
@@ -246,7 +245,7 @@ def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
             replace(objective, weight=cost.weight)
             for objective, cost in zip(structure.objectives, problem.costs, strict=True)
         ),
-        data=blocks_of_data(structure.graph, problem.datasets),
+        data=blocks_of_data(structure.graph, problem.datasets) if problem.datasets else {},
     )
 
 
@@ -287,13 +286,13 @@ def _program(
 ) -> NLP:
     scaling = scaling or scaling_at_start(
         row_bounds,
-        functions.jacobian_places[0],
+        functions.jacobian_rows,
         functions.jacobian(start),
         functions.objective(start),
         functions.gradient(start),
     )
-    return NLP(
-        functions=functions.scaled(scaling.rows, scaling.objective),
+    return NLP.of(
+        functions.scaled(scaling.rows, scaling.objective),
         scaling=scaling,
         bounds=values.bounds,
         row_bounds=row_bounds.scaled(scaling.rows),

@@ -35,8 +35,7 @@ from trajopt.checks.equations.torque_equations import (
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.dynamics_check import block_of
-from trajopt.problem.problem_graph import leaf_widths
+from trajopt.problem.problem_graph import block_of, leaf_widths
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arguments import list_names, short_repr
-from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.splines.trajectory import Trajectory
 
@@ -74,19 +73,6 @@ def check_borders(trajectory: Trajectory, stated: Iterable[LowerContinuity]) -> 
             raise OptionError(
                 f"after is {each.after}, but borders follow arcs 0 to {count - 1} of the {count + 1} arcs"
             )
-
-
-def continuity_at_borders(trajectory: Trajectory, n: int, stated: Iterable[LowerContinuity]) -> Array:
-    """How many derivatives of every coordinate are continuous at every border, (arcs - 1, n).
-
-    The lowest of what is stated for a border holds; -1 where the coordinate itself may jump.
-    """
-    count = len(trajectory.arcs) - 1
-    found = np.full((count, n), trajectory.continuity)
-    for each in stated:
-        place = found[each.borders(count), each.coordinate]
-        place[:] = np.minimum(place, each.order)
-    return found
 
 
 def _arc(after: Any) -> int | None:

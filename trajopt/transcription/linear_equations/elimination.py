@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
 from trajopt.base.errors import DegreesOfFreedomError
@@ -32,7 +33,6 @@ AGREEMENT = 1e-9  # of the size of its own terms: by more than that, an equation
 ABSOLUTE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
 NEARLY = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
 PARTNER = 1e-6  # of the largest weight: rows with a smaller one are no part of a combination
-MOST_LISTED = 4
 IMPROVEMENTS = 2  # of c: 1.2e-11, 1.5e-12, 4e-13 off in the case that `GeneralSolution.eliminated` names
 
 
@@ -60,7 +60,7 @@ class GeneralSolution:
     left_over : rows of A that follow from the others, or contradict them, as b has it
     row_scale, column_scale : what rows and columns of A were multiplied by
     labels, last : names of the rows, and which columns are pivots of last resort
-    advice : what ends a message
+    mesh : for messages, which end with it
     """
 
     A: sparse.csr_array
@@ -72,7 +72,7 @@ class GeneralSolution:
     column_scale: Array
     labels: Sequence[object]
     last: Array
-    advice: str
+    mesh: object
 
     def at(self, b: Array) -> Elimination:
         """x = N y + c for right-hand sides b (rows,).
@@ -82,11 +82,11 @@ class GeneralSolution:
         b = np.asarray(b, dtype=float)
         c = self.eliminated(b)
         if _contradicting(self.A, b, c, self.left_over).size:
-            raise _contradiction(self.A, b, self.last, self.labels, self.advice)
+            raise _contradiction(self.A, b, self.last, self.labels, self.mesh)
         if self._loose.size:
             raise DegreesOfFreedomError(
                 f"the condition '{self.labels[self._loose[0]]}' nearly follows from others, so that rounding "
-                f"decides whether it does: move the place where it holds, or drop it{self.advice}"
+                f"decides whether it does: move the place where it holds, or drop it{_now(self.mesh)}"
             )
         return Elimination(self.N, c, self.free)
 
@@ -117,7 +117,7 @@ class GeneralSolution:
 
 
 def eliminate(
-    A: sparse.csr_array, labels: Sequence[object], last_resort: Array, advice: str = ""
+    A: sparse.csr_array, labels: Sequence[object], last_resort: Array, mesh: object = ""
 ) -> GeneralSolution:
     """Solve A x = b, whatever b is, for as many unknowns as A has independent rows.
 
@@ -126,14 +126,14 @@ def eliminate(
     large as the largest are taken in their order, so that nothing depends on the last digits. Unknowns
     in `last_resort` (durations, whose bounds are better kept as bounds) are pivots only where a row has no
     other entry. A row in which nothing is left follows from others: it is dropped if x = N y + c satisfies it
-    for every y, else `GeneralSolution.at` names it and the others. `advice` ends that message.
+    for every y, else `GeneralSolution.at` names it and the others, and the `mesh`.
     """
     last = np.zeros(A.shape[1], dtype=bool)
     last[last_resort] = True
     A = sparse.csr_array(A)
     A.sum_duplicates()
     solution = _solution(A.shape[1], of_matrix(A), of_array(last))
-    return replace(solution, labels=labels, advice=advice)
+    return replace(solution, labels=labels, mesh=mesh)
 
 
 @cached_if_small
@@ -237,7 +237,7 @@ def _row_maxima(matrix: sparse.csr_array) -> Array:
 
 
 def _contradiction(
-    A: sparse.csr_array, b: Array, last: Array, labels: Sequence[object], advice: str
+    A: sparse.csr_array, b: Array, last: Array, labels: Sequence[object], mesh: object
 ) -> DegreesOfFreedomError:
     """The first row, in the order in which they were stated, that contradicts rows before it."""
     agreeing, count = 0, b.size
@@ -252,12 +252,14 @@ def _contradiction(
     row, others, gap = _latest(A[:count], b[:count], kept, int(contradicting[0]))
     if not others:
         return DegreesOfFreedomError(
-            f"the condition '{labels[row]}' asks for {gap:.3g} of what no unknown changes: drop it{advice}"
+            f"the condition '{labels[row]}' asks for {gap:.3g} of what no unknown changes: "
+            f"drop it{_now(mesh)}"
         )
+    named = dict.fromkeys(f"'{labels[i]}'" for i in others)
     return DegreesOfFreedomError(
-        f"the condition '{labels[row]}' contradicts {listed([labels[i] for i in others])} by {gap:.3g}: "
+        f"the condition '{labels[row]}' contradicts {list_names(named)} by {gap:.3g}: "
         "drop one of the two where the same thing is fixed twice, else use more intervals or a higher "
-        f"degree{advice}"
+        f"degree{_now(mesh)}"
     )
 
 
@@ -276,7 +278,7 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
     dense, rhs = row_scale[:, None] * dense * column_scale, row_scale * b[numbers]
     # sum_k weight_k row_k = 0
     weights = np.append(np.linalg.lstsq(dense[:-1].T, dense[-1], rcond=None)[0], -1.0)
-    shares = np.maximum(np.abs(weights), np.abs(weights * rhs) / max(np.abs(rhs).max(), 1e-300))
+    shares = np.maximum(np.abs(weights), np.abs(weights * rhs) / max(np.abs(rhs).max(), np.finfo(float).tiny))
     shares[shares <= RANK_TOLERANCE] = 0.0
     last = int(numbers[shares > 0.0].max())
     at = int(np.flatnonzero(numbers == last)[0])
@@ -292,8 +294,5 @@ def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
     return [numbers[i] for i in parts[np.argsort(-weights[parts], kind="stable")]]
 
 
-def listed(labels: Sequence[object]) -> str:
-    """At most four of some labels, in quotes."""
-    different = list(dict.fromkeys(map(str, labels)))
-    more = f" and {len(different) - MOST_LISTED} more" if len(different) > MOST_LISTED else ""
-    return ", ".join(f"'{label}'" for label in different[:MOST_LISTED]) + more
+def _now(mesh: object) -> str:
+    return f" (now {mesh})" if mesh else ""
