@@ -3,6 +3,7 @@
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,18 @@ sys.path.append(str(TESTS.parent))
 # A shell starts jobs in the background with SIGINT ignored, and Python then leaves it so: tests of Ctrl-C
 # would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def pass_time(monkeypatch):
+    """A function that moves the clock of the solvers by seconds; nothing else does, and nobody waits."""
+    from trajopt.solvers import monitor, solver
+
+    passed = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: sum(passed), monotonic=lambda: sum(passed))
+    for module in (monitor, solver):
+        monkeypatch.setattr(module, "time", clock)
+    return passed.append
 
 
 @pytest.fixture(autouse=True)

@@ -97,11 +97,11 @@ from threading import Event, Thread
 began, ended = Event(), Event()
 def second(iteration):
     began.set()
-    assert ended.wait(60.0)
+    assert ended.wait(3600.0)
     during.append(threads())
 def first(iteration):
     during.append(threads())
-    assert began.wait(60.0)
+    assert began.wait(3600.0)
 waiting = Thread(target=trajopt.solve, args=(two_link_rr.build(),), kwargs={"progress": second})
 def start_the_second(iteration):
     if not waiting.is_alive() and not began.is_set():
@@ -144,15 +144,15 @@ from trajopt.base import blas_threads
 search, searching, forked = blas_threads._libraries, threading.Event(), threading.Event()
 def slow(loaded):
     searching.set()
-    assert forked.wait(60.0)
+    assert forked.wait(3600.0)
     return search(loaded)
 blas_threads._libraries = slow
 other = threading.Thread(target=trajopt.solve, args=(problem,), kwargs={"progress": watch})
 other.start()
-assert searching.wait(60.0)
+assert searching.wait(3600.0)
 child = os.fork()
 if child == 0:
-    signal.alarm(30)
+    signal.alarm(3600)
     blas_threads._libraries = search
     with blas_threads.one_blas_thread():
         os._exit(0)

@@ -19,24 +19,36 @@ from trajopt.studies.many.point_table import read
 from trajopt.studies.workers import cluster, worker_versions
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 pytestmark = pytest.mark.faults
 
+# On a busy machine a new process may need minutes to connect. Workers are given the parent's settings of this,
+# whatever their environment says, and a worker that cannot connect once is never replaced.
+PATIENCE = 3600.0
+PATIENT = {f"distributed.comm.timeouts.{name}": f"{PATIENCE:.0f}s" for name in ("connect", "tcp")}
 QUIET = {"silence_logs": "CRITICAL", "dashboard_address": ":0"}
 
 
 @pytest.fixture(scope="module")
 def local_cluster():
-    # On a busy machine a worker that was killed may need more than the usual 30 seconds to be back.
-    os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"] = "600s"
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found:
+    with (
+        dask.config.set(PATIENT),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found,
+    ):
         yield found
-    del os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"]
 
 
 @pytest.fixture
-def address(local_cluster):
+def patient(monkeypatch):
+    """Neither a scheduler that answers late nor workers that are away for long end a study."""
+    monkeypatch.setattr(cluster, "TIMEOUT", PATIENCE)
+    monkeypatch.setattr(cluster, "LONGEST_ABSENCE", PATIENCE)
+
+
+@pytest.fixture
+def address(local_cluster, patient):
     with distributed.Client(local_cluster, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=120)
+        client.wait_for_workers(2)
     return local_cluster.scheduler_address
 
 
@@ -108,15 +120,19 @@ def kill_at_random(workers, kills, chance, ended, killed):
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_workers_that_are_killed_at_random_cost_nothing(tmp_path, monkeypatch):
-    # On a busy machine Dask may fail to replace a worker: the same sweep then goes on with another cluster.
-    monkeypatch.setattr(cluster, "LONGEST_ABSENCE", 30.0)
+    # Dask may fail to replace a worker that dies while it starts: the same sweep then goes on with another
+    # cluster.
+    monkeypatch.setattr(cluster, "LONGEST_ABSENCE", 60.0)
     count, kills, place = 60, 5, tmp_path / "built"
     chance, killed, clusters = random.Random(15), [], 0
     axes = {"mass": [1.0 + number for number in range(count)], "place": [str(place)]}
     study = None
     while study is None:
         clusters += 1
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found:
+        with (
+            dask.config.set(PATIENT),
+            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found,
+        ):
             ended = threading.Event()
             arguments = (lambda found=found: found.workers, kills, chance, ended, killed)
             killer = threading.Thread(target=kill_at_random, args=arguments)
@@ -158,7 +174,7 @@ def test_a_client_that_cannot_connect_is_closed_at_once(where, monkeypatch):
     assert closed and all(client.status == "closed" for client in closed)
 
 
-def test_a_cluster_without_workers_is_refused():
+def test_a_cluster_without_workers_is_refused(patient):
     with (
         distributed.LocalCluster(n_workers=0, **QUIET) as empty,
         pytest.raises(ClusterError, match="has no workers: start some with `dask worker"),
