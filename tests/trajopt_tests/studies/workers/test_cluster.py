@@ -22,8 +22,8 @@ distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 pytestmark = pytest.mark.faults
 
-# On a busy machine a worker that was killed is back late: a cluster gives up one that is away for 15 s. Workers
-# take these settings from this process, whatever their environment says.
+# On a busy machine a killed worker is back late, and a cluster gives up one that is away for 15 s. Workers take
+# these settings from this process, whatever their environment says.
 PATIENCE = 3600.0  # seconds
 PATIENT = {
     f"distributed.{name}": f"{PATIENCE:.0f}s"
