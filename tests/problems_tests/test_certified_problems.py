@@ -84,6 +84,7 @@ def test_six_axes_turn_at_full_speed_and_fold_while_they_speed_up_and_brake():
     assert certificate.gain.of_oversteps < 1e-9 and certificate.gain.of_margins < 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("limits", "longest"),
     [

@@ -44,8 +44,8 @@ def _printed(statement: str, **environment: str) -> list[int]:
     "statement",
     [
         "trajopt.solve(problem, progress=watch)",
-        "compiled.solve(progress=watch)",
-        "trajopt.Ipopt().solve(compiled.program()[0], callback=watch)",
+        pytest.param("compiled.solve(progress=watch)", marks=pytest.mark.long),
+        pytest.param("trajopt.Ipopt().solve(compiled.program()[0], callback=watch)", marks=pytest.mark.long),
     ],
     ids=["solve", "compiled", "ipopt alone"],
 )
@@ -57,6 +57,7 @@ def test_every_blas_has_one_thread_in_a_solve_and_its_own_number_afterwards(stat
     assert libraries >= 3  # NumPy's, SciPy's, and that of IPOPT
 
 
+@pytest.mark.long
 def test_the_dense_method_limits_the_blas_that_it_calls():
     during, before, _ = _printed(
         "def threads():\n"
@@ -75,6 +76,7 @@ def test_what_the_user_has_set_stays():
     assert during == before == 2
 
 
+@pytest.mark.long
 def test_a_failed_solve_restores_the_threads():
     failing = """
 def refuse(iteration):
@@ -116,6 +118,7 @@ waiting.join()
     assert during == 1 and before > 1
 
 
+@pytest.mark.long
 def test_a_search_for_libraries_that_ctrl_c_ends_leaves_no_limit_behind():
     interrupted = """
 from trajopt.base import blas_threads

@@ -22,8 +22,8 @@ distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 pytestmark = pytest.mark.faults
 
-# On a busy machine a killed worker is back late, and a cluster gives up one that is away for 15 s. Workers take
-# these settings from this process, whatever their environment says.
+# On a busy machine a killed worker is back late, and a cluster gives up one that is away for 15 s. Workers
+# take these settings from this process, whatever their environment says.
 PATIENCE = 3600.0  # seconds
 PATIENT = {
     f"distributed.{name}": f"{PATIENCE:.0f}s"
@@ -97,6 +97,7 @@ def test_a_sweep_on_a_cluster_is_resumed(address, tmp_path):
     assert [done.done for done in seen] == [2, 3]
 
 
+@pytest.mark.long
 def test_a_point_whose_worker_dies_is_solved_by_another(address, tmp_path):
     place = str(tmp_path / "built")
     axes = {"place": [place], "mass": [1.0, 2.0, 3.0], "deaths": [1]}
@@ -104,6 +105,7 @@ def test_a_point_whose_worker_dies_is_solved_by_another(address, tmp_path):
     assert study.converged_count == 3
 
 
+@pytest.mark.long
 def test_a_point_that_kills_every_worker_is_an_error_in_its_row(address, tmp_path):
     place = str(tmp_path / "built")
     study = trajopt.solve_many([partial(build, 1.0, place, 99), partial(build, 2.0)], executor=address)
