@@ -1,5 +1,6 @@
 """Modules shared by tests stand in `support`; benchmarks run from the root, last on the path."""
 
+import itertools
 import signal
 import sys
 from pathlib import Path
@@ -26,6 +27,15 @@ def pass_time(monkeypatch):
     for module in (monitor, solver):
         monkeypatch.setattr(module, "time", clock)
     return passed.append
+
+
+@pytest.fixture
+def solves_take_a_second(monkeypatch, pass_time):
+    """Searches that have a time limit see a second pass whenever they look, and no other time."""
+    from trajopt.solvers import time_budget
+
+    looks = itertools.count()
+    monkeypatch.setattr(time_budget, "time", SimpleNamespace(monotonic=lambda: float(next(looks))))
 
 
 @pytest.fixture(autouse=True)
