@@ -1,6 +1,7 @@
 """The arrows of the architecture: which room may import which, and what `import` must not cost."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ def sources(package):
     return sorted((ROOT / package).rglob("*.py"))
 
 
+@functools.cache
 def imports(path):
     """Every module that a file imports, at its top or inside functions."""
     found = set()

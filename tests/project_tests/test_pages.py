@@ -23,7 +23,6 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if "built" not in path.parts)
 SHORT = (
     "extend/cost.md",
     "extend/joint.md",
-    "howto/figures.md",
     "howto/save_and_export.md",
     "index.md",
     "start.md",

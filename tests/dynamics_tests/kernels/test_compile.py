@@ -101,6 +101,7 @@ def test_a_temporary_folder_that_others_may_write_is_not_trusted(monkeypatch, tm
     assert kernel.temporary_folder() is None
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_damaged_kernels_are_compiled_anew_and_replaced(search_path, tmp_path):
     """Cut, emptied, changed in one bit, or replaced by a pickle: never "Ran out of input", never executed."""

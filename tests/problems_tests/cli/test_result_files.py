@@ -110,6 +110,7 @@ def test_what_fails_after_the_solve_leaves_the_solution(tmp_path, monkeypatch):
     assert names(tmp_path) == {"solution.npz", "summary.json", MANIFEST}
 
 
+@pytest.mark.long
 def test_the_same_command_gives_the_same_control_points_bit_for_bit(tmp_path):
     """In new processes; the commands hold no limit of time that a slow machine could reach."""
     points = []

@@ -227,7 +227,7 @@ def build(mass=1.0, deaths=0, place="."):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@pytest.mark.parametrize(("deaths", "converged"), [(1, 4), (9, 3)])
+@pytest.mark.parametrize(("deaths", "converged"), [(1, 4), pytest.param(9, 3, marks=pytest.mark.long)])
 def test_a_process_that_dies_costs_its_own_point_which_is_tried_again(
     tmp_path, monkeypatch, deaths, converged
 ):

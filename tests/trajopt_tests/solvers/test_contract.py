@@ -130,8 +130,8 @@ def test_the_iteration_limit_is_a_status_and_the_best_point(solver_with):
     assert result.objective <= nlp.objective(nlp.start)
 
 
-def test_the_time_limit_is_a_status_and_the_best_point(solver_with):
-    result = solver_with(time_limit=0.2).solve(slow(0.05))
+def test_the_time_limit_is_a_status_and_the_best_point(solver_with, pass_time):
+    result = solver_with(time_limit=0.2).solve(slow(0.05, pass_time))
     assert result.status is Status.TIME_LIMIT and result.seconds >= 0.2
     assert result.objective <= rosenbrock().objective(rosenbrock().start)
 

@@ -50,6 +50,7 @@ def test_failures_stay_in_the_table_with_their_message():
     assert "this robot is broken" in str(table)
 
 
+@pytest.mark.long
 def test_a_process_that_dies_becomes_a_row():
     table = multistart(small, starts=1, solver=Dying(), processes=2)
     assert table.starts[0].status == "failed" and "WorkerDiedError" in table.starts[0].error

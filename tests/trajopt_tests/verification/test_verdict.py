@@ -123,12 +123,13 @@ def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
     assert not lines["cost 'mechanical work'"].holds
 
 
-def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size():
+@pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.long)])
+def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size(count):
     """A curve that the passive joint follows only with a motor, however little it differs from a free one."""
     generator = np.random.default_rng(7)
     solution = trajopt.solve(problems.cart_pole.build())
     missed = []
-    for case in range(20):
+    for case in range(count):
         points = solution.curve.control_points[0].copy()
         place = generator.integers(4, len(points) - 4)
         points[place, 1] += 10 ** generator.uniform(-4, -1)

@@ -94,8 +94,8 @@ def test_a_step_to_where_nothing_is_finite_is_shortened():
     assert found.converged and found.y == pytest.approx([1.0], abs=1e-8)
 
 
-def test_a_time_limit_and_a_callback_end_the_steps_with_the_best_iterate():
-    late = steps(slow(0.05), (-1.2, 1.0), time_limit=0.2)
+def test_a_time_limit_and_a_callback_end_the_steps_with_the_best_iterate(pass_time):
+    late = steps(slow(0.05, pass_time), (-1.2, 1.0), time_limit=0.2)
     assert late.status is Status.TIME_LIMIT and np.isfinite(late.objective)
 
     def press(iteration):

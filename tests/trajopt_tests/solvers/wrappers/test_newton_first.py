@@ -171,8 +171,8 @@ def test_a_program_with_too_many_rows_for_dense_steps_is_the_solvers(monkeypatch
         assert found.converged and (NEWTON in found.detail) is newton
 
 
-def test_the_time_limit_is_one_for_both():
-    found = first(Ipopt()).solve(slow(0.05), run=Run().within(0.12))
+def test_the_time_limit_is_one_for_both(pass_time):
+    found = first(Ipopt()).solve(slow(0.05, pass_time), run=Run().within(0.12))
     assert found.status is Status.TIME_LIMIT and found.seconds < 0.5
 
 

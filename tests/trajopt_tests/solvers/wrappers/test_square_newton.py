@@ -1,7 +1,6 @@
 """Newton's method on as many equations as unknowns, x^2 + y^2 = 25 and x y = 12: (3, 4) and (4, 3)."""
 
 import signal
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +18,16 @@ TOLERANCES = RowTolerances(rows=1e-11, acceptable=1e-9, acceptable_iterations=3)
 NEAR = np.array([2.8, 4.5])  # of (3, 4)
 
 
-def square(start=NEAR, lower=(0.0, 0.0), upper=(INF, INF), difference=(-INF, INF), seconds=0.0) -> DenseNLP:
+def square(
+    start=NEAR, lower=(0.0, 0.0), upper=(INF, INF), difference=(-INF, INF), evaluated=lambda: None
+) -> DenseNLP:
     """minimize x + 2 y on the two equations and difference[0] <= x - y <= difference[1].
 
-    seconds : that one evaluation of the objective takes
+    evaluated : called with every evaluation of the objective
     """
 
     def objective(y):
-        time.sleep(seconds)
+        evaluated()
         return y[0] + 2.0 * y[1]
 
     return DenseNLP(
@@ -90,7 +91,7 @@ def test_equations_that_depend_on_each_other_up_to_rounding_are_the_solvers(apar
 def test_rounding_that_ends_the_steps_first_is_acceptable():
     """Rows of a size of 25 are known to 4e-15, less exactly than 1e-30."""
     exact = RowTolerances(rows=1e-30, acceptable=1e-9, acceptable_iterations=3)
-    nlp = square([2.9, 4.1], seconds=0.0)
+    nlp = square([2.9, 4.1])
     found = newton(Ipopt(), nlp, row_tolerances=exact)
     assert found.status in (Status.ACCEPTABLE, Status.CONVERGED) and NEWTON in found.detail
     np.testing.assert_allclose(found.y, [3.0, 4.0], rtol=0.0, atol=1e-12)
@@ -128,11 +129,11 @@ def test_what_the_solver_does_after_the_steps_is_counted_and_seen_after_them():
     assert seconds == sorted(seconds) and found.seconds >= seconds[-1]
 
 
-def test_ctrl_c_and_the_time_limit_end_the_steps_with_the_best_point():
+def test_ctrl_c_and_the_time_limit_end_the_steps_with_the_best_point(pass_time):
     before = signal.getsignal(signal.SIGINT)
     found = newton(Ipopt(), square(), callback=lambda each: signal.raise_signal(signal.SIGINT))
     assert found.status is Status.INTERRUPTED and signal.getsignal(signal.SIGINT) is before
-    found = solved(square(seconds=0.05), time_limit=0.12)
+    found = solved(square(evaluated=lambda: pass_time(0.05)), time_limit=0.12)
     assert len(found.history) - 1 <= found.iterations <= len(found.history)
     # The start is evaluated twice before the steps, which takes 0.1 s: no second step begins.
     assert found.status is Status.TIME_LIMIT and found.seconds >= 0.12 and found.iterations <= 1
@@ -144,7 +145,7 @@ def test_no_more_steps_are_taken_than_the_solver_may_take():
     assert solved(square(), max_iterations=6).converged
 
 
-def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
+def test_the_solver_that_goes_on_has_what_is_left_of_the_time(pass_time):
     given = []
 
     class Recorded(Ipopt):
@@ -152,7 +153,7 @@ def test_the_solver_that_goes_on_has_what_is_left_of_the_time():
             given.append(run.seconds_left)
             return super().solve(nlp, start, run)
 
-    newton(Recorded(time_limit=300.0), square(difference=(0.0, INF), seconds=0.01))
+    newton(Recorded(time_limit=300.0), square(difference=(0.0, INF), evaluated=lambda: pass_time(0.01)))
     assert 0.0 < given[0] <= 300.0 - 3 * 0.01  # at least three evaluations of the objective came before
 
 

@@ -78,10 +78,13 @@ def test_a_chain_is_told_what_became_of_its_calls():
     assert [outcome.value for outcome in found] == [9, 81]
 
 
-def test_no_more_calls_are_handed_over_than_keep_the_workers_busy():
+def test_no_more_calls_are_handed_over_than_keep_the_workers_busy(monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trajopt.studies.workers.calls._Running.next_done", interrupted)
     executor = Scripted(*["hang"] * 100)
     outcomes = completed(calls(*range(100)), Workers(executor, 2))
-    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)
     assert len(executor.given) == 6
