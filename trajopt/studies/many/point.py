@@ -86,6 +86,7 @@ class Task:
     source : the packed problem;  settings : pickled solver and options of `solve`
     keep, archive : whether the solution and the bytes of its file are sent back
     versions : of the process that asks, which the worker's must equal
+    is_recipe : whether the source is a recipe, built by the code of the library
     """
 
     number: int
@@ -96,6 +97,7 @@ class Task:
     archive: bool
     versions: Mapping[str, str]
     before: Before | None = None
+    is_recipe: bool = False
 
 
 @dataclass(frozen=True)

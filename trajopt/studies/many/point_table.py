@@ -18,23 +18,23 @@ from trajopt.studies.many.point import Point
 
 COLUMNS = ("status", "converged", "duration", "objective", "iterations", "seconds", "kkt_error")
 LAST_COLUMNS = ("start", "tries", "file", "error")
-IDENTITY = "identity"
+IDENTITY, FILE_DIGEST = "identity", "file_digest"
 
 Row = Mapping[str, Any]
 
 
-def row_of(point: Point, identity: str = "") -> dict[str, Any]:
+def row_of(point: Point, identity: str = "", file_digest: str = "") -> dict[str, Any]:
     """A point as a row: column -> value; parameters of the same name as a column begin with "parameter ".
 
-    identity : digest of what was asked, a column of tables in folders
+    identity, file_digest : digests of what was asked and of the solution's file, columns of tables in folders
     """
-    own = ("number", *COLUMNS, *LAST_COLUMNS, IDENTITY)
+    own = ("number", *COLUMNS, *LAST_COLUMNS, IDENTITY, FILE_DIGEST)
     given = {
         f"parameter {name}" if name in own else name: words(value) for name, value in point.parameters.items()
     }
     values = {name: getattr(point, name) for name in (*COLUMNS, *LAST_COLUMNS)}
     row = {"number": point.number, **given, **values}
-    return row | {IDENTITY: identity} if identity else row
+    return row | {IDENTITY: identity, FILE_DIGEST: file_digest} if identity else row
 
 
 def written(rows: Sequence[Row]) -> str:

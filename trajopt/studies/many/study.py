@@ -25,7 +25,7 @@ from trajopt.studies.many.point_folder import PointFolder
 from trajopt.studies.many.point_table import row_of, save_table, written
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.progress import Meter, Report
-from trajopt.studies.many.sent_solution import read_solution, with_problem, without_problem
+from trajopt.studies.many.sent_solution import with_problem, without_problem
 from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, completed
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
@@ -213,12 +213,12 @@ class _Record:
         )
 
     def _of_file(self, point: Point) -> Point:
-        if self._folder is None or not point.file:
+        folder, number = self._folder, point.number
+        if folder is None or not point.file:
             return point
-        path, number = self._folder.folder / point.file, point.number
 
         def loaded() -> Any:
-            found = read_solution(path)
+            found = folder.solution(point)
             return None if found is None else with_problem(found, self._problem(number))
 
         return point.with_solution(loaded)
