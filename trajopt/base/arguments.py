@@ -34,6 +34,7 @@ _NO_NUMBERS = {
     "m": "time differences",
     "V": "records",
     "c": "complex numbers",
+    "b": "True or False",
 }
 
 

@@ -27,6 +27,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from trajopt.base.printable_text import printable
+
 __all__ = [
     "ClusterError",
     "DegreesOfFreedomError",
@@ -56,7 +58,13 @@ LEAST_BEGINNING = 3  # letters of a name that another may begin with
 
 
 class TrajoptError(ValueError):
-    """The root: catch this to catch every misuse that trajopt reports."""
+    """The root: catch this to catch every misuse that trajopt reports.
+
+    Its text spells control characters out: messages repeat names from files and users.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ShapeError(TrajoptError):

@@ -13,7 +13,7 @@ from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
 from problems.cli.misuse import explained
-from problems.cli.output import Output, output_options
+from problems.cli.output import Output, echo, output_options
 from problems.cli.result_folder import ResultFolder
 from trajopt.solvers import registry
 
@@ -121,7 +121,7 @@ def solve(
         )
         report, names = write_results(solution, results, plot, one_page, output.progress, source.draw)
     if report is None:
-        click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
+        echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
         sys.exit(NOT_CONVERGED)
     if output.verbose:
         output.detail(where_time_went(solution))

@@ -36,7 +36,7 @@ def names_in_pickle(content: bytes) -> frozenset[str]:
 
 
 def code_of_names(names: Iterable[str]) -> str:
-    """Digest of those of the named modules that are the user's, and of the user's modules that they import."""
+    """Digest of the user's modules among the named ones, and of the user's modules that they import."""
     return _digest_of(_imported(sorted(names), sys.path))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
+from trajopt.base.printable_text import printable_name
 from trajopt.solve import solve
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
@@ -63,8 +64,8 @@ class Point:
         where = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
         head = f"{self.number:>4}  {where}: " if where else f"{self.number:>4}  "
         if self.error:
-            return f"{head}{self.error}"
-        return (
+            return printable_name(f"{head}{self.error}")
+        return printable_name(
             f"{head}{self.status}, objective {_digits(self.objective)}, duration {_digits(self.duration)} s, "
             f"{self.iterations} iterations from {self.start}"
         )

@@ -1,7 +1,7 @@
 """The folder of a study: a file for every solution, and the table, both written as soon as a point is done.
 
-A study that ended early, by Ctrl-C or a power cut, resumes when it is begun again in the same folder: every row
-holds the digest of what was asked, the code of the problem included, and the digest of its solution's file.
+A study that ended early, by Ctrl-C or a power cut, resumes when it is begun again in the same folder: every
+row holds the digest of what was asked, the code of the problem included, and that of its solution's file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLE, PARQUET = "table.csv", "table.parquet"
 
 
 def identities(tasks: Iterable[Task]) -> dict[int, str]:
-    """Number -> digest of what a point asks: its problem and the code of that, parameters, solver, options."""
+    """Number -> digest of what a point asks: problem and its code, parameters, solver, options."""
     codes: dict[frozenset[str], str] = {}  # points of a sweep name the same modules, which are read once
     found = {}
     for task in tasks:
