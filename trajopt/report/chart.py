@@ -40,10 +40,18 @@ class Chart:
     def html(self, interactive: bool) -> str:
         """An SVG, which scripts replace by a plot where there are any; without them it stays."""
         svg = line_chart(self.x, self.curves, self.x_label, self.y_label, self.logarithmic, self.limits)
-        if not interactive:
-            return svg
+        if not (interactive and self._has_points):
+            return svg  # without points it says why
         data = escape(json.dumps(self.plot(), separators=(",", ":"), allow_nan=False), quote=True)
         return f'<div class="plot" data-plot="{data}">{svg}</div>'
+
+    @property
+    def _has_points(self) -> bool:
+        """Whether any value can be drawn: on a logarithmic axis those above zero."""
+        least = 0.0 if self.logarithmic else -np.inf
+        return any(
+            np.any(np.isfinite(each) & (each > least)) for each in map(np.asarray, self.curves.values())
+        )
 
     def plot(self) -> dict[str, Any]:
         """Traces and layout as Plotly takes them; the axis is fitted to the curves and limits near them."""

@@ -149,9 +149,18 @@ def progress_of(output: Output) -> Any:
         return "silent"
     if not output.verbose:
         return "auto"
-    from trajopt.solvers.progress import line
+    from trajopt.solvers.progress import line, title
 
-    return lambda iteration: output.detail(line(iteration))
+    solves = 0
+
+    def detail(iteration: Any) -> None:
+        nonlocal solves
+        solves += iteration.iteration == 0
+        if iteration.iteration == 0 and solves > 1:
+            output.detail(title(solves))
+        output.detail(line(iteration))
+
+    return detail
 
 
 def described(problem: Any) -> str:
