@@ -7,7 +7,7 @@ import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.base.facts import Facts
 from trajopt.base.printable_text import printable, printable_name
-from trajopt.studies.many.point import Point
+from trajopt.studies.many.point import StudyPoint
 
 CLEARING = "arm\x1b[2J\x1b]0;title\x07"
 SPELLED = r"arm\x1b[2J\x1b]0;title\x07"
@@ -33,8 +33,8 @@ def test_control_characters_are_spelled_out_and_letters_are_not(text, shown):
 def test_facts_errors_rows_and_titles_spell_names_out():
     assert SPELLED in str(Facts(CLEARING, [(CLEARING, CLEARING)]))
     assert "\x1b" not in str(OptionError(f"no problem is called {CLEARING}"))
-    assert "\x1b" not in str(Point(0, {"name": CLEARING}, "failed", error=CLEARING))
-    assert len(str(Point(0, {}, "failed", error="one\ntwo")).splitlines()) == 1
+    assert "\x1b" not in str(StudyPoint(0, {"name": CLEARING}, "failed", error=CLEARING))
+    assert len(str(StudyPoint(0, {}, "failed", error="one\ntwo")).splitlines()) == 1
 
 
 def test_a_name_with_an_escape_code_is_spelled_out_by_what_a_solution_prints():

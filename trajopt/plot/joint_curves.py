@@ -21,12 +21,12 @@ from trajopt.plot.time_axis import (
     arc_names,
     borders_of,
     fit,
+    limit_switches,
     mark_borders,
     mark_knots,
     mark_switches,
     mark_via_points,
     name_panel,
-    switching_times,
     via_points,
 )
 from trajopt.plot.units import joint_units, torque_units
@@ -72,7 +72,7 @@ def torques(
         for axis, i in zip(axes, chosen, strict=True):
             axis.plot(t, values[:, i], **line_of(0))
             fit(axis, values[:, i], float(lower[i]), float(upper[i]), units[i])
-            switches = switching_times(t, values[:, i], float(lower[i]), float(upper[i]))
+            switches = limit_switches(t, values[:, i], float(lower[i]), float(upper[i]))
             mark_switches(axis, switches, float(upper[i]))
             what = {"N m": "torque", "N": "force"}.get(units[i], "torque or force")
             axis.set_ylabel(f"{what} ({units[i]})" if units[i] else what)

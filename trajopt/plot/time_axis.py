@@ -154,7 +154,7 @@ def mark_via_points(axis: Axes, points: list[tuple[float, int, float]], componen
         axis.plot(*zip(*mine, strict=True), "D", markersize=4.0, color=PALETTE[1], zorder=5)
 
 
-def switching_times(t: Array, values: Array, lower: float, upper: float) -> list[float]:
+def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[float]:
     """When a curve passes from one limit to the other: the times at which it crosses their middle."""
     if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
         return []

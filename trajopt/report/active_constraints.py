@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 #: Of the largest multiplier of a constraint: smaller ones count as zero. Of the objective: a constraint that
-#: changes it by less, where it is relaxed by the size of its limit, does not matter. Solves leave such errors.
+#: changes it by less, where it is relaxed by the size of its limit, does not matter. Solves err by as much.
 NEGLIGIBLE = 1e-6
 
 

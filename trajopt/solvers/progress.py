@@ -93,7 +93,7 @@ class Progress:
         if self._display == "plain":
             if self._last is not None and self._last is not self._shown:
                 self._show(self._last)
-            print(title(self._solves), file=self._stream, flush=True)
+            print(solve_title(self._solves), file=self._stream, flush=True)
 
     def _show(self, iteration: Iteration) -> None:
         self._shown, self._shown_at = iteration, time.perf_counter()
@@ -144,7 +144,7 @@ def line(iteration: Iteration) -> str:
     )
 
 
-def title(solve: int) -> str:
+def solve_title(solve: int) -> str:
     """The line above the iterations of a solve that is not the first."""
     return f"solve {solve}"
 

@@ -149,7 +149,7 @@ def progress_of(output: Output) -> Any:
         return "silent"
     if not output.verbose:
         return "auto"
-    from trajopt.solvers.progress import line, title
+    from trajopt.solvers.progress import line, solve_title
 
     solves = 0
 
@@ -157,7 +157,7 @@ def progress_of(output: Output) -> Any:
         nonlocal solves
         solves += iteration.iteration == 0
         if iteration.iteration == 0 and solves > 1:
-            output.detail(title(solves))
+            output.detail(solve_title(solves))
         output.detail(line(iteration))
 
     return detail

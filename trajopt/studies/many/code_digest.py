@@ -22,7 +22,7 @@ INSTALLED = ("site-packages", "dist-packages")  # folders of installed packages
 LONGEST = 400  # characters of a module's name and a function's
 
 
-def digest(content: bytes) -> str:
+def short_digest(content: bytes) -> str:
     """Twelve hexadecimal digits of some bytes (SHA-256)."""
     return hashlib.sha256(content).hexdigest()[:DIGITS]
 
@@ -47,8 +47,10 @@ def code_of_file(path: Path) -> str:
 
 
 def _digest_of(sources: dict[str, bytes]) -> str:
-    parts = (name.encode() + b"\0" + digest(content).encode() for name, content in sorted(sources.items()))
-    return digest(b"\n".join(parts))
+    parts = (
+        name.encode() + b"\0" + short_digest(content).encode() for name, content in sorted(sources.items())
+    )
+    return short_digest(b"\n".join(parts))
 
 
 def _imported(names: Iterable[str], folders: Sequence[str]) -> dict[str, bytes]:

@@ -22,7 +22,7 @@ FAILED, INTERRUPTED = "failed", "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class StudyPoint:
     """One row of the table: what was solved, how it ended, or the error that it ended in.
 
     parameters : those that tell it from the other points
@@ -52,7 +52,7 @@ class Point:
         """Its solution, or that of phases, read from its file where it is in one; None without one."""
         return None if self._loaded is None else self._loaded()
 
-    def with_solution(self, loaded: Callable[[], Any]) -> Point:
+    def with_solution(self, loaded: Callable[[], Any]) -> StudyPoint:
         """The point with a way to its solution, which is taken once."""
         return replace(self, _loaded=cache(loaded))
 
@@ -105,7 +105,7 @@ class Task:
 class Answer:
     """What a worker sends back: the row, and the solution without its problem and as a file, if asked."""
 
-    point: Point
+    point: StudyPoint
     solution: Any = None
     archive: bytes = b""
 
@@ -118,7 +118,7 @@ def answered(task: Task) -> Answer:
         archive = file_of(solution) if task.archive else b""
     except Exception as error:
         return Answer(failed(task.number, task.parameters, error))
-    point = Point(
+    point = StudyPoint(
         number=task.number,
         parameters=task.parameters,
         status=solution.status.name.lower(),
@@ -133,10 +133,10 @@ def answered(task: Task) -> Answer:
     return Answer(point, without_problem(solution) if task.keep else None, archive)
 
 
-def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> Point:
+def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> StudyPoint:
     """The row of a point without a solution."""
     text = traceback.format_exception_only(type(error), error)[-1].strip()
-    return Point(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
+    return StudyPoint(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
 
 
 def _solved(task: Task) -> tuple[Any, str]:

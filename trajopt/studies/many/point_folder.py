@@ -14,8 +14,8 @@ from typing import Any
 from trajopt.base.errors import ResultFolderError, SolutionFileError
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.studies.many import point_table
-from trajopt.studies.many.code_digest import code_of_names, digest, names_in_pickle
-from trajopt.studies.many.point import Answer, Point, Task
+from trajopt.studies.many.code_digest import code_of_names, names_in_pickle, short_digest
+from trajopt.studies.many.point import Answer, StudyPoint, Task
 from trajopt.studies.many.sent_solution import read_solution
 
 TABLE, PARQUET = "table.csv", "table.parquet"
@@ -30,7 +30,7 @@ def identities(tasks: Iterable[Task]) -> dict[int, str]:
         if names not in codes:
             codes[names] = code_of_names(names)
         code = codes[names] + task.versions["sources"] * task.is_recipe
-        found[task.number] = digest(b"\0".join([task.source, task.settings, code.encode()]))
+        found[task.number] = short_digest(b"\0".join([task.source, task.settings, code.encode()]))
     return found
 
 
@@ -44,7 +44,7 @@ class PointFolder:
         self.folder = folder
         self._identities = identities(tasks)
         self._rows: dict[int, Mapping[str, Any]] = {}
-        self.known: dict[int, Point] = {}
+        self.known: dict[int, StudyPoint] = {}
         if anew:
             self._clear()
         else:
@@ -52,19 +52,19 @@ class PointFolder:
         if self._rows or (folder / TABLE).exists():
             self.finish()  # without rows that are tried again, or that a power cut has damaged
 
-    def add(self, answer: Answer) -> Point:
+    def add(self, answer: Answer) -> StudyPoint:
         """Write the file and the row of a point that is done."""
         point = answer.point
         if answer.archive:
             point = replace(point, file=name_of_file(point.number))
             with whole_file(self.folder / point.file) as stream:
                 stream.write(answer.archive)
-        row = self._row(point, digest(answer.archive) if answer.archive else "")
+        row = self._row(point, short_digest(answer.archive) if answer.archive else "")
         self._rows[point.number] = row
         point_table.append(self.folder / TABLE, row)
         return point
 
-    def solution(self, point: Point) -> Any:
+    def solution(self, point: StudyPoint) -> Any:
         """The solution of a point from its file; None where the file is missing or damaged.
 
         Raises SolutionFileError for a solution that is not the one of the row.
@@ -73,7 +73,7 @@ class PointFolder:
         found = read_solution(path)
         if (
             found is not None
-            and digest(path.read_bytes()) != self._rows[point.number][point_table.FILE_DIGEST]
+            and short_digest(path.read_bytes()) != self._rows[point.number][point_table.FILE_DIGEST]
         ):
             raise SolutionFileError(
                 f"{path} is not the solution that row {point.number} of {TABLE} describes: it was replaced; "
@@ -81,7 +81,7 @@ class PointFolder:
             )
         return found
 
-    def _row(self, point: Point, file_digest: str) -> dict[str, Any]:
+    def _row(self, point: StudyPoint, file_digest: str) -> dict[str, Any]:
         return point_table.row_of(point, self._identities[point.number], file_digest)
 
     def finish(self) -> None:
@@ -96,7 +96,7 @@ class PointFolder:
 
     def _clear(self) -> None:
         """Remove the table and the files that it names; what a user made stays."""
-        for row in point_table.read(self.folder / TABLE):
+        for row in point_table.read_rows(self.folder / TABLE):
             number = row.get("number", "")
             if number.isdecimal() and row.get("file") == name_of_file(int(number)):
                 (self.folder / row["file"]).unlink(missing_ok=True)
@@ -105,7 +105,7 @@ class PointFolder:
 
     def _recall(self, tasks: Mapping[int, Task]) -> None:
         """Keep the rows of points that have a solution; those that failed are tried again."""
-        for row in point_table.read(self.folder / TABLE):
+        for row in point_table.read_rows(self.folder / TABLE):
             point = self._point_of(row, tasks)
             if point is None:
                 raise ResultFolderError(
@@ -120,7 +120,7 @@ class PointFolder:
                 else:
                     self.known[point.number] = point
 
-    def _point_of(self, row: Mapping[str, str], tasks: Mapping[int, Task]) -> Point | None:
+    def _point_of(self, row: Mapping[str, str], tasks: Mapping[int, Task]) -> StudyPoint | None:
         """The point of a row of this study; None for a row of another one."""
         try:
             task = tasks[int(row["number"])]
