@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
+from problems.cli.output import echo
 
 if TYPE_CHECKING:
     from trajopt.solution.phases_solution import PhasesSolution
@@ -41,5 +41,5 @@ def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport,
         from trajopt.verification.diagnosis import repeated_equations
 
         lines += repeated_equations(solution) if isinstance(solution, Solution) else ()
-    click.echo("\n".join(lines), err=True)
+    echo("\n".join(lines), err=True)
     sys.exit(NOT_CONVERGED)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from problems.cli.figures import DrawFigures, Told, draw, own_figures, silent
+from problems.cli.output import echo
 from problems.cli.summary import summary, write_json, write_text
 from trajopt.base.files.run_folder import LAST, RunFolder, mixture
 
@@ -65,4 +64,4 @@ def tell_mixture(file: Path, solution: Solution | PhasesSolution) -> None:
     """Say on standard error where the files beside a saved solution are not its own."""
     if file.name == LAST:
         for difference in mixture(file.parent, run_of(solution)):
-            click.echo(f"note: {difference}", err=True)
+            echo(f"note: {difference}", err=True)

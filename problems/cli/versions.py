@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from problems.cli.output import echo
+
 if TYPE_CHECKING:
     from trajopt.solvers.registry import RegisteredSolver
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 def print_versions(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the versions and end, where `--version` was given."""
     if wanted and not context.resilient_parsing:
-        click.echo("\n".join(f"{name} {version}" for name, version in versions().items()))
+        echo("\n".join(f"{name} {version}" for name, version in versions().items()))
         context.exit()
 
 

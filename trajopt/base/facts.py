@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from trajopt.base.printable_text import printable_name
+
 MOST_LINES = 15
 LONGEST_LINE = 160  # characters
 CARD = "font: 13px/1.45 system-ui, sans-serif; max-width: 760px"
@@ -33,7 +35,7 @@ class Facts:
             shown = [*shown[: MOST_LINES - 2], ("...", f"{hidden + 1} more")]
         width = max((len(name) for name, _ in shown), default=0) + 2
         lines = [self.headline, *(f"  {name:<{width}}{text}" for name, text in shown)]
-        return "\n".join(shorten_line(line) for line in lines)
+        return "\n".join(shorten_line(printable_name(line)) for line in lines)
 
     def html(self, *pictures: str, details: str = "") -> str:
         """The card as HTML without scripts or outside files.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_positive
+from trajopt.base.arguments import check_positive, list_names
 from trajopt.base.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.near_files import check_ending
@@ -57,7 +57,7 @@ class Samples:
 
     def __repr__(self) -> str:
         last = float(self.t[-1])
-        return f"Samples: {len(self)} rows from 0 to {last:g} s; columns {', '.join(self.columns)}"
+        return f"Samples: {len(self)} rows from 0 to {last:g} s; columns {list_names(self.columns)}"
 
     def csv(self) -> str:
         """Comma-separated values: a line of names with units in brackets, then a line per time."""

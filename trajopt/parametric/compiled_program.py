@@ -109,8 +109,10 @@ class CompiledProgram:
         if start is None:
             return cold_program(self.structure, values, problem), None
         if not isinstance(start, Solution):
+            named = any("start" in each.names for each in self.inputs)
             raise OptionError(
                 f"start is {short_repr(start)}: give a Solution of this problem, or None for the guess"
+                + "; the input of this name is set by solve({'start': value})" * named
             )
         return warm_program(self.structure, values, problem, start)
 

@@ -25,6 +25,7 @@ from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import Problem
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
+ARGUMENTS = ("start", "solver", "progress")  # of `solve`, which inputs of these names are not
 _AT_AN_END = re.compile(r"(\w+) at the (start|end)")
 
 
@@ -70,7 +71,10 @@ class InputTable:
 
     def __str__(self) -> str:
         width = max((len(each.keyword) for each in self.inputs), default=0)
-        return "\n".join(f"{each.keyword:<{width}}  {each.form}" for each in self.inputs)
+        by_name = {name: f"; give it by name, {{'{name}': ...}}" for name in ARGUMENTS}
+        return "\n".join(
+            f"{each.keyword:<{width}}  {each.form}{by_name.get(each.keyword, '')}" for each in self.inputs
+        )
 
 
 def input_table(problem: Problem, kept_as_rows: Collection[int] = ()) -> InputTable:

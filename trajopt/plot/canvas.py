@@ -19,7 +19,8 @@ from matplotlib.figure import Figure, FigureBase
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.plot.style import PYPLOT, WIDTH
+from trajopt.base.printable_text import printable_name
+from trajopt.plot.style import FONT, PYPLOT, WIDTH
 from trajopt.solvers.progress import in_notebook
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def title(figure: Any, solution: Solution, note: str = "") -> None:
     """Title of a new figure: name, duration, "not converged" where that is so, and what is not drawn."""
     outcome = "" if solution.converged else ", not converged"
     text = f"{solution.name}, T = {solution.duration:.4g} s{outcome}" + (f"; {note}" if note else "")
-    figure.suptitle(text, x=0.01, horizontalalignment="left", fontsize=9.0)
+    figure.suptitle(printable_name(text), x=0.01, horizontalalignment="left", fontsize=FONT)
 
 
 def _listed(ax: Any) -> list[Any]:

@@ -12,20 +12,21 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.rounding import AGREEMENT
 from trajopt.plot.bounds import QUANTITIES, held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.drawable import check_solution, problem_of
-from trajopt.plot.style import line_of, settings, times
+from trajopt.plot.style import FONT, line_of, settings, times
 from trajopt.plot.time_axis import (
     arc_names,
     borders_of,
     fit,
+    limit_switches,
     mark_borders,
     mark_knots,
     mark_switches,
     mark_via_points,
     name_panel,
-    switching_times,
     via_points,
 )
 from trajopt.plot.units import joint_units, torque_units
@@ -33,10 +34,7 @@ from trajopt.plot.units import joint_units, torque_units
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-NAME = 9.0  # points of a joint's name
 TOGETHER = 6  # curves that can still be told apart in one panel
-NOTHING = 1e-9  # of the largest curve of a figure: a smaller one is rounding
-SAME = 1e-9  # relative: forces that differ by less are drawn as one
 CURVES = ("position", "velocity", "acceleration", "jerk")
 MANY = 8  # joints: beyond, positions and velocities alone are drawn unless others are asked for
 
@@ -74,11 +72,11 @@ def torques(
         for axis, i in zip(axes, chosen, strict=True):
             axis.plot(t, values[:, i], **line_of(0))
             fit(axis, values[:, i], float(lower[i]), float(upper[i]), units[i])
-            switches = switching_times(t, values[:, i], float(lower[i]), float(upper[i]))
+            switches = limit_switches(t, values[:, i], float(lower[i]), float(upper[i]))
             mark_switches(axis, switches, float(upper[i]))
             what = {"N m": "torque", "N": "force"}.get(units[i], "torque or force")
             axis.set_ylabel(f"{what} ({units[i]})" if units[i] else what)
-            name_panel(axis, names[i], NAME)
+            name_panel(axis, names[i], FONT)
         finish(axes, solution, knots)
         if is_new:
             title(figure, solution, note)
@@ -113,7 +111,7 @@ def joint_forces(
             axis = axes[0 if together else position]
             axis.plot(t, norms[:, group[0]], label=label, **line_of(position if together else 0))
             if not together:
-                name_panel(axis, label, NAME)
+                name_panel(axis, label, FONT)
         for axis in axes:
             axis.set_ylabel("internal joint force (N)" if together else "force (N)")
             axis.set_ylim(bottom=0.0)
@@ -202,7 +200,7 @@ def active_joints(
     chosen = joint_indices(names, joints)
     kept = np.ones(len(names), dtype=bool) if left_out is None else ~left_out
     sizes = np.where(kept, np.abs(values).max(axis=0, initial=0.0), 0.0)
-    active = [i for i in chosen if sizes[i] > NOTHING * max(float(sizes.max(initial=0.0)), NOTHING)]
+    active = [i for i in chosen if sizes[i] > AGREEMENT * max(float(sizes.max(initial=0.0)), AGREEMENT)]
     if joints is not None or not active or len(active) == len(chosen):
         return chosen, ""
     zero = [names[i] for i in chosen if kept[i] and i not in active]
@@ -237,10 +235,10 @@ def chosen_orders(solution: Solution, curves: Sequence[str] | None, count: int) 
 def same_curves(values: NDArray, chosen: Sequence[int]) -> list[list[int]]:
     """Joints in groups whose curves (times, joints) are equal, in their order."""
     groups: list[list[int]] = []
-    size = SAME * max(float(np.abs(values).max(initial=0.0)), NOTHING)
+    size = AGREEMENT * max(float(np.abs(values).max(initial=0.0)), AGREEMENT)
     for i in chosen:
         for group in groups:
-            if np.allclose(values[:, i], values[:, group[0]], rtol=SAME, atol=size):
+            if np.allclose(values[:, i], values[:, group[0]], rtol=AGREEMENT, atol=size):
                 group.append(i)
                 break
         else:

@@ -20,10 +20,10 @@ from trajopt.plot.time_axis import (
     arc_names,
     borders_of,
     fit,
+    limit_switches,
     mark_borders,
     mark_switches,
     mark_via_points,
-    switching_times,
     via_points,
 )
 from trajopt.problem.systems.system import System
@@ -97,7 +97,7 @@ def _draw(axis: Any, tracks: Sequence[_Track]) -> None:
     fit(axis, np.concatenate([track.values for track in tracks]), lower, upper, tracks[0].unit)
     for track in tracks:
         start = float(track.times[0])
-        found = switching_times(track.times - start, track.values, track.lower, track.upper)
+        found = limit_switches(track.times - start, track.values, track.lower, track.upper)
         mark_switches(axis, [start + time for time in found], track.upper)
 
 

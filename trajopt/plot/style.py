@@ -23,15 +23,20 @@ SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#0
 LIMIT_COLOUR = "#555555"
 PYPLOT = "matplotlib.pyplot"
 WIDTH = 6.3  # inches; the text of an A4 page
-SAMPLES = 600  # a figure of this width shows no more
+SAMPLES = 600  # times of a curve: a figure of this width shows no more
+FONT, SMALL_FONT, NOTE_FONT = (
+    9.0,
+    8.0,
+    7.0,
+)  # points: titles and axes; ticks and legends; notes in a panel
 
 _SETTINGS: dict[Any, Any] = {
-    "font.size": 9.0,
-    "axes.labelsize": 9.0,
-    "axes.titlesize": 9.0,
-    "legend.fontsize": 8.0,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
+    "font.size": FONT,
+    "axes.labelsize": FONT,
+    "axes.titlesize": FONT,
+    "legend.fontsize": SMALL_FONT,
+    "xtick.labelsize": SMALL_FONT,
+    "ytick.labelsize": SMALL_FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.7,

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.protocols.dynamics import SkeletonDynamics
 from trajopt.plot.bounds import held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import motion, scene_of_motion
+from trajopt.plot.style import SAMPLES
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
 from trajopt.report.chart import HEIGHT, Chart
@@ -27,11 +29,9 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-SAMPLES = 400
 SNAPSHOTS = 9
 COLUMN = 580  # pixels of a chart
 PIXELS = 96  # of an inch, in a browser
-NOTHING = 1e-9  # of the largest curve of a kind: a smaller one is not drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def motion_charts(curves: Sequence[ComponentCurve], duration: float) -> Iterator
     for kind in dict.fromkeys(curve.kind for curve in curves):
         those = [curve for curve in curves if curve.kind == kind]
         largest = max(float(np.abs(curve.values).max(initial=0.0)) for curve in those)
-        moving = [c for c in those if float(np.abs(c.values).max()) > NOTHING * largest] or those
+        moving = [c for c in those if float(np.abs(c.values).max()) > AGREEMENT * largest] or those
         for unit in dict.fromkeys(curve.unit for curve in moving):
             yield from _grouped(t, [curve for curve in moving if curve.unit == unit], kind, unit)
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.base.arguments import SHOWN
+from trajopt.report.chart import DIGITS
 from trajopt.solution.phases_solution import PhasesSolution
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
-
-DIGITS = 6
-LONGEST = 60  # characters of a value
 
 
 def run_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str]]:
@@ -59,7 +58,7 @@ def _found(solution: Solution) -> Mapping[str, str]:
 
 
 def short(value: Any, one: bool = False) -> str:
-    """A value with at most DIGITS significant digits and LONGEST characters.
+    """A value with at most DIGITS significant digits and SHOWN characters.
 
     one : a list of a single number is shown as that number
     """
@@ -68,4 +67,4 @@ def short(value: Any, one: bool = False) -> str:
             return short(value[0])
         return f"({', '.join(short(entry) for entry in value)})"
     text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."

@@ -25,7 +25,7 @@ from trajopt.solve import solve
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
 from trajopt.studies.many.sent_solution import with_problem, without_problem
-from trajopt.studies.workers.calls import Call, Outcome, completed, single
+from trajopt.studies.workers.calls import Call, Outcome, outcomes_of, single
 from trajopt.studies.workers.workers import Where, opened
 from trajopt.transcription.transcribe import transcribe
 
@@ -99,7 +99,7 @@ def multistart(
     count = 2 if processes is None and executor is None else processes
     calls = [Call(i, _one, (content, i, seed, spread, settings)) for i in range(starts)]
     with opened(executor, count) as workers:
-        outcomes = [_found(outcome) for outcome in completed(map(single, calls), workers)]
+        outcomes = [_found(outcome) for outcome in outcomes_of(map(single, calls), workers)]
     outcomes.sort(key=lambda outcome: outcome[0].seed)
     best = min(
         (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None

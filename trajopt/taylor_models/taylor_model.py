@@ -147,7 +147,7 @@ class TaylorModel:
     def __pow__(self, exponent: float) -> Any:
         """x^p by products for whole p, else by its series, for positive x."""
         if exponent != round(exponent) or abs(exponent) > ORDER:
-            return self._composed(series.power(float(exponent)))
+            return self._composed(series.real_power(float(exponent)))
         if exponent < 0:
             return self.reciprocal() ** -exponent
         result: Any = 1.0

@@ -13,7 +13,7 @@ from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
 from problems.cli.misuse import explained
-from problems.cli.output import Output, output_options
+from problems.cli.output import Output, echo, output_options
 from problems.cli.result_folder import ResultFolder
 from trajopt.solvers import registry
 
@@ -121,7 +121,7 @@ def solve(
         )
         report, names = write_results(solution, results, plot, one_page, output.progress, source.draw)
     if report is None:
-        click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
+        echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
         sys.exit(NOT_CONVERGED)
     if output.verbose:
         output.detail(where_time_went(solution))
@@ -149,9 +149,18 @@ def progress_of(output: Output) -> Any:
         return "silent"
     if not output.verbose:
         return "auto"
-    from trajopt.solvers.progress import line
+    from trajopt.solvers.progress import line, solve_title
 
-    return lambda iteration: output.detail(line(iteration))
+    solves = 0
+
+    def detail(iteration: Any) -> None:
+        nonlocal solves
+        solves += iteration.iteration == 0
+        if iteration.iteration == 0 and solves > 1:
+            output.detail(solve_title(solves))
+        output.detail(line(iteration))
+
+    return detail
 
 
 def described(problem: Any) -> str:

@@ -12,7 +12,7 @@ from problems.cli.commands.solve import chosen_solver, solver_choice
 from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED
 from problems.cli.misuse import explained
-from problems.cli.output import Output, output_options
+from problems.cli.output import Output, echo, output_options
 from problems.cli.result_folder import ResultFolder
 
 
@@ -101,5 +101,5 @@ def sweep(
     output.values({"folder": str(folder), "converged": study.converged_count, "points": rows})
     if study.interrupted:
         done = sum(bool(point.file or point.error) for point in study.points)
-        click.echo(f"interrupted: {done} of {count} points are in the table", err=True)
+        echo(f"interrupted: {done} of {count} points are in the table", err=True)
     sys.exit(CONVERGED if study.converged_count == count else NOT_CONVERGED)

@@ -36,6 +36,17 @@ def test_a_log_of_a_thousand_iterations_has_about_ten_lines():
     assert shown == [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
 
+def test_every_solve_but_the_first_has_a_title_and_its_last_iteration():
+    stream = io.StringIO()
+    with Progress("plain", stream) as progress:
+        for _ in range(3):
+            for number in range(4):
+                progress(iteration(number))
+    shown = [" ".join(text.split()[:2]) for text in stream.getvalue().splitlines()]
+    solve = ["iteration 0", "iteration 1", "iteration 2", "iteration 3"]
+    assert shown == [*solve, "solve 2", *solve, "solve 3", *solve]
+
+
 def test_the_last_iteration_is_always_shown_once():
     stream = io.StringIO()
     with Progress("plain", stream) as progress:

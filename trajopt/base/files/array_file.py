@@ -30,7 +30,6 @@ __all__ = ["LARGEST", "ArrayFile", "file_path"]
 
 ENDINGS = (".npz",)  # of the files that may be meant
 LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB
-FLOAT = 8  # bytes of a number in memory
 MEMBERS = 4096  # a solution of a thousand arcs has as many
 NUMBERS, WHOLE, TEXT = "fiu", "iu", "U"  # kinds of dtypes
 
@@ -188,7 +187,9 @@ class ArrayFile:
             self.refuse(f"{name} has shape {member.shape}, expected ({expected})")
         if entry.file_size != member.start + member.size:
             self.refuse(f"{name} unpacks to {entry.file_size} bytes, its shape tells {member.size}")
-        size = max(entry.file_size, math.prod(member.shape) * FLOAT)  # small whole numbers become floats
+        size = max(
+            entry.file_size, math.prod(member.shape) * np.dtype(float).itemsize
+        )  # small whole numbers become floats
         self._unpacked[0] += size
         if self._unpacked[0] > LARGEST:
             self.refuse(f"{name} unpacks to {size:.3g} bytes, {LARGEST:.3g} are read at most")

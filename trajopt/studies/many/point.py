@@ -11,6 +11,7 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
+from trajopt.base.printable_text import printable_name
 from trajopt.solve import solve
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
@@ -21,7 +22,7 @@ FAILED, INTERRUPTED = "failed", "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class StudyPoint:
     """One row of the table: what was solved, how it ended, or the error that it ended in.
 
     parameters : those that tell it from the other points
@@ -51,7 +52,7 @@ class Point:
         """Its solution, or that of phases, read from its file where it is in one; None without one."""
         return None if self._loaded is None else self._loaded()
 
-    def with_solution(self, loaded: Callable[[], Any]) -> Point:
+    def with_solution(self, loaded: Callable[[], Any]) -> StudyPoint:
         """The point with a way to its solution, which is taken once."""
         return replace(self, _loaded=cache(loaded))
 
@@ -63,8 +64,8 @@ class Point:
         where = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
         head = f"{self.number:>4}  {where}: " if where else f"{self.number:>4}  "
         if self.error:
-            return f"{head}{self.error}"
-        return (
+            return printable_name(f"{head}{self.error}")
+        return printable_name(
             f"{head}{self.status}, objective {_digits(self.objective)}, duration {_digits(self.duration)} s, "
             f"{self.iterations} iterations from {self.start}"
         )
@@ -86,6 +87,7 @@ class Task:
     source : the packed problem;  settings : pickled solver and options of `solve`
     keep, archive : whether the solution and the bytes of its file are sent back
     versions : of the process that asks, which the worker's must equal
+    is_recipe : whether the source is a recipe, built by the code of the library
     """
 
     number: int
@@ -96,13 +98,14 @@ class Task:
     archive: bool
     versions: Mapping[str, str]
     before: Before | None = None
+    is_recipe: bool = False
 
 
 @dataclass(frozen=True)
 class Answer:
     """What a worker sends back: the row, and the solution without its problem and as a file, if asked."""
 
-    point: Point
+    point: StudyPoint
     solution: Any = None
     archive: bytes = b""
 
@@ -115,7 +118,7 @@ def answered(task: Task) -> Answer:
         archive = file_of(solution) if task.archive else b""
     except Exception as error:
         return Answer(failed(task.number, task.parameters, error))
-    point = Point(
+    point = StudyPoint(
         number=task.number,
         parameters=task.parameters,
         status=solution.status.name.lower(),
@@ -130,10 +133,10 @@ def answered(task: Task) -> Answer:
     return Answer(point, without_problem(solution) if task.keep else None, archive)
 
 
-def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> Point:
+def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> StudyPoint:
     """The row of a point without a solution."""
     text = traceback.format_exception_only(type(error), error)[-1].strip()
-    return Point(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
+    return StudyPoint(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
 
 
 def _solved(task: Task) -> tuple[Any, str]:

@@ -11,7 +11,7 @@ from typing import IO, Literal
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.studies.many.point import Point
+from trajopt.studies.many.point import StudyPoint
 
 RECENT = 50  # points whose rate is taken for the rest: the first ones also start processes and load kernels
 EVERY = 1.0  # seconds between lines that tell no failure
@@ -24,7 +24,7 @@ class StudyProgress:
     seconds_left : from the rate of the last 50 points, by wall clock; None before the second one
     """
 
-    point: Point
+    point: StudyPoint
     done: int
     total: int
     seconds_left: float | None
@@ -49,7 +49,7 @@ class Meter:
         self._total, self._done, self._clock = total, known, clock
         self._times: deque[float] = deque([clock()], maxlen=RECENT + 1)
 
-    def counted(self, point: Point) -> StudyProgress:
+    def counted(self, point: StudyPoint) -> StudyProgress:
         self._done += 1
         self._times.append(self._clock())
         points = len(self._times) - 1

@@ -16,17 +16,17 @@ from trajopt.studies.many.point import (
     INTERRUPTED,
     Answer,
     Before,
-    Point,
+    StudyPoint,
     Task,
     answered,
     failed,
 )
 from trajopt.studies.many.point_folder import PointFolder
-from trajopt.studies.many.point_table import row_of, save_table, written
+from trajopt.studies.many.point_table import csv_of, row_of, save_table
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.progress import Meter, Report
-from trajopt.studies.many.sent_solution import read_solution, with_problem, without_problem
-from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, completed
+from trajopt.studies.many.sent_solution import with_problem, without_problem
+from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcomes_of
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
 
@@ -42,7 +42,7 @@ class Study:
     interrupted : whether Ctrl-C ended it; points that were not done then have the status "interrupted"
     """
 
-    points: tuple[Point, ...]
+    points: tuple[StudyPoint, ...]
     folder: Path | None = None
     interrupted: bool = False
 
@@ -58,7 +58,7 @@ class Study:
 
     def to_csv(self) -> str:
         """The table as comma-separated values."""
-        return written([row_of(point) for point in self.points])
+        return csv_of([row_of(point) for point in self.points])
 
     def save_table(self, path: str | Path) -> None:
         """Write the table as .csv or, where pyarrow is installed, as .parquet."""
@@ -110,10 +110,10 @@ def run(
 
 
 def _recorded(
-    chains: Iterable[Chain], workers: Workers, record: _Record, done: Callable[[Point], None]
+    chains: Iterable[Chain], workers: Workers, record: _Record, done: Callable[[StudyPoint], None]
 ) -> bool:
     """Keep and report points as they are done; whether Ctrl-C ended the study."""
-    outcomes = completed(chains, workers)
+    outcomes = outcomes_of(chains, workers)
     try:
         for outcome in outcomes:
             with interrupts_deferred():
@@ -169,12 +169,12 @@ class _Record:
         self._problems, self._settings = problems, settings
         self._folder = None
         self._last: dict[int, Any] = {}  # those that others of a chain start from
-        self.points: dict[int, Point] = {}
+        self.points: dict[int, StudyPoint] = {}
         if settings.folder is not None:
             self._folder = PointFolder(settings.folder, tasks, settings.anew)
             self.points = {number: self._of_file(point) for number, point in self._folder.known.items()}
 
-    def add(self, outcome: Outcome) -> Point:
+    def add(self, outcome: Outcome) -> StudyPoint:
         """Keep what became of a task."""
         task, error = self._tasks[outcome.call.key], outcome.error
         if isinstance(error, ClusterError):
@@ -205,20 +205,20 @@ class _Record:
         if self._folder is not None:
             self._folder.finish()
 
-    def in_order(self) -> tuple[Point, ...]:
+    def in_order(self) -> tuple[StudyPoint, ...]:
         """All points; those that Ctrl-C left out say so."""
         return tuple(
-            self.points.get(number) or Point(number, task.parameters, INTERRUPTED)
+            self.points.get(number) or StudyPoint(number, task.parameters, INTERRUPTED)
             for number, task in self._tasks.items()
         )
 
-    def _of_file(self, point: Point) -> Point:
-        if self._folder is None or not point.file:
+    def _of_file(self, point: StudyPoint) -> StudyPoint:
+        folder, number = self._folder, point.number
+        if folder is None or not point.file:
             return point
-        path, number = self._folder.folder / point.file, point.number
 
         def loaded() -> Any:
-            found = read_solution(path)
+            found = folder.solution(point)
             return None if found is None else with_problem(found, self._problem(number))
 
         return point.with_solution(loaded)

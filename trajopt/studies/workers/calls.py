@@ -129,7 +129,7 @@ def _died(deaths: int) -> str:
 Outcomes = Generator[Outcome, None, None]
 
 
-def completed(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -> Outcomes:
+def outcomes_of(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -> Outcomes:
     """The outcomes of all calls of all chains as they are done.
 
     tries : how often a call is made whose worker dies, before its outcome is a WorkerDiedError

@@ -15,7 +15,7 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import ClusterError, OptionError
-from trajopt.studies.many.point_table import read
+from trajopt.studies.many.point_table import read_rows
 from trajopt.studies.workers import cluster, worker_versions
 
 distributed = pytest.importorskip("distributed")
@@ -151,7 +151,7 @@ def test_workers_that_are_killed_at_random_cost_nothing(tmp_path, monkeypatch):
                 ended.set()
                 killer.join()
     assert killed and study.converged_count == count
-    rows = read(tmp_path / "out" / "table.csv")
+    rows = read_rows(tmp_path / "out" / "table.csv")
     assert [int(row["number"]) for row in rows] == list(range(count)), "nothing lost, nothing twice"
     # Beyond the parent's first look at the first point, what a worker held when it died was built again.
     built = Counter(place.read_text().split())
