@@ -27,7 +27,7 @@ from trajopt.solution.skeleton_view import checked_segments, drawing_axes
 from trajopt.terms.scene import Capsule, Target
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 PATH_SAMPLES = 300
 MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar
@@ -55,7 +55,7 @@ class Scene:
 
 
 def motion(
-    solution: Solution,
+    solution: SolutionData,
     *,
     snapshots: int = 9,
     view: Literal["planes", "space"] = "planes",
@@ -93,7 +93,7 @@ def motion(
     return figure
 
 
-def scene_of_motion(solution: Solution, snapshots: int) -> Scene:
+def scene_of_motion(solution: SolutionData, snapshots: int) -> Scene:
     """What there is to draw of a motion; OptionError for a dynamics without `skeleton(q)`."""
     problem = solution.as_built
     dynamics = problem.dynamics

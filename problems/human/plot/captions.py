@@ -11,7 +11,7 @@ from problems.human.gait.cycle import Cycle
 from problems.human.gait.formulation import DEFAULT
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 
 def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:
