@@ -18,8 +18,8 @@ from pathlib import Path
 
 import trajopt
 from problems import catalogue
+from trajopt import Solution
 from trajopt.checks.violation import largest_violations
-from trajopt.solution.solution import Solution
 
 REPEATS = 5
 SOLVERS = {

@@ -3,7 +3,7 @@
     python scripts/architecture.py  prints counts: files per folder, lengths, arrows, circles
 
 Every import counts, those for types and those inside functions too. tests/project_tests/test_architecture.py
-holds the tree against `MAY_IMPORT` and `SHORTCUTS`; `architecture_picture.py` draws it.
+holds the tree against `MAY_IMPORT`; `architecture_picture.py` draws it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.transcription": "problem",
     "trajopt.solution": "transcription",
     "trajopt.checks": "solution taylor_models",
-    "trajopt.certificates": "checks",
+    "trajopt.display": "solution",
+    "trajopt.certificates": "checks display",
     "trajopt.archive": "certificates",
     "trajopt.plot": "solution",
     "trajopt.parametric": "solution",
-    "trajopt.refinement": "certificates",
-    "trajopt.certified": "refinement",
-    "trajopt.compile": "parametric",
-    "trajopt.solve": "certified",
-    "trajopt.verification": "solve",
-    "trajopt.studies": "solve archive",
-    "trajopt.report": "verification plot",
-    "trajopt.display": "report",
+    "trajopt.refinement": "checks",
+    "trajopt.certified": "certificates refinement",
+    "trajopt.verification": "certified",
+    "trajopt.api": "verification archive parametric",
+    "trajopt.studies": "api",
+    "trajopt.report": "api plot",
     "dynamics.errors": "",
     "dynamics.arguments": "errors",
     "dynamics.model": "arguments",
@@ -61,32 +60,6 @@ MAY_IMPORT: dict[str, str] = {
     "problems.catalogue": "recipe",
     "problems.cli": "catalogue human shadowing",
 }
-
-#: Methods that reach upwards for the user's convenience, each by an import inside the method:
-#: (file of the method, module that it imports).
-SHORTCUTS = frozenset(
-    {
-        ("trajopt.problem.links.phases", "trajopt.display.problem_facts"),  # the card of a notebook
-        ("trajopt.solution.phases_solution", "trajopt.certificates.phases_certificate"),  # certificate
-        ("trajopt.solution.phases_solution", "trajopt.display.solution_facts"),  # repr, card
-        (
-            "trajopt.solution.phases_solution",
-            "trajopt.archive.phases_archive",
-        ),  # PhasesSolution.save and load
-        ("trajopt.solution.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
-        ("trajopt.problem.derived_parts", "trajopt.display.problem_facts"),  # repr, card of a problem
-        ("trajopt.problem.derived_parts", "trajopt.display.problem_summary"),  # problem.summary
-        ("trajopt.certificates.certified_lines", "trajopt.display.report_facts"),  # repr, card
-        ("trajopt.solution.solution", "trajopt.parametric.sensitivity"),  # solution.sensitivity
-        ("trajopt.solution.solution", "trajopt.display.samples"),  # solution.sample, to_csv, to_dataframe
-        ("trajopt.solution.solution", "trajopt.display.solution_facts"),  # repr, card
-        ("trajopt.solution.solution", "trajopt.verification.diagnosis"),  # solution.diagnose
-        ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
-        ("trajopt.solution.solution", "trajopt.archive.solution_archive"),  # solution.save, Solution.load
-        ("trajopt.solution.solution", "trajopt.certificates.certificate"),  # the type of solution.certificate
-        ("trajopt.verification.report", "trajopt.display.report_facts"),  # repr, card
-    }
-)
 
 
 def modules() -> dict[str, Path]:
@@ -143,14 +116,14 @@ def allowed(room: str) -> set[str]:
 
 
 def forbidden() -> list[tuple[str, str]]:
-    """Imports inside a package that run against the arrows and are no listed shortcut."""
+    """Imports inside a package that run against the arrows."""
     found = []
     for source, target in sorted(edges()):
         one, other = room_of(source), room_of(target)
         within = source.partition(".")[0] == target.partition(".")[0]
         if within and one != other and one in MAY_IMPORT and other not in allowed(one):
             found.append((source, target))
-    return [pair for pair in found if pair not in SHORTCUTS]
+    return found
 
 
 def circles(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
@@ -184,8 +157,8 @@ def floors(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 
 def room_edges() -> set[tuple[str, str]]:
-    """Pairs (room, room that some file of it imports), shortcuts and what is forbidden left out."""
-    pairs = {(room_of(a), room_of(b)) for a, b in edges() - SHORTCUTS - set(forbidden())}
+    """Pairs (room, room that some file of it imports), those that are forbidden left out."""
+    pairs = {(room_of(a), room_of(b)) for a, b in edges() - set(forbidden())}
     return {(one, other) for one, other in pairs if one != other}
 
 
@@ -221,8 +194,8 @@ def main() -> None:
     print(f"lines of a function: median {statistics.median(functions):g}, largest {max(functions)}")
     print(f"rooms: {len(floors(room_edges()))}, floors: {1 + max(floors(room_edges()).values())}")
     print(f"arrows between files: {len(edges())}, between rooms: {len(room_edges())}")
-    print(f"circles: {len(circles(edges() - SHORTCUTS))}")
-    for circle in circles(edges() - SHORTCUTS):
+    print(f"circles: {len(circles(edges()))}")
+    for circle in circles(edges()):
         print("   ", ", ".join(circle))
     for source, target in forbidden():
         print(f"against the arrows: {source} imports {target}")

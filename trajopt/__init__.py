@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from trajopt import library as library
     from trajopt import plot as plot
     from trajopt import report as report
+    from trajopt.api.compile import compile as compile
+    from trajopt.api.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.api.phases_solution import PhasesSolution as PhasesSolution
+    from trajopt.api.problem import Problem as Problem
+    from trajopt.api.solution import Solution as Solution
+    from trajopt.api.solve import solve as solve
     from trajopt.base.errors import TrajoptError as TrajoptError
     from trajopt.certified.certified import Certified as Certified
     from trajopt.certified.switching.shooting import switching_times as switching_times
-    from trajopt.compile import compile as compile
     from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
     from trajopt.display.samples import Samples as Samples
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.protocols.block import Block as Block
     from trajopt.graph.protocols.dynamics import Dynamics as Dynamics
     from trajopt.graph.trace import trace as trace
-    from trajopt.parametric.compiled_program import CompiledProgram as CompiledProgram
     from trajopt.problem.constraints.integrals import integral as integral
     from trajopt.problem.links.phases import Phases as Phases
-    from trajopt.problem.problem import Problem as Problem
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
-    from trajopt.solution.phases_solution import PhasesSolution as PhasesSolution
-    from trajopt.solution.solution import Solution as Solution
-    from trajopt.solve import solve as solve
     from trajopt.solvers.dense.interior_point import DenseInteriorPoint as DenseInteriorPoint
     from trajopt.solvers.ipopt import Ipopt as Ipopt
     from trajopt.solvers.slsqp import Slsqp as Slsqp

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from problems.cli.output import echo
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
-    from trajopt.solution.solution import Solution
+    from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 
@@ -37,7 +36,7 @@ def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport,
     elif not report.holds_at_nodes:
         lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
     if not solution.converged and solution.certificate is None:
-        from trajopt.solution.solution import Solution
+        from trajopt import Solution
         from trajopt.verification.diagnosis import repeated_equations
 
         lines += repeated_equations(solution) if isinstance(solution, Solution) else ()

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
+    from trajopt import PhasesSolution, Solution
     from trajopt.solution.records.run_record import RunRecord
-    from trajopt.solution.solution import Solution
 
 
 FIGURES = ("torques", "joint_forces", "joints", "motion", "states")
@@ -38,8 +37,8 @@ def draw(
     draw_own : writes those that a user's own problem adds
     Of phases these are one figure of the states and controls of all, and the others of each one.
     """
+    from trajopt import Solution
     from trajopt.plot.state_curves import has_states
-    from trajopt.solution.solution import Solution
 
     if isinstance(solution, Solution):
         ours = draw_one(solution, folder, ending, tell)

@@ -11,8 +11,7 @@ from problems.cli.summary import summary, write_json, write_text
 from trajopt.base.files.run_folder import LAST, RunFolder, mixture
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
-    from trajopt.solution.solution import Solution
+    from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 

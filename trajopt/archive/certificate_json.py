@@ -19,7 +19,7 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.violation import LimitViolation
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 def record(certificate: Certificate) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class CertificateRecord:
     bracket: ObjectiveBracket | None = None
 
 
-def restored(kept: CertificateRecord, motion: Solution) -> Solution:
+def restored(kept: CertificateRecord, motion: SolutionData) -> SolutionData:
     """The motion with the certificate that was recorded about it."""
     certificate = Certificate(
         tolerance=kept.tolerance,

@@ -25,7 +25,7 @@ from trajopt.splines.trajectory import MOST_NODES_PER_SPAN
 from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 SAMPLES = {"q": 0, "v": 1, "a": 2}  # array of samples -> order of the derivative
 MOST_NODES = MOST_NODES_PER_SPAN + 2  # of a span: a Gauss rule has its ends besides
@@ -33,15 +33,15 @@ TINY = float(np.finfo(float).tiny)
 AGREEMENT = 1e-9  # of the largest sample: they were computed from the control points, perhaps elsewhere
 
 
-def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Solution:
+def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:
     """The solution of an open file, without its certificate."""
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
     curve, recipe = _curve(file, header), header.recipe
     added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
     same += ("timings", "detail", "joint_names", "levels", "starts", "refinement", "run")
-    return Solution(
+    return SolutionData(
         **{key: getattr(header, key) for key in same},
         curve=curve,
         parameters={

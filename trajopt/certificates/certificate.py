@@ -21,7 +21,7 @@ from trajopt.checks.simulation import Simulation, simulate
 from trajopt.checks.violation import LimitViolation, path_limits
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 READABLE = 60  # lines; beyond, the page shows the worst component of every statement only
 HEADER = f"{'statement':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
@@ -63,7 +63,7 @@ class Certificate(CertifiedLines):
     reason: str
     signs: Signs | None = None
     settings: ArcSettings | None = None
-    motion: Solution | None = field(default=None, repr=False)
+    motion: SolutionData | None = field(default=None, repr=False)
     slowed: float = 0.0
     equation_tolerance: float | None = None
     failed: str = ""

@@ -25,7 +25,7 @@ from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.knots import on_trajectory
 from trajopt.refinement.limit_nodes import with_limit_nodes
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
 from trajopt.solvers.solver import StartKind, Status
@@ -48,7 +48,7 @@ class NodeRefinement:
     rounds: int
     settings: SearchSettings
 
-    def run(self, solution: Solution, solver: TimedSolver, reason: str) -> Solution:
+    def run(self, solution: SolutionData, solver: TimedSolver, reason: str) -> SolutionData:
         """The solution with a certificate, on as many nodes as its limits needed.
 
         reason : why there is no switching structure
@@ -86,11 +86,11 @@ class NodeRefinement:
             kept = {"recipe": solution.recipe, "refinement": solution.refinement}
             solution = replace(refined, **kept, iterations=iterations)
 
-    def certified(self, solution: Solution, reason: str, rounds: int = 0) -> Solution:
+    def certified(self, solution: SolutionData, reason: str, rounds: int = 0) -> SolutionData:
         """The solution with its certificate, after time scaling where its limits do not hold otherwise."""
         return self._scaled(solution, self._certificate(solution, reason, rounds))
 
-    def _scaled(self, solution: Solution, certificate: Certificate) -> Solution:
+    def _scaled(self, solution: SolutionData, certificate: Certificate) -> SolutionData:
         if not certificate.holds and solution.converged:
             slower = time_scaled(solution, self.tol, self.settings)
             if slower is not None:
@@ -102,7 +102,7 @@ class NodeRefinement:
         return replace(solution, certificate=certificate)
 
     def _certificate(
-        self, solution: Solution, reason: str, rounds: int, margins: Margins | None = None
+        self, solution: SolutionData, reason: str, rounds: int, margins: Margins | None = None
     ) -> Certificate:
         violations = tuple(largest_violations(solution))
         limits = path_limits(solution)
@@ -117,15 +117,15 @@ class NodeRefinement:
             self.tol, violations, "added nodes", None, rounds, reason, motion=solution, gain=gain
         )
 
-    def _margins(self, solution: Solution, certificate: Certificate) -> Margins:
+    def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:
         """Of every limit, in proportion to its violation."""
         factor = self.settings.tightening_factor
         sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
         return by_limit(sizes, path_limits(solution))
 
     def _within_tighter_limits(
-        self, solution: Solution, margins: Margins, solver: TimedSolver
-    ) -> Solution | None:
+        self, solution: SolutionData, margins: Margins, solver: TimedSolver
+    ) -> SolutionData | None:
         """Solve again with every limit tightened by a margin; None where that does not converge.
 
         Raises SolvesStopped where the time is over.
@@ -147,7 +147,7 @@ class NodeRefinement:
 
 
 def times_of_violations(
-    solution: Solution, certificate: Certificate, tol: float, settings: SearchSettings
+    solution: SolutionData, certificate: Certificate, tol: float, settings: SearchSettings
 ) -> list[float]:
     """Peaks of limits that are violated, of those over windows and arcs too; none where limits hold.
 
@@ -179,7 +179,7 @@ def _violated(certificate: Certificate) -> float:
     return max((line.ratio for line in certificate.lines if not line.equation), default=-np.inf)
 
 
-def _missed(solution: Solution) -> float:
+def _missed(solution: SolutionData) -> float:
     """By how much path equations are missed between nodes, relative to their scale."""
     return max(float(errors.max()) for errors in equation_errors(solution))
 

@@ -28,7 +28,7 @@ from trajopt.checks.violation import path_limits
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import SolvesStopped, TimedSolver
 from trajopt.solvers.solver import Callback, Run, Solver
 from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
@@ -73,7 +73,9 @@ class Certified:
                 "best 12 to 16"
             )
 
-    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
+    def refine(
+        self, solution: SolutionData, solver: Solver, progress: Callback | None = None
+    ) -> SolutionData:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.
 
         progress : called with every iteration of every solve
@@ -93,7 +95,7 @@ class Certified:
             return found
         return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
 
-    def _refined(self, solution: Solution, solver: Solver, progress: Callback | None) -> Solution:
+    def _refined(self, solution: SolutionData, solver: Solver, progress: Callback | None) -> SolutionData:
         run, limit = Run(callback=progress), self.time_limit
         budget = TimedSolver(solver, run.within(limit))
         for_search = TimedSolver(solver, run.within(self.settings.search_share * limit))
@@ -126,8 +128,13 @@ class Certified:
         return self._bracketed(certified, finest, local, budget, reason)
 
     def _bracketed(
-        self, certified: Solution, finest: Solution, search: BracketSearch, budget: TimedSolver, reason: str
-    ) -> Solution:
+        self,
+        certified: SolutionData,
+        finest: SolutionData,
+        search: BracketSearch,
+        budget: TimedSolver,
+        reason: str,
+    ) -> SolutionData:
         """The certified solution with a bracket of its objective, as far as the time allows.
 
         certified : the motion `finest` after a few nodes were added
@@ -149,13 +156,13 @@ class Certified:
         return replace(best, certificate=replace(best.certificate, bracket=search.bracket(best)))
 
 
-def _missed_and_objective(certified: Solution) -> tuple[bool, float]:
+def _missed_and_objective(certified: SolutionData) -> tuple[bool, float]:
     """What decides between two certified solutions: that the limits hold, then the objective."""
     certificate = certified.certificate
     return certificate is None or not certificate.holds, certified.objective
 
 
-def _unsuited(solution: Solution) -> str:
+def _unsuited(solution: SolutionData) -> str:
     """Why no switching structure is searched for, or nothing."""
     problem = solution.problem
     if not path_limits(solution):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
     from trajopt.splines.curve import Curve
 
 REFINEMENT = 10  # dense points per interval between nodes
@@ -52,7 +52,7 @@ class Samples:
         return Samples(times, arc, (arc + within) / count, inner)
 
 
-def samples(solution: Solution) -> tuple[Samples, Samples]:
+def samples(solution: SolutionData) -> tuple[Samples, Samples]:
     """The nodes, and a grid with nine evenly spaced times between each two of them.
 
     Where the acceleration may jump both hold the two sides of a breakpoint.
@@ -65,19 +65,19 @@ def samples(solution: Solution) -> tuple[Samples, Samples]:
     return node_samples(solution), Samples.of(curve, grid)
 
 
-def node_samples(solution: Solution) -> Samples:
+def node_samples(solution: SolutionData) -> Samples:
     """The nodes alone."""
     side = SIDE * solution.duration
     return Samples.of(solution.curve, [_two_sided(part, side) for part in _nodes_of_arcs(solution)])
 
 
-def _nodes_of_arcs(solution: Solution) -> list[NDArray]:
+def _nodes_of_arcs(solution: SolutionData) -> list[NDArray]:
     """Times of the nodes of every arc: each border is the last node of one and the first of the next."""
     times, side = solution.node_times, SIDE * solution.duration
     return np.split(times, 1 + np.searchsorted(times, solution.curve.starts[1:-1] - 2.0 * side))
 
 
-def trajectory_of(solution: Solution) -> Trajectory | None:
+def trajectory_of(solution: SolutionData) -> Trajectory | None:
     """The trajectory whose nodes are the solution's; None where it cannot be told from problem and curve."""
     arcs, curve = solution.problem.trajectory.arcs, solution.curve
     if len(arcs) != len(curve.bases):

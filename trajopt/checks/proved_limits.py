@@ -12,7 +12,7 @@ from trajopt.checks.lines.statement_line import StatementLine
 from trajopt.checks.lines.statement_times import interval_of
 from trajopt.checks.lines.violation_tracks import Track
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 
 MOST_JOINTS = 8  # inverse dynamics of larger robots takes seconds in Taylor models
 
@@ -20,7 +20,7 @@ Statement = tuple[Constraint, Track, Track | None]
 Lines = Mapping[tuple[Constraint, int], StatementLine]
 
 
-def proved_limits(solution: Solution, stated: Sequence[Statement], accuracy: float) -> Lines:
+def proved_limits(solution: SolutionData, stated: Sequence[Statement], accuracy: float) -> Lines:
     """(constraint, component) -> its line, of the statements over intervals that samples do not refute.
 
     A line has the evidence "enclosure" where no violation exceeds `accuracy` of the smaller scale of its two

@@ -24,7 +24,7 @@ from trajopt.checks.proved_limits import MOST_JOINTS, Lines, proved_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import all_constraints
 from trajopt.problem.units import units_of
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.violation import side_violations
 from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name
@@ -73,7 +73,7 @@ class Violation:
         )
 
 
-def violations(solution: Solution, accuracy: float | None = None) -> list[Violation]:
+def violations(solution: SolutionData, accuracy: float | None = None) -> list[Violation]:
     """One entry per bounded component of every statement, in the order in which they were made.
 
     accuracy : relative, between nodes; what is within it by samples is tried to be proved, if it is given
@@ -94,7 +94,7 @@ def violations(solution: Solution, accuracy: float | None = None) -> list[Violat
 
 
 def _entries(
-    solution: Solution, constraint: Constraint, at: Track, between: Track | None, lines: Lines
+    solution: SolutionData, constraint: Constraint, at: Track, between: Track | None, lines: Lines
 ) -> Iterator[Violation]:
     problem = solution.problem
     quantity, width = constraint.term.quantity, constraint.lower.size
@@ -140,7 +140,7 @@ def _largest_bound(constraint: Constraint, component: int) -> float:
     return float(bounds[np.isfinite(bounds)].max(initial=0.0))
 
 
-def _forces_together(solution: Solution, nodes: Samples, dense: Samples) -> Iterator[Violation]:
+def _forces_together(solution: SolutionData, nodes: Samples, dense: Samples) -> Iterator[Violation]:
     """The residuals of torque equations that hold together, as one force; at nodes each speaks for itself."""
     largest = {entry.owners: entry.largest for entry in residual_forces(solution, nodes)}
     for entry in residual_forces(solution, dense):
@@ -162,7 +162,7 @@ def _forces_together(solution: Solution, nodes: Samples, dense: Samples) -> Iter
         )
 
 
-def _integrals(solution: Solution, accuracy: float | None) -> Iterator[Violation]:
+def _integrals(solution: SolutionData, accuracy: float | None) -> Iterator[Violation]:
     """Bounded integrals as the motion gives them, "between nodes", and by the program's own quadrature.
 
     The motion's are enclosed, for up to 8 joints and if there is an accuracy, or by adaptive quadrature.
@@ -197,7 +197,7 @@ def _integrals(solution: Solution, accuracy: float | None) -> Iterator[Violation
             )
 
 
-def _periodicities(solution: Solution, nodes: Samples) -> Iterator[Violation]:
+def _periodicities(solution: SolutionData, nodes: Samples) -> Iterator[Violation]:
     problem = solution.problem
     scales = periodicity_scales(solution, nodes)
     for periodicity in problem.periodicities:
@@ -210,7 +210,7 @@ def _periodicities(solution: Solution, nodes: Samples) -> Iterator[Violation]:
             yield _at_one_time(periodicity.name, name, float(miss), solution.duration, float(size), unit)
 
 
-def _continuity(solution: Solution) -> Iterator[Violation]:
+def _continuity(solution: SolutionData) -> Iterator[Violation]:
     """Jumps at the borders of arcs of what must be continuous there."""
     curve, problem = solution.curve, solution.problem
     n, borders = problem.dynamics.n, len(curve.bases) - 1
@@ -234,7 +234,7 @@ def _continuity(solution: Solution) -> Iterator[Violation]:
             yield _at_one_time(label, name, miss, when, float(size[joint]), units[order][joint])
 
 
-def _durations(solution: Solution) -> Iterator[Violation]:
+def _durations(solution: SolutionData) -> Iterator[Violation]:
     """Durations of arcs against their bounds; of the whole motion where refinement has cut its one arc."""
     arcs, durations = solution.problem.trajectory.arcs, np.asarray(solution.curve.durations)
     if len(arcs) == 1:

@@ -16,7 +16,7 @@ from trajopt.checks.violation_peaks import Peaks, component_violation, narrowed
 from trajopt.problem.costs_and_constraints import Constraint
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 SAMPLES_PER_INTERVAL = 8  # between neighbouring nodes
 HULL_TOLERANCE = 1e-9  # in the limit's unit: rounding of control points
@@ -48,12 +48,12 @@ class LimitViolation:
         return f"{self.name}, {self.component}" if self.component else self.name
 
 
-def path_limits(solution: Solution) -> list[Constraint]:
+def path_limits(solution: SolutionData) -> list[Constraint]:
     """The inequality constraints over the whole path of a solution's problem."""
     return solution.problem.path_limits()
 
 
-def largest_violations(solution: Solution) -> list[LimitViolation]:
+def largest_violations(solution: SolutionData) -> list[LimitViolation]:
     """One entry per component of every path limit, in their order.
 
     Every interval between nodes is sampled, every local maximum of the samples is bracketed by its
@@ -73,7 +73,7 @@ def largest_violations(solution: Solution) -> list[LimitViolation]:
     return found
 
 
-def relative_violations(solution: Solution, violations: Sequence[LimitViolation]) -> list[float]:
+def relative_violations(solution: SolutionData, violations: Sequence[LimitViolation]) -> list[float]:
     """Violations divided by the range of their limit, in the order of `largest_violations`."""
     if not violations:
         return []
@@ -114,12 +114,12 @@ def zero_bounded(limit: Constraint) -> NDArray:
     return (np.isfinite(limit.lower) != np.isfinite(limit.upper)) & (one == 0.0)
 
 
-def local_maxima(solution: Solution, limit: Constraint, above: float) -> list[tuple[NDArray, NDArray]]:
+def local_maxima(solution: SolutionData, limit: Constraint, above: float) -> list[tuple[NDArray, NDArray]]:
     """Times and values of the local maxima of every component's violation that may exceed `above`."""
     return [(peaks.at, peaks.values) for peaks in _peaks(solution, [limit], above)[0]]
 
 
-def _peaks(solution: Solution, limits: list[Constraint], above: float = np.inf) -> list[list[Peaks]]:
+def _peaks(solution: SolutionData, limits: list[Constraint], above: float = np.inf) -> list[list[Peaks]]:
     """The local maxima of the violation of every component of every limit."""
     times = _samples(solution)
     sampled = solution.values([limit.term for limit in limits], times)
@@ -135,7 +135,7 @@ def _peaks(solution: Solution, limits: list[Constraint], above: float = np.inf) 
     return found
 
 
-def _holds_by_hull(solution: Solution, limit: Constraint, component: int) -> bool:
+def _holds_by_hull(solution: SolutionData, limit: Constraint, component: int) -> bool:
     """Whether all control points of q, or of v, lie within the limit."""
     if limit.hold != "hull":
         return False
@@ -153,7 +153,7 @@ def _holds_by_hull(solution: Solution, limit: Constraint, component: int) -> boo
     return True
 
 
-def _samples(solution: Solution) -> NDArray:
+def _samples(solution: SolutionData) -> NDArray:
     """Nodes, times between them, and both sides of every knot, where the acceleration may jump."""
     nodes = np.unique(solution.node_times)
     fractions = np.arange(SAMPLES_PER_INTERVAL) / SAMPLES_PER_INTERVAL

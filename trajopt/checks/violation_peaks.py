@@ -12,7 +12,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solvers.optimality.violation import bound_violation
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 
@@ -87,7 +87,7 @@ class Peaks:
         return not bad.size
 
 
-def narrowed(solution: Solution, every: Sequence[Peaks]) -> None:
+def narrowed(solution: SolutionData, every: Sequence[Peaks]) -> None:
     """Narrow the brackets of all components together, with one evaluation of the motion per round."""
     terms = list({peaks.limit.term.quantity: peaks.limit.term for peaks in every}.values())
     for _ in range(ROUNDS):

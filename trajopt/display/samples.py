@@ -21,7 +21,7 @@ from trajopt.base.files.near_files import check_ending
 from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.terms import term as terms
 
 RATE = 100.0  # Hz, by default
@@ -91,7 +91,7 @@ class Samples:
         return frame
 
 
-def samples_of(solution: Solution, rate: float = RATE) -> Samples:
+def samples_of(solution: SolutionData, rate: float = RATE) -> Samples:
     """The motion at 0, 1/rate, 2/rate, ... and at its end, whatever is left of the last step.
 
     Torques, additional curves and units need the problem: of a solution read from a file without it there
@@ -116,7 +116,7 @@ def sample_times(duration: float, rate: float) -> NDArray[np.float64]:
     return np.append(np.arange(whole) / rate, duration)
 
 
-def _columns(solution: Solution, t: NDArray) -> Iterator[tuple[str, NDArray, str]]:
+def _columns(solution: SolutionData, t: NDArray) -> Iterator[tuple[str, NDArray, str]]:
     names = solution.joint_names
     try:
         problem = solution.problem

@@ -26,8 +26,8 @@ from trajopt.parametric.input_table import input_table
 from trajopt.parametric.inputs import DurationInput, Input, LimitInput
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.problem import Problem
-from trajopt.solution.solution import Solution
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.wrappers.active_set_newton import active_sides
@@ -74,7 +74,7 @@ class Sensitivity:
         return "\n".join(rows)
 
 
-def sensitivity(solution: Solution, name: str) -> Sensitivity:
+def sensitivity(solution: SolutionData, name: str) -> Sensitivity:
     """See `Solution.sensitivity`."""
     if not solution.converged:
         raise OptionError(
@@ -106,7 +106,7 @@ class _Change:
     weights: Array  # of the objectives
 
 
-def _change(chosen: Input, problem: Problem, structure: ProgramStructure, nlp: NLP, i: int) -> _Change:
+def _change(chosen: Input, problem: ProblemData, structure: ProgramStructure, nlp: NLP, i: int) -> _Change:
     numbers = chosen.numbers(problem)
     size = abs(float(numbers[i]))
     step = DURATION_STEP * size if isinstance(chosen, DurationInput) else STEP * (1.0 + size)

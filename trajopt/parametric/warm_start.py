@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.problem import Problem
-from trajopt.solution.solution import Solution
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.linear_equations.nearest_motion import nearest_point
@@ -16,7 +16,7 @@ from trajopt.transcription.transcribe import ProgramStructure, ProgramValues, pr
 
 
 def warm_program(
-    structure: ProgramStructure, values: ProgramValues, problem: Problem, start: Solution
+    structure: ProgramStructure, values: ProgramValues, problem: ProblemData, start: SolutionData
 ) -> tuple[NLP, WarmStart | None]:
     """The program with these values, and a start for it: of a solution of the same structure its point.
 
@@ -45,7 +45,7 @@ def _same_sizes(structure: ProgramStructure, point: WarmStart, scaling: Scaling)
     )
 
 
-def _same_scale(structure: ProgramStructure, problem: Problem, before: Problem | None) -> bool:
+def _same_scale(structure: ProgramStructure, problem: ProblemData, before: ProblemData | None) -> bool:
     """Whether limits and weights, by which programs are scaled, are the same as `before`."""
     if before is None or [cost.weight for cost in problem.costs] != [cost.weight for cost in before.costs]:
         return False

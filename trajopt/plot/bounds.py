@@ -13,7 +13,7 @@ from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 QUANTITIES = ("q", "v", "a", "jerk")  # by their order
 
@@ -30,7 +30,7 @@ def path_bounds(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
     return lower, upper
 
 
-def joint_bounds(solution: Solution, order: int) -> tuple[Array, Array]:
+def joint_bounds(solution: SolutionData, order: int) -> tuple[Array, Array]:
     """Bounds of positions (order 0), velocities, accelerations or jerks of all joints, (n,) each.
 
     Those of the robot, or narrower ones that the problem states over the path; infinite where it is unknown.
@@ -46,14 +46,14 @@ def joint_bounds(solution: Solution, order: int) -> tuple[Array, Array]:
     return lower, upper
 
 
-def torque_bounds(solution: Solution) -> tuple[Array, Array]:
+def torque_bounds(solution: SolutionData) -> tuple[Array, Array]:
     """Torque limits of the joints that have torques: of the dynamics, or of the robot on a path."""
     dynamics = solution.problem.dynamics
     limits = dynamics.robot.limits if isinstance(dynamics, RobotOnPath) else solution.limits
     return limits.torque_lower, limits.torque_upper
 
 
-def held_at_zero(solution: Solution) -> Array:
+def held_at_zero(solution: SolutionData) -> Array:
     """Which torques (n,) the problem holds at zero all the time: of joints without motors, of a free base.
 
     Between nodes a spline leaves a residual of such an equation, which is no torque that acts. The ends of

@@ -24,7 +24,7 @@ from trajopt.plot.style import FONT, PYPLOT, WIDTH
 from trajopt.solvers.progress import in_notebook
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 NOTEBOOK_DOTS = 110  # per inch: the width of a notebook's cell
 MARGIN = 0.5  # inches above and below all panels
@@ -128,7 +128,7 @@ def panels(
     return figure, axes[:count]
 
 
-def title(figure: Any, solution: Solution, note: str = "") -> None:
+def title(figure: Any, solution: SolutionData, note: str = "") -> None:
     """Title of a new figure: name, duration, "not converged" where that is so, and what is not drawn."""
     outcome = "" if solution.converged else ", not converged"
     text = f"{solution.name}, T = {solution.duration:.4g} s{outcome}" + (f"; {note}" if note else "")

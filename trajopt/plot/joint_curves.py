@@ -32,7 +32,7 @@ from trajopt.plot.time_axis import (
 from trajopt.plot.units import joint_units, torque_units
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 TOGETHER = 6  # curves that can still be told apart in one panel
 CURVES = ("position", "velocity", "acceleration", "jerk")
@@ -40,7 +40,7 @@ MANY = 8  # joints: beyond, positions and velocities alone are drawn unless othe
 
 
 def torques(
-    solution: Solution,
+    solution: SolutionData,
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
@@ -84,7 +84,7 @@ def torques(
 
 
 def joint_forces(
-    solution: Solution,
+    solution: SolutionData,
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
@@ -124,7 +124,7 @@ def joint_forces(
 
 
 def joints(
-    solution: Solution,
+    solution: SolutionData,
     *,
     joints: Sequence[str] | None = None,
     curves: Sequence[str] | None = None,
@@ -168,7 +168,7 @@ def joints(
     return figure
 
 
-def check_known(solution: Solution, quantity: str, what: str) -> None:
+def check_known(solution: SolutionData, quantity: str, what: str) -> None:
     """OptionError where the dynamics has no such quantity, a system of states and controls say."""
     check_solution(solution)
     if not solution.problem.quantities.knows(quantity):
@@ -217,7 +217,7 @@ def without_motors(names: Sequence[str], values: NDArray, units: Sequence[str], 
     return f"no motor: {joints} (residual between nodes at most {told})"
 
 
-def chosen_orders(solution: Solution, curves: Sequence[str] | None, count: int) -> list[int]:
+def chosen_orders(solution: SolutionData, curves: Sequence[str] | None, count: int) -> list[int]:
     """The derivatives of the position to draw; OptionError for a word that is none of `CURVES`."""
     if curves is not None:
         for name in [curves] if isinstance(curves, str) else curves:
@@ -255,7 +255,7 @@ def group_label(names: Sequence[str], short: bool) -> str:
     return f"{beginning} ({len(names)} joints)" if beginning else f"{names[0]} and {len(names) - 1} more"
 
 
-def finish(axes: Sequence[Any], solution: Solution, knots: bool) -> None:
+def finish(axes: Sequence[Any], solution: SolutionData, knots: bool) -> None:
     """The range of time, the borders of arcs, numbered above the first panel, and the knots."""
     for number, axis in enumerate(axes):
         axis.set_xlim(0.0, solution.duration)

@@ -27,7 +27,7 @@ from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
 from trajopt.terms.scene import Capsule, Target
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar
 NARROWEST = 1.8  # inches
@@ -53,7 +53,7 @@ class Scene:
 
 
 def motion(
-    solution: Solution,
+    solution: SolutionData,
     *,
     snapshots: int = 9,
     view: Literal["planes", "space"] = "planes",
@@ -91,7 +91,7 @@ def motion(
     return figure
 
 
-def scene_of_motion(solution: Solution, snapshots: int) -> Scene:
+def scene_of_motion(solution: SolutionData, snapshots: int) -> Scene:
     """What there is to draw of a motion; OptionError for a dynamics without `skeleton(q)`."""
     problem = solution.as_built
     dynamics = problem.dynamics

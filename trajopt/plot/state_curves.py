@@ -31,7 +31,7 @@ from trajopt.problem.units import units_of_quantity
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def has_states(solution: Any) -> bool:
     return bool(_tracks(solution))
 
 
-def _parts(solution: Any) -> tuple[Solution, ...]:
+def _parts(solution: Any) -> tuple[SolutionData, ...]:
     """The solutions of all phases, or the one there is."""
     return phases_of(solution) or (solution,)
 
@@ -130,7 +130,7 @@ def _tracks(solution: Any) -> dict[str, list[_Track]]:
     return found
 
 
-def _of_part(solution: Solution, start: float) -> Iterator[tuple[str, _Track]]:
+def _of_part(solution: SolutionData, start: float) -> Iterator[tuple[str, _Track]]:
     problem, t = solution.problem, times(solution)
     quantities = ["q"] if isinstance(problem.dynamics, System) else []
     quantities += [terms.extra(name).quantity for name in problem.extras if name not in problem.slacks]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajopt.base.palette import PALETTE
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
 #: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
@@ -69,7 +69,7 @@ def shade(part: float) -> str:
     return to_hex(SHADES(part))
 
 
-def times(solution: Solution) -> NDArray[np.float64]:
+def times(solution: SolutionData) -> NDArray[np.float64]:
     """Sample times that hold both sides of every knot, so that a jump is drawn as a vertical line."""
     knots = np.asarray(solution.knot_times, dtype=float)
     per_span = max(6, SAMPLES // max(knots.size - 1, 1))

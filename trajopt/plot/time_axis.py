@@ -18,7 +18,7 @@ from trajopt.plot.style import LIMIT_COLOUR, NOTE_FONT
 from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
@@ -120,12 +120,12 @@ def name_panel(axis: Axes, name: str, size: float) -> None:
         axis.set_title(f"{left}\n", loc="left", fontsize=NOTE_FONT, color=LIMIT_COLOUR)
 
 
-def borders_of(solution: Solution) -> Array:
+def borders_of(solution: SolutionData) -> Array:
     """Where the arcs of a motion begin, and where it ends, in seconds."""
     return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
 
 
-def via_points(problem: Any, solution: Solution, quantity: str) -> list[tuple[float, int, float]]:
+def via_points(problem: Any, solution: SolutionData, quantity: str) -> list[tuple[float, int, float]]:
     """Time, component and value of what a problem prescribes of a quantity within the motion, at one instant.
 
     Boundary values are not among them: they stand where the curves begin and end.
@@ -197,7 +197,7 @@ def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
         )
 
 
-def mark_knots(axis: Axes, solution: Solution) -> None:
+def mark_knots(axis: Axes, solution: SolutionData) -> None:
     """The knots of the spline along the bottom."""
     at = np.asarray(solution.knot_times)
     axis.plot(

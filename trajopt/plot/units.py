@@ -9,12 +9,12 @@ from trajopt.plot.drawable import problem_of
 from trajopt.problem.units import units_of_quantity
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 RATES = ("", "/s", "/s^2", "/s^3")
 
 
-def joint_units(solution: Solution, order: int = 0) -> list[str]:
+def joint_units(solution: SolutionData, order: int = 0) -> list[str]:
     """Units of positions, velocities, accelerations or jerks of all joints: "rad/s" or "m/s"."""
     problem, names = problem_of(solution), solution.joint_names
     if problem is None:
@@ -22,6 +22,6 @@ def joint_units(solution: Solution, order: int = 0) -> list[str]:
     return units_of_quantity(problem, QUANTITIES[order], len(names))
 
 
-def torque_units(solution: Solution) -> list[str]:
+def torque_units(solution: SolutionData) -> list[str]:
     """Units of torques and forces of the joints that have them."""
     return units_of_quantity(solution.problem, "tau", len(solution.driven_joints))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, P
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.component_names import names_of_components
-
-if TYPE_CHECKING:
-    from trajopt.display.problem_summary import ProblemSummary
 
 
 class DerivedParts:
@@ -139,25 +136,6 @@ class DerivedParts:
     def state_curves(self) -> tuple[str, ...]:
         """The additional curves that are further states of a robot."""
         return tuple(name for name, extra in self.extras.items() if extra.is_state)
-
-    def summary(self) -> ProblemSummary:
-        """All costs, constraints and unknowns, and how large the program is, before it is solved; print it.
-
-        Raises ProblemError or a subclass where the problem contradicts itself.
-        """
-        from trajopt.display.problem_summary import ProblemSummary
-
-        return ProblemSummary.of(self)
-
-    def __repr__(self) -> str:
-        from trajopt.display.problem_facts import problem_facts
-
-        return str(problem_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.problem_facts import problem_facts
-
-        return problem_facts(self).html()
 
     @property
     def extra_widths(self) -> dict[str, int]:

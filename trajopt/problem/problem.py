@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,11 +59,12 @@ from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
 
+P = TypeVar("P", bound="ProblemData")
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
 
 
 @dataclass(eq=False, repr=False)
-class Problem(DerivedParts):
+class ProblemData(DerivedParts):
     """An optimal control problem over all splines of a trajectory.
 
         minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at one node)
@@ -366,7 +367,7 @@ class Problem(DerivedParts):
         arguments.check_count("the recommended number of starts", starts, 1, arguments.MOST_STARTS)
         self.solver, self.refinement, self.starts = solver, refine, int(starts)
 
-    def on(self, trajectory: Trajectory) -> Problem:
+    def on(self: P, trajectory: Trajectory) -> P:
         """A copy on another trajectory, without a guess; a change of one problem leaves the other alone.
 
         Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.

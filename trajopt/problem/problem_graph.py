@@ -11,19 +11,19 @@ from trajopt.graph.elementary import Renamed, TimesDuration
 from trajopt.graph.graph import Graph, completed
 from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 
 LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties
 
 
-def leaf_widths(problem: Problem) -> dict[str, int]:
+def leaf_widths(problem: ProblemData) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
     widths = {leaf: spline.width for leaf, spline in problem.spline_leaves.items()}
     widths |= {leaf: 1 for leaf in TIME_LEAVES}
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
 
 
-def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
+def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
     """The graph of blocks that computes all terms, what they need of the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
@@ -83,7 +83,7 @@ def block_of(
     return completed(block)
 
 
-def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
+def _term_blocks(problem: ProblemData, terms: Iterable[Any]) -> dict[str, Block]:
     """The terms' own blocks, each once, by their first output."""
     blocks: dict[str, Block] = {}
     for term in terms:
@@ -92,7 +92,7 @@ def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
     return blocks
 
 
-def _load_blocks(problem: Problem) -> dict[str, Block]:
+def _load_blocks(problem: ProblemData) -> dict[str, Block]:
     """The blocks of the wrenches on loaded links; GraphCycleError where one needs the torques it changes."""
     blocks = _term_blocks(problem, problem.loads.values())
     for link, term in problem.loads.items():
@@ -107,7 +107,7 @@ def _load_blocks(problem: Problem) -> dict[str, Block]:
     return blocks
 
 
-def _design_blocks(problem: Problem) -> dict[str, Block]:
+def _design_blocks(problem: ProblemData) -> dict[str, Block]:
     """The blocks of the properties of the robot that follow from parameters."""
     blocks = _term_blocks(problem, (design.term for design in problem.designs.values()))
     for name, design in problem.designs.items():
@@ -120,7 +120,7 @@ def _inputs(blocks: Iterable[Block]) -> set[str]:
     return {name for block in blocks for name in block.inputs}
 
 
-def refuse_idle_designs(problem: Problem, graph: Graph) -> None:
+def refuse_idle_designs(problem: ProblemData, graph: Graph) -> None:
     """ProblemError where no quantity of the robot that is asked for depends on a designed property."""
     asked = _inputs(graph.blocks)
     for name in problem.designs:
@@ -131,7 +131,7 @@ def refuse_idle_designs(problem: Problem, graph: Graph) -> None:
             )
 
 
-def refuse_idle_controls(problem: Problem, graph: Graph, used: Iterable[str]) -> None:
+def refuse_idle_controls(problem: ProblemData, graph: Graph, used: Iterable[str]) -> None:
     """ProblemError where a control enters nothing that is minimized or bounded: nothing decides it."""
     controls = [name for name, extra in problem.extras.items() if extra.pieces is not None]
     known = {leaf for quantity in used if controls for leaf in graph.leaf_pattern(quantity)}

@@ -20,7 +20,7 @@ from trajopt.checks.check_times import samples
 from trajopt.checks.lines.violation_tracks import Track, narrowed, tracks
 from trajopt.problem.implied_constraints import all_constraints
 from trajopt.refinement.knots import on_trajectory
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
@@ -56,13 +56,15 @@ class LimitNodes:
         check_positive("accuracy", self.accuracy)
         check_count("rounds", self.rounds, 1)
 
-    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
+    def refine(
+        self, solution: SolutionData, solver: Solver, progress: Callback | None = None
+    ) -> SolutionData:
         """The solution whose limits are violated least between nodes, with the nodes that it needed."""
 
-        def peaks(last: Solution) -> list[LimitPeaks]:
+        def peaks(last: SolutionData) -> list[LimitPeaks]:
             return [limit_peaks(last)]
 
-        def finer(last: Solution, times: Sequence[Array]) -> Solution:
+        def finer(last: SolutionData, times: Sequence[Array]) -> SolutionData:
             run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
             return solve_once(on_trajectory(last, with_limit_nodes(last, times[0])), solver, run)
 
@@ -127,7 +129,7 @@ class LimitPeaks:
         return np.sort(found)
 
 
-def limit_peaks(solution: Solution) -> LimitPeaks:
+def limit_peaks(solution: SolutionData) -> LimitPeaks:
     """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones.
 
     The highest of each is looked for between the samples, too.
@@ -157,7 +159,7 @@ def _peaks(track: Track) -> Iterator[tuple[float, float, float]]:
             yield peak.time, peak.relative, float(spacing[np.argmin(np.abs(track.times - peak.time))])
 
 
-def with_limit_nodes(solution: Solution, times: Sequence[float] | Array) -> Trajectory:
+def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> Trajectory:
     """The trajectory of a solution's problem with limit nodes at these times (k,), seconds, too."""
     trajectory, curve = solution.problem.trajectory, solution.curve
     nodes, points = trajectory.nodes, []

@@ -13,9 +13,9 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.guess import Motion
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.refinement.knots import with_bases
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.solve_table import MeshSolve
 from trajopt.solvers.run import TimedSolver, without_checkpoints
@@ -28,8 +28,8 @@ FINE = 20  # spans of an arc above which a mesh is approached through coarser on
 
 
 def solved_on_mesh(
-    problem: Problem, timed: TimedSolver, motion: Motion | None = None, last: bool = True
-) -> Solution:
+    problem: ProblemData, timed: TimedSolver, motion: Motion | None = None, last: bool = True
+) -> SolutionData:
     """Solve on the problem's mesh in what is left of the time, from a motion or the problem's guess.
 
     Behind the deadline the solver still returns its start, as a solution that says so.
@@ -40,7 +40,7 @@ def solved_on_mesh(
     return solve_once(problem, solver, timed.run, motion)
 
 
-def worth_levels(problem: Problem, solver: Solver) -> bool:
+def worth_levels(problem: ProblemData, solver: Solver) -> bool:
     """Whether coarse meshes first are the default: free durations, no guess of the user, a fine mesh."""
     arcs = problem.trajectory.arcs
     guessed = problem.guessed_curve is not None or problem.guessed_durations is not None
@@ -71,13 +71,13 @@ def halved(basis: SplineBasis) -> SplineBasis:
     return SplineBasis.of_any_degree(basis.breakpoints[kept], basis.degree, repeats)
 
 
-def solve_direct(problem: Problem, timed: TimedSolver) -> Solution:
+def solve_direct(problem: ProblemData, timed: TimedSolver) -> SolutionData:
     """One solve on the problem's own mesh."""
     solution = solved_on_mesh(problem, timed)
     return replace(solution, levels=(solve_of(solution),))
 
 
-def solve_on_levels(problem: Problem, timed: TimedSolver) -> Solution:
+def solve_on_levels(problem: ProblemData, timed: TimedSolver) -> SolutionData:
     """Solve on coarser meshes first; where that fails, from the problem's own guess as well.
 
     Iterations and seconds are those of all solves. Raises what a direct solve raises.
@@ -93,7 +93,9 @@ def solve_on_levels(problem: Problem, timed: TimedSolver) -> Solution:
     return summed(direct if direct.converged else _better(direct, found), found, direct)
 
 
-def coarsest_solution(problem: Problem, trajectory: Trajectory, timed: TimedSolver) -> Solution | None:
+def coarsest_solution(
+    problem: ProblemData, trajectory: Trajectory, timed: TimedSolver
+) -> SolutionData | None:
     """The solution on a coarse trajectory from the problem's own guess; None where it cannot be solved."""
     try:
         solution = solved_on_mesh(on_coarse(problem, trajectory), timed, last=False)
@@ -102,7 +104,7 @@ def coarsest_solution(problem: Problem, trajectory: Trajectory, timed: TimedSolv
     return replace(solution, levels=(solve_of(solution),))
 
 
-def on_coarse(problem: Problem, trajectory: Trajectory) -> Problem:
+def on_coarse(problem: ProblemData, trajectory: Trajectory) -> ProblemData:
     """The problem on another trajectory with its own guess."""
     other = problem.on(trajectory)
     other.guessed_curve, other.guessed_durations = problem.guessed_curve, problem.guessed_durations
@@ -110,8 +112,8 @@ def on_coarse(problem: Problem, trajectory: Trajectory) -> Problem:
 
 
 def carried_on(
-    problem: Problem, coarse: Solution, levels: Sequence[Trajectory], timed: TimedSolver
-) -> Solution:
+    problem: ProblemData, coarse: SolutionData, levels: Sequence[Trajectory], timed: TimedSolver
+) -> SolutionData:
     """Solve on finer and finer trajectories, the problem's own the last, each from the one before.
 
     After a level that fails the next solve is on the problem's own mesh at once.
@@ -137,7 +139,7 @@ def carried_on(
     return summed(final, *spent, final)
 
 
-def solve_of(solution: Solution) -> MeshSolve:
+def solve_of(solution: SolutionData) -> MeshSolve:
     """The line of a solution in a table of solves."""
     spans = sum(basis.span_count for basis in solution.curve.bases)
     return MeshSolve(
@@ -150,7 +152,7 @@ def solve_of(solution: Solution) -> MeshSolve:
     )
 
 
-def summed(chosen: Solution, *solutions: Solution) -> Solution:
+def summed(chosen: SolutionData, *solutions: SolutionData) -> SolutionData:
     """A solution with the levels of several in sequence, and the sums of iterations, seconds and timings."""
     timings: dict[str, float] = {}
     for each in solutions:
@@ -166,6 +168,6 @@ def summed(chosen: Solution, *solutions: Solution) -> Solution:
     )
 
 
-def _better(one: Solution, other: Solution) -> Solution:
+def _better(one: SolutionData, other: SolutionData) -> SolutionData:
     """Of two that did not converge the one that violates less, the first where they are alike."""
     return other if other.kkt.primal < one.kkt.primal else one

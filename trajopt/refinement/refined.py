@@ -16,7 +16,7 @@ from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimate
 from trajopt.refinement.knots import on_trajectory, split
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
@@ -61,17 +61,19 @@ class Refined:
         if self.errors not in ("both", "equations"):
             raise OptionError(f"errors is {self.errors!r}: use 'both' or 'equations'")
 
-    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
+    def refine(
+        self, solution: SolutionData, solver: Solver, progress: Callback | None = None
+    ) -> SolutionData:
         """The solution with the smallest error, with the record of its refinement."""
 
         run = near_run(solution, progress)
 
-        def finer(last: Solution, marks: list[Array]) -> Solution:
+        def finer(last: SolutionData, marks: list[Array]) -> SolutionData:
             return solve_once(on_trajectory(last, split(last.problem.trajectory, marks)), solver, run)
 
         return self.improved(solution, self.estimate, finer)
 
-    def estimate(self, solution: Solution) -> ErrorEstimate:
+    def estimate(self, solution: SolutionData) -> ErrorEstimate:
         """The errors that are asked for, in every span of a solution."""
         return estimated(solution) if self.errors == "both" else estimated_equations(solution)
 

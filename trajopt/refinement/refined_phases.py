@@ -10,7 +10,7 @@ from trajopt.base.arrays import Array
 from trajopt.refinement.error_estimate import ErrorEstimate
 from trajopt.refinement.knots import split
 from trajopt.refinement.refined import Refined, near_run
-from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.solve_history import record_solve
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Callback, Solver
@@ -18,16 +18,16 @@ from trajopt.transcription.links.linked_program import linked_program
 
 
 def refined_phases(
-    settings: Refined, solution: PhasesSolution, solver: Solver, progress: Callback | None = None
-) -> PhasesSolution:
+    settings: Refined, solution: PhasesSolutionData, solver: Solver, progress: Callback | None = None
+) -> PhasesSolutionData:
     """The solution of phases with the smallest error, with the record of its refinement."""
 
     run = near_run(solution, progress)
 
-    def estimate(last: PhasesSolution) -> ErrorEstimate:
+    def estimate(last: PhasesSolutionData) -> ErrorEstimate:
         return _together(last, [settings.estimate(part) for part in last.phases])
 
-    def finer(last: PhasesSolution, marks: list[Array]) -> PhasesSolution:
+    def finer(last: PhasesSolutionData, marks: list[Array]) -> PhasesSolutionData:
         meshes = []
         for problem in last.known.problems:
             own, marks = marks[: len(problem.trajectory.arcs)], marks[len(problem.trajectory.arcs) :]
@@ -36,12 +36,12 @@ def refined_phases(
         phases.guess(last)
         program = linked_program(phases)
         found = record_solve(program, run_solver(solver, program, None, run))
-        return PhasesSolution.of(program, found, solution.run)
+        return PhasesSolutionData.of(program, found, solution.run)
 
     return settings.improved(solution, estimate, finer)
 
 
-def _together(solution: PhasesSolution, errors: list[ErrorEstimate]) -> ErrorEstimate:
+def _together(solution: PhasesSolutionData, errors: list[ErrorEstimate]) -> ErrorEstimate:
     """The errors of all arcs of all phases, the gains relative to the costs of all."""
     own = [sum(abs(value) for value in part.cost_terms.values()) or 1.0 for part in solution.phases]
     total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0

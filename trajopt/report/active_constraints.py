@@ -12,7 +12,7 @@ from trajopt.checks.optimality.limit_labels import LimitLabels
 from trajopt.transcription.transcribe import transcribe
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 #: Of the largest multiplier of a constraint: smaller ones count as zero. Of the objective: a constraint that
 #: changes it by less, where it is relaxed by the size of its limit, does not matter. Solves err by as much.
@@ -35,7 +35,7 @@ class ActiveConstraint:
     equation: bool = False
 
 
-def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
+def active_constraints(solution: SolutionData) -> tuple[ActiveConstraint, ...]:
     """The components of constraints with multipliers that matter, limits before equations, largest first."""
     found = []
     problem = solution.problem
@@ -54,7 +54,7 @@ def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
     return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
 
 
-def active_count(solution: Solution) -> int:
+def active_count(solution: SolutionData) -> int:
     """How many rows and unknowns of the program have a multiplier larger than their distance to the bound.
 
     Both scaled. 0 without multipliers of the problem's own program, as after a certified search.
@@ -71,7 +71,7 @@ def active_count(solution: Solution) -> int:
     return held
 
 
-def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
+def _linear_limits(solution: SolutionData) -> list[ActiveConstraint]:
     """Limits that are bounds of unknowns or linear rows: positions and velocities for all t, durations.
 
     Their share is that of control points.
@@ -100,7 +100,7 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     return found
 
 
-def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
+def matters(solution: SolutionData, name: str, multipliers: NDArray) -> bool:
     """Whether relaxing a constraint by the size of its limit changes the objective by more than NEGLIGIBLE.
 
     Not for slacks, which are no constraints of the user.
@@ -115,7 +115,7 @@ def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
     return float(np.abs(multipliers).max(initial=0.0)) * size > NEGLIGIBLE * abs(solution.objective)
 
 
-def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | None:
+def times_of_rows(solution: SolutionData, constraint: str, count: int) -> NDArray | None:
     """The times of the rows of a constraint; None where they are not one per node it holds at."""
     times = solution.node_times
     if count == times.size:
@@ -130,7 +130,7 @@ def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | 
     return times[inside] if inside.sum() == count else None
 
 
-def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
+def labels_of(solution: SolutionData, constraint: str, width: int) -> list[str]:
     """Names of the components of a constraint."""
     problem = solution.problem
     quantity = next((each.term.quantity for each in problem.stated if each.name == constraint), "v")

@@ -27,7 +27,7 @@ from trajopt.report.turning_plot import turning_plot
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 SNAPSHOTS = 9
 COLUMN = 580  # pixels of a chart
@@ -46,7 +46,7 @@ class ComponentCurve:
     upper: float
 
 
-def picture(solution: Solution, script: bool) -> Iterator[str]:
+def picture(solution: SolutionData, script: bool) -> Iterator[str]:
     """The robot in snapshots, where its dynamics can draw it; with scripts a spatial motion can be turned."""
     if not isinstance(solution.as_built.dynamics, SkeletonDynamics):
         return
@@ -62,7 +62,7 @@ def picture(solution: Solution, script: bool) -> Iterator[str]:
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 
-def curves_of(solution: Solution) -> list[ComponentCurve]:
+def curves_of(solution: SolutionData) -> list[ComponentCurve]:
     """Positions, their rates, torques or states, and additional curves, with bounds and units.
 
     Torques that the problem holds at zero, of joints without motors, are left out.
@@ -80,7 +80,7 @@ def curves_of(solution: Solution) -> list[ComponentCurve]:
     return [curve for kind, quantity in shown.items() for curve in _components(solution, kind, quantity, t)]
 
 
-def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Iterator[ComponentCurve]:
+def _components(solution: SolutionData, kind: str, quantity: str, t: NDArray) -> Iterator[ComponentCurve]:
     problem = solution.problem
     values = solution.value(terms.Quantity(quantity), t).T
     lower, upper = _bounds(solution, quantity, len(values))
@@ -91,7 +91,7 @@ def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Ite
         yield ComponentCurve(kind, names[i], values[i], units[i], float(lower[i]), float(upper[i]))
 
 
-def _bounds(solution: Solution, quantity: str, width: int) -> tuple[Any, Any]:
+def _bounds(solution: SolutionData, quantity: str, width: int) -> tuple[Any, Any]:
     """Limits of the robot and of the problem over the path, (width,) each."""
     problem = solution.problem
     if isinstance(problem.dynamics, System) or quantity not in ("q", "v", "a", "jerk", "tau"):

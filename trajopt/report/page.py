@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from trajopt.api.phases_solution import PhasesSolution
 from trajopt.base.arguments import pluralize
 from trajopt.base.palette import PALETTE
 from trajopt.plot.drawable import check_solution
@@ -27,11 +28,11 @@ from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, 
 from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
 from trajopt.report.tables import rows_section, section, table
-from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solve_table import HEADER
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.api.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 Answer: TypeAlias = "Solution | PhasesSolution"
 
@@ -139,7 +140,7 @@ def html(
     return Page(text)
 
 
-def _of_motion(solution: Solution, script: bool, whose: str = "") -> Iterable[str]:
+def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterable[str]:
     """Motion, limits and active constraints of a problem, or of a phase."""
     curves = curves_of(solution)
     charts = _charts(motion_charts(curves, solution.duration), script, "".join(picture(solution, script)))
@@ -206,7 +207,7 @@ def _time_rows(solution: Answer) -> Iterable[tuple]:
     yield f"all of {pluralize(solution.iterations, 'iteration')}", f"{1e3 * solution.seconds:.2f}", ""
 
 
-def _active_table(solution: Solution) -> str:
+def _active_table(solution: SolutionData) -> str:
     rows = [
         (
             active.name,
@@ -223,7 +224,7 @@ def _active_table(solution: Solution) -> str:
     return table(("constraint", "component", "active", "largest multiplier"), rows)
 
 
-def _multiplier_charts(solution: Solution) -> Iterator[Chart]:
+def _multiplier_charts(solution: SolutionData) -> Iterator[Chart]:
     for name, multipliers in solution.multipliers.items():
         times = times_of_rows(solution, name, len(multipliers))
         if times is not None and times.size > 1 and matters(solution, name, multipliers):

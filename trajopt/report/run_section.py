@@ -9,13 +9,13 @@ import numpy as np
 
 from trajopt.base.arguments import SHOWN
 from trajopt.report.chart import DIGITS
-from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.phases_solution import PhasesSolutionData
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
-def run_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str]]:
+def run_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str]]:
     """What the run was: name and value of each fact; nothing where the run is not known."""
     run = solution.run
     if run is None:
@@ -30,14 +30,14 @@ def run_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str]]:
     yield "run", run.id
 
 
-def parameter_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str, str]]:
+def parameter_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str, str]]:
     """Parameters of the problem as they were given, then those that were found: name, value, origin."""
     recipe = solution.recipe
     for name, value in ({} if recipe is None else recipe.parameters).items():
         yield name, short(value), "given"
     parts = (
         zip(solution.names, solution.phases, strict=True)
-        if isinstance(solution, PhasesSolution)
+        if isinstance(solution, PhasesSolutionData)
         else [("", solution)]
     )
     for phase, part in parts:
@@ -45,7 +45,7 @@ def parameter_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, s
             yield f"{name} of {phase}" if phase else name, value, "found"
 
 
-def _found(solution: Solution) -> Mapping[str, str]:
+def _found(solution: SolutionData) -> Mapping[str, str]:
     """Constant unknowns with their units, slacks left out."""
     known = solution.problem.parameters
     found = {}

@@ -1,22 +1,20 @@
-"""The solution of phases: one solution per phase, what they cost together, and how the solver ended."""
+"""The values of a solution of phases: one solution per phase, their costs, and how the solver ended."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
-from trajopt.certificates.phases_certificate import Certification, PhasesCertificate, certificate_of
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.transcription.links.linked_problems import held
@@ -24,15 +22,15 @@ from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
+    from trajopt.solution.records.certification import Certification
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.records.solve_history import SolveHistory
     from trajopt.solution.solve_table import StartTable
-    from trajopt.verification.phases_report import PhasesReport
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PhasesSolution:
+class PhasesSolutionData:
     """The motions of all phases; converged or not, see `status`.
 
     phases : a `Solution` of every phase. What it shares with other phases, quantities where they meet and
@@ -47,7 +45,7 @@ class PhasesSolution:
     certification : how `certificate` was asked for, or None
     """
 
-    phases: tuple[Solution, ...]
+    phases: tuple[SolutionData, ...]
     names: tuple[str, ...]
     multipliers: Mapping[str, NDArray[np.float64]]
     status: Status
@@ -71,17 +69,17 @@ class PhasesSolution:
     certification: Certification | None = None
 
     @staticmethod
-    def of(program: LinkedProgram, result: Result, run: RunRecord | None = None) -> PhasesSolution:
+    def of(program: LinkedProgram, result: Result, run: RunRecord | None = None) -> PhasesSolutionData:
         """The motions at a solver's result, their costs, and the multipliers without scaling."""
         solutions = []
         for k in range(len(program.programs)):
             nlp, own = program.of_phase(k, result)
             problem = held(program.linked.problems[k], program.shared_values(k, own.y))
             problem.recipe = None
-            solutions.append(Solution.of(problem, nlp, own))
+            solutions.append(SolutionData.of(problem, nlp, own))
         status, detail = _outcome(program, result, solutions)
         phases = program.phases
-        return PhasesSolution(
+        return PhasesSolutionData(
             phases=tuple(solutions),
             names=phases.phase_names,
             multipliers=_of_links(program, solutions),
@@ -125,15 +123,6 @@ class PhasesSolution:
             for cost, value in solution.cost_terms.items()
         }
 
-    @cached_property
-    def certificate(self) -> PhasesCertificate | None:
-        """A line for every statement of every phase and every link; None where nothing was certified."""
-        if self.certification is None:
-            return None
-        ended = "" if self.converged else self.status.value
-        known, solved = self.known_phases, (self.kkt, ended)
-        return certificate_of(self.certification, known, self.names, self.phases, solved, self)
-
     @property
     def known(self) -> Phases:
         """The phases that were solved; SolutionFileError where a file was read and no library builds them."""
@@ -143,44 +132,6 @@ class PhasesSolution:
                 "PhasesSolution.load(path, phases)"
             )
         return self.known_phases
-
-    def verify(self, accuracy: float | None = None) -> PhasesReport:
-        """Check every phase as `Solution.verify` does, all links, and the optimality of all together."""
-        from trajopt.verification.phases_report import verify
-
-        return verify(self, accuracy)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive.phases_archive import save
-
-        save(self, path)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
-        """Read saved phases; terms need the problems, given here or rebuilt by recipe.
-
-        Raises SolutionFileError for a file that is unreadable, foreign or of other phases.
-        """
-        from trajopt.archive.phases_archive import load
-
-        return load(path, phases)
-
-    def __getattr__(self, name: str) -> Any:
-        known = hasattr(Solution, name) or name in Solution.__dataclass_fields__
-        if name.startswith("_") or not known:
-            raise AttributeError(f"a solution of phases has no '{name}'")
-        raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
-
-    def __repr__(self) -> str:
-        from trajopt.display.solution_facts import solution_facts
-
-        return str(solution_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.solution_facts import solution_card
-
-        return solution_card(self)
 
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
@@ -193,7 +144,7 @@ class PhasesSolution:
         return "\n".join(lines)
 
 
-def _outcome(program: LinkedProgram, result: Result, solutions: list[Solution]) -> tuple[Status, str]:
+def _outcome(program: LinkedProgram, result: Result, solutions: list[SolutionData]) -> tuple[Status, str]:
     """The status of all phases together: the solver's, or what a phase adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
         equations = int(np.sum(program.row_lower == program.row_upper))
@@ -208,7 +159,7 @@ def _outcome(program: LinkedProgram, result: Result, solutions: list[Solution]) 
     return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
 
 
-def _of_links(program: LinkedProgram, solutions: list[Solution]) -> dict[str, NDArray[np.float64]]:
+def _of_links(program: LinkedProgram, solutions: list[SolutionData]) -> dict[str, NDArray[np.float64]]:
     """The multiplier of every link, from the phase that has it among its constraints."""
     found = {}
     for link in program.phases.links:

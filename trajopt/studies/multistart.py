@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trajopt.api.phases_solution import PhasesSolution
+from trajopt.api.problem import Problem
+from trajopt.api.solution import Solution
+from trajopt.api.solve import solve
 from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
 from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts.several_starts import EQUAL
 from trajopt.refinement.starts.starts_of_phases import perturbed
-from trajopt.solution.phases_solution import PhasesSolution
-from trajopt.solution.solution import Solution
-from trajopt.solve import solve
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
 from trajopt.studies.many.sent_solution import with_problem, without_problem

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.api.solution import Solution
+from trajopt.api.solve import solve
 from trajopt.base.errors import ProblemError
-from trajopt.solution.solution import Solution
-from trajopt.solve import solve
 from trajopt.splines.gauss_rules import gauss
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.sweep import sweep

@@ -24,7 +24,7 @@ from trajopt.base.errors import InfeasibleBoundsError, StructureError
 from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination
@@ -74,7 +74,7 @@ class VelocityHull:
     def upper(self) -> Array:
         return np.where(self.is_upper, 0.0, np.inf)
 
-    def limits(self, problem: Problem) -> Array:
+    def limits(self, problem: ProblemData) -> Array:
         """The limit of every row, (rows,) rad/s or m/s."""
         found = np.zeros(self.count)
         for number in np.unique(self.constraint):
@@ -105,7 +105,7 @@ class VelocityHull:
         )
 
 
-def velocity_hull(problem: Problem, spline_map: SplineMap) -> VelocityHull:
+def velocity_hull(problem: ProblemData, spline_map: SplineMap) -> VelocityHull:
     """The rows of all finite limits on velocities that hold for all t."""
     layout = spline_map.layout
     parts: list[tuple[Array, ...]] = [(np.zeros(0, dtype=int),) * 9]
@@ -132,7 +132,7 @@ def velocity_hull(problem: Problem, spline_map: SplineMap) -> VelocityHull:
     )
 
 
-def _of_arc(problem: Problem, layout: Layout, arc: int, number: int, finite: Array) -> tuple[Array, ...]:
+def _of_arc(problem: ProblemData, layout: Layout, arc: int, number: int, finite: Array) -> tuple[Array, ...]:
     """The rows of one constraint on one arc, control point by control point, joint by joint, lower first.
 
     finite : (joints, 2) which limits there are
@@ -214,7 +214,7 @@ class LinearRows:
             return self.unknowns.label(int(self.bounded[row]))
         return self.hull.label(row - self.bounded.size)
 
-    def matrix(self, problem: Problem, N: sparse.csr_array) -> sparse.csr_array:
+    def matrix(self, problem: ProblemData, N: sparse.csr_array) -> sparse.csr_array:
         """A for the limits of a problem, which stand in it beside the durations; its pattern is the same."""
         limits = self.hull.limits(problem)
         if np.array_equal(limits, self.hull_limits):
@@ -247,7 +247,7 @@ class LinearBlock:
         return tuple(self.rows.label(int(row)) for row in self.rows.kept)
 
 
-def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
+def linear_rows(problem: ProblemData, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
     """The linear rows of a problem whose equations leave the entries `free` of x = N y + c."""
     x_bounds, hull = variable_bounds(problem, spline_map), velocity_hull(problem, spline_map)
     bounded = np.isfinite(x_bounds.lower) | np.isfinite(x_bounds.upper)
@@ -258,7 +258,7 @@ def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, fr
 
 
 def bounds_and_linear_block(
-    problem: Problem, spline_map: SplineMap, rows: LinearRows, elimination: Elimination
+    problem: ProblemData, spline_map: SplineMap, rows: LinearRows, elimination: Elimination
 ) -> tuple[Bounds, LinearBlock]:
     """Bounds on y; bounds on eliminated entries of x become bounds on y or linear rows, as velocity hulls do.
 
@@ -295,7 +295,7 @@ def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.cs
     return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
 
 
-def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
+def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
@@ -314,7 +314,7 @@ def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
     return bounds
 
 
-def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | AdditionalCurve]]:
+def _curve_bounds(problem: ProblemData) -> Iterator[tuple[str, Constraint | AdditionalCurve]]:
     """(leaf, what bounds its curves): hull limits of the positions and additional curves."""
     for constraint in problem.constraints:
         if constraint.hold == "hull" and constraint.term.quantity == "q":

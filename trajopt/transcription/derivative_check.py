@@ -25,7 +25,7 @@ from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, VerifiedBlock
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.difference_slopes import LADDER, STEP, DifferenceSlopes
 from trajopt.transcription.initial_point import first_guess
@@ -41,7 +41,7 @@ SAME = 1e-9  # relative difference of one node's value in two calls that counts 
 DISTANCE = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
-def check_problem(problem: Problem) -> None:
+def check_problem(problem: ProblemData) -> None:
     """Check every block of a problem once, unless its derivatives are known to be tested.
 
     A block whose attribute `derivatives_are_tested` is true is not checked (those of `dynamics` are tested).

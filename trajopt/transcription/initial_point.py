@@ -17,7 +17,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, ShapeError
 from trajopt.graph.keys import extra_leaf
 from trajopt.problem.guess import GuessedCurve
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.node_sets import END, START, NodeSet
@@ -33,7 +33,7 @@ SIDE = 1e-12  # of an arc: how far inside it its ends are looked at, as curves m
 
 
 def first_guess(
-    problem: Problem, duration: float | None = None, layout: Layout | None = None
+    problem: ProblemData, duration: float | None = None, layout: Layout | None = None
 ) -> tuple[Curve, dict[str, Array]]:
     """The user's curve, or a smooth one in joint space between the boundary values; the parameters.
 
@@ -53,7 +53,7 @@ def first_guess(
     return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
 
 
-def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
+def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
     """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
     within = basis.greville if arcs == 1 else np.clip(basis.greville, SIDE, 1.0 - SIDE)
@@ -67,7 +67,7 @@ def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces,
     return np.concatenate([points, missing], axis=1)
 
 
-def _extra_points(problem: Problem, along: Array) -> Array:
+def _extra_points(problem: ProblemData, along: Array) -> Array:
     """Control points of additional curves that nobody guesses, at normalised times (k,), (k, curves).
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
@@ -86,7 +86,7 @@ def _extra_points(problem: Problem, along: Array) -> Array:
     return np.concatenate(found, axis=1)
 
 
-def _guessed_durations(problem: Problem, duration: float | None) -> Array:
+def _guessed_durations(problem: ProblemData, duration: float | None) -> Array:
     """Seconds of every arc, (arcs,), within its bounds: guessed by the user, or equal parts."""
     arcs = problem.trajectory.arcs
     wanted = np.full(len(arcs), (FALLBACK_DURATION if duration is None else duration) / len(arcs))
@@ -110,7 +110,7 @@ def _guessed_values(curve: GuessedCurve, at: Array, n: int, curves: int) -> Arra
 
 
 def with_guessed_duration(
-    problem: Problem,
+    problem: ProblemData,
     unknowns: Unknowns,
     y: Array,
     bounds: Bounds,
@@ -197,7 +197,7 @@ def shortest_duration(
     return good
 
 
-def end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
+def end_values(problem: ProblemData) -> dict[tuple[str, NodeSet], Array]:
     """(quantity, where) -> the values that equalities fix, NaN for a component that is free."""
     fixed: dict[tuple[str, NodeSet], Array] = {}
     for c in problem.constraints:
@@ -208,7 +208,7 @@ def end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
     return fixed
 
 
-def _end_rates(problem: Problem) -> bool:
+def _end_rates(problem: ProblemData) -> bool:
     """Whether a velocity or an acceleration other than zero is given at an end: the curve by s then changes
     with the duration."""
     fixed = end_values(problem)
@@ -216,13 +216,15 @@ def _end_rates(problem: Problem) -> bool:
     return any(bool((np.abs(values) > 0.0).any()) for values in given)  # NaN is not
 
 
-def fixed_ends(problem: Problem) -> tuple[Array, Array]:
+def fixed_ends(problem: ProblemData) -> tuple[Array, Array]:
     """q where the motion starts and where it ends, (n,) each, NaN for a component that is free."""
     fixed, free = end_values(problem), np.full(problem.dynamics.n, np.nan)
     return fixed.get(("q", START), free), fixed.get(("q", END), free)
 
 
-def smooth_curve(problem: Problem, duration: float, ends: tuple[Array, Array] | None = None) -> GuessedCurve:
+def smooth_curve(
+    problem: ProblemData, duration: float, ends: tuple[Array, Array] | None = None
+) -> GuessedCurve:
     """The polynomial of normalised time with the values that are fixed at both ends of the motion.
 
     ends : q at both, (n,) each, NaN for a free component, where more is known than `fixed_ends` says

@@ -24,7 +24,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import Content, cached_if_small, of_matrix
 from trajopt.graph.keys import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
@@ -67,7 +67,7 @@ class SplineMap:
         self._global = _global_jacobians(self.nodes, self.layout)
 
     @staticmethod
-    def of(problem: Problem) -> SplineMap:
+    def of(problem: ProblemData) -> SplineMap:
         """The map of a problem; problems with the same nodes, curves and parameters share it."""
         nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
         leaves = (

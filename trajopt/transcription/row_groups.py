@@ -21,7 +21,7 @@ from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import SPLINE_LEAVES, integrand
 from trajopt.graph.protocols.block import Block, Values
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
@@ -134,7 +134,7 @@ class Objective:
     node_weights: Array  # (K,)
 
 
-def objectives_of(problem: Problem) -> tuple[Objective, ...]:
+def objectives_of(problem: ProblemData) -> tuple[Objective, ...]:
     """Costs by the value at one node, or by the quadrature of T * term."""
     objectives = []
     for cost in problem.costs:
@@ -144,7 +144,7 @@ def objectives_of(problem: Problem) -> tuple[Objective, ...]:
     return tuple(objectives)
 
 
-def given_limits(problem: Problem) -> list[Limits]:
+def given_limits(problem: ProblemData) -> list[Limits]:
     """The limits of all constraints, of all integrals, the offsets of all periodicities, zeros, slacks."""
     stated = [(each.lower, each.upper) for each in (*problem.constraints, *problem.integrals)]
     offsets = [(each.offset, each.offset) for each in problem.periodicities]
@@ -153,7 +153,7 @@ def given_limits(problem: Problem) -> list[Limits]:
     return [*stated, *offsets, (zero, zero), *slacks]
 
 
-def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
+def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
     """The rows of all conditions that are not linear equations, in the order in which they were stated."""
     groups = (
         *_constraint_groups(problem, conditions, widths),
@@ -165,7 +165,7 @@ def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tupl
     return tuple(group for group in groups if group.count)
 
 
-def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
+def _constraint_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
     for number, eliminated in conditions.constraints.items():
         constraint = problem.constraints[number]
         if constraint.hold == "hull":
@@ -177,7 +177,7 @@ def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths)
         yield _group(constraint.name, constraint.term.quantity, weights, limits, held, number)
 
 
-def _slack_groups(problem: Problem, widths: Widths) -> Iterator[RowGroup]:
+def _slack_groups(problem: ProblemData, widths: Widths) -> Iterator[RowGroup]:
     """Slacks at the nodes with weight are at least every piece of what they stand for."""
     nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():
@@ -195,7 +195,7 @@ def _at_least(least: Any) -> Limits:
     return lower, np.full_like(lower, np.inf)
 
 
-def _integral_groups(problem: Problem) -> Iterator[RowGroup]:
+def _integral_groups(problem: ProblemData) -> Iterator[RowGroup]:
     """One row of quadrature weights per integral, of T * term."""
     for number, bounded in enumerate(problem.integrals, start=len(problem.constraints)):
         weights = sparse.csr_array(bounded.over.cost_weights(problem.trajectory)[None])
@@ -204,7 +204,7 @@ def _integral_groups(problem: Problem) -> Iterator[RowGroup]:
         yield _group(bounded.name, integrand(bounded.term.quantity), weights, limits, held, number)
 
 
-def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
+def _periodic_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
     """One group per component, as each may have a sign of its own."""
     nodes, first = problem.trajectory.nodes, len(problem.constraints) + len(problem.integrals)
     for number in conditions.periodicities:
@@ -219,7 +219,7 @@ def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -
             yield replace(group, order=periodicity.order)
 
 
-def _continuity_groups(problem: Problem, conditions: Conditions) -> Iterator[RowGroup]:
+def _continuity_groups(problem: ProblemData, conditions: Conditions) -> Iterator[RowGroup]:
     zero = np.zeros(problem.dynamics.n)
     last = len(problem.stated)
     kept = problem.continuity_at_borders

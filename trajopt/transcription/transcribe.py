@@ -20,7 +20,7 @@ from trajopt.graph.graph import Graph, fused
 from trajopt.graph.keys import is_extra, is_parameter
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.checked_problem import checked_problem
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_controls, refuse_idle_designs
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
@@ -73,7 +73,7 @@ class ProgramStructure:
         return nearest_change(self.spline_map, self.solution)
 
 
-def structure_of(problem: Problem, kept_as_rows: Collection[int] = ()) -> ProgramStructure:
+def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> ProgramStructure:
     """The structure of a problem's program.
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
@@ -110,7 +110,9 @@ def structure_of(problem: Problem, kept_as_rows: Collection[int] = ()) -> Progra
     )
 
 
-def _general_solution(problem: Problem, spline_map: SplineMap, equations: LinearEquations) -> GeneralSolution:
+def _general_solution(
+    problem: ProblemData, spline_map: SplineMap, equations: LinearEquations
+) -> GeneralSolution:
     """What the linear equations leave free; durations and parameters are eliminated last."""
     layout = spline_map.layout
     last_resort = np.arange(layout.control_point_count, layout.size)
@@ -126,7 +128,7 @@ def _general_solution(problem: Problem, spline_map: SplineMap, equations: Linear
 
 
 def _refuse_unbounded(
-    problem: Problem,
+    problem: ProblemData,
     spline_map: SplineMap,
     solution: GeneralSolution,
     linear: LinearRows,
@@ -153,7 +155,7 @@ def _refuse_unbounded(
     )
 
 
-def _graph(problem: Problem, conditions: Conditions) -> Graph:
+def _graph(problem: ProblemData, conditions: Conditions) -> Graph:
     """The graph of all terms that are minimized or bounded."""
     integrated = [cost.term for cost in problem.costs if cost.over.integrates]
     integrated += [bounded.term for bounded in problem.integrals]
@@ -189,7 +191,7 @@ def _evaluated(
     return joined, LeafMap.of(spline_map, solution.N, leaves)
 
 
-def transcribe(problem: Problem) -> NLP:
+def transcribe(problem: ProblemData) -> NLP:
     """Build the program of a problem: unknowns, bounds, rows, sparsity, starting point and scaling.
 
     Without costs the objective is zero: any point that meets the constraints is a solution.
@@ -227,7 +229,7 @@ class ProgramValues:
         return Bounds(np.concatenate(lower), np.concatenate(upper))
 
 
-def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
+def values_of(structure: ProgramStructure, problem: ProblemData) -> ProgramValues:
     """The values of a problem that has this structure.
 
     Raises DegreesOfFreedomError where equations contradict each other, InfeasibleBoundsError where they fix
@@ -249,7 +251,7 @@ def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
     )
 
 
-def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Problem) -> NLP:
+def cold_program(structure: ProgramStructure, values: ProgramValues, problem: ProblemData) -> NLP:
     """The program with the starting point that the problem's guess gives, scaled there."""
     unknowns, bounds = values.unknowns, values.bounds
     guess = bounds.clipped(unknowns.of(*first_guess(problem, layout=unknowns.layout)))

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes
@@ -163,7 +163,7 @@ class Unknowns:
         return np.flatnonzero((free >= place.start) & (free < place.stop))
 
 
-def layout_of(problem: Problem) -> Layout:
+def layout_of(problem: ProblemData) -> Layout:
     """Lay out the control points, durations and parameters of a problem."""
     arcs = problem.trajectory.arcs
     bases = tuple(arc.basis for arc in arcs)
@@ -283,7 +283,7 @@ class UnknownLabels:
     limits: tuple[str, ...]
 
     @staticmethod
-    def of(problem: Problem, layout: Layout) -> UnknownLabels:
+    def of(problem: ProblemData, layout: Layout) -> UnknownLabels:
         """The labels of a problem's unknowns."""
         joints = problem.dynamics.joint_names
         extras = [f"{name} {i}" for name, extra in problem.extras.items() for i in range(extra.lower.size)]

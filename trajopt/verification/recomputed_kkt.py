@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import TrajoptError
 from trajopt.certified.switching.arc_problem import arc_problem
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.refinement.knots import on_trajectory
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
@@ -51,7 +51,7 @@ class RebuiltProgram:
         return None if rows is None else self.nlp.physical_multipliers(rows)
 
 
-def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
+def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
     """None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion
     was slowed, or the refined problem is no longer the one that was asked.
     """
@@ -74,13 +74,13 @@ def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
     return RebuiltProgram(nlp, nlp.unknowns.of(solution.curve, solution.parameters))
 
 
-def recomputed_kkt(solution: Solution) -> KKT | None:
+def recomputed_kkt(solution: SolutionData) -> KKT | None:
     """The KKT residuals of the motion in the NLP that is built again; None where that cannot be known."""
     program = rebuilt_program(solution)
     return None if program is None else kkt_in(program, solution)
 
 
-def point_in(program: RebuiltProgram, solution: Solution) -> WarmStart:
+def point_in(program: RebuiltProgram, solution: SolutionData) -> WarmStart:
     """The motion in its NLP with the multipliers of `kkt_in`."""
     nlp, y, point = program.nlp, program.y, solution.point
     if point is None or not _fits(nlp, point):
@@ -92,7 +92,7 @@ def point_in(program: RebuiltProgram, solution: Solution) -> WarmStart:
     return min(own, fitted, key=lambda each: kkt_residuals(nlp, each).error)
 
 
-def kkt_in(program: RebuiltProgram, solution: Solution) -> KKT:
+def kkt_in(program: RebuiltProgram, solution: SolutionData) -> KKT:
     """The KKT residuals of a motion in its NLP, with the multipliers that make them small."""
     nlp, y, point = program.nlp, program.y, solution.point
     if point is None or not _fits(nlp, point):
@@ -114,7 +114,7 @@ def _fits(nlp: NLP, point: WarmStart | None) -> bool:
     return (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
 
 
-def _own_mesh(solution: Solution) -> Problem:
+def _own_mesh(solution: SolutionData) -> ProblemData:
     """The problem that was asked, on the knots and with the added nodes of the solution."""
     asked, bases = solution.problem, solution.curve.bases
     arcs = asked.trajectory.arcs
@@ -159,7 +159,7 @@ def _in_factor_of_solve(kkt: KKT, before: Scaling | None, now: Scaling) -> KKT:
     )
 
 
-def _refined_problem(solution: Solution) -> Problem | None:
+def _refined_problem(solution: SolutionData) -> ProblemData | None:
     """The problem that a certified solution solves, on its arcs or knots, from the one that was asked."""
     certificate, asked = solution.certificate, solution.problem
     assert certificate is not None

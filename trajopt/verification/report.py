@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import fill
@@ -16,6 +15,7 @@ from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.statements import Violation
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
+from trajopt.verification.verdict import Verdict
 
 AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
 OPTIMAL = 1e-5  # KKT error
@@ -24,44 +24,6 @@ LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
 EXACT = 1e-9  # relative residual below which an equation counts as an identity of the spline
-
-
-class Verdict(ABC):
-    """The verdict of a report, of one motion or of phases: PASS where no reason stands against it."""
-
-    kkt: KKT
-
-    @property
-    @abstractmethod
-    def reason(self) -> str:
-        """What is wrong, the most important first; empty where nothing is."""
-
-    @property
-    def kkt_error(self) -> float:
-        """The largest residual of the optimality conditions."""
-        return self.kkt.error
-
-    @property
-    def holds(self) -> bool:
-        """The verdict: whether nothing was found to be wrong."""
-        return not self.reason
-
-    @property
-    def verdict(self) -> str:
-        """ "PASS" or "FAIL"."""
-        return "PASS" if self.holds else "FAIL"
-
-    def __repr__(self) -> str:
-        from trajopt.display.report_facts import report_facts
-
-        this: Any = self  # one of the two reports
-        return str(report_facts(this))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.report_facts import report_card
-
-        this: Any = self
-        return report_card(this)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

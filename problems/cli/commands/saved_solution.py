@@ -20,8 +20,7 @@ from trajopt.base.files.run_folder import LAST, RunFolder
 
 if TYPE_CHECKING:
     from problems.cli.problem_file import NamedProblem
-    from trajopt.solution.phases_solution import PhasesSolution
-    from trajopt.solution.solution import Solution
+    from trajopt import PhasesSolution, Solution
 
 
 @click.command()

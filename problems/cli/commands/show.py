@@ -81,8 +81,8 @@ def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
     """The summary of a problem, or the facts of phases."""
     from problems.cli.literal import parameters_of
     from problems.cli.problem_file import build_named
-    from trajopt.display.problem_facts import phases_facts
-    from trajopt.problem.problem import Problem
+    from trajopt import Problem
+    from trajopt.problem.links.phases_facts import phases_facts
 
     problem = build_named(name, parameters_of(assignments))
     recipe: Any = problem.recipe

@@ -137,10 +137,10 @@ def solve(
 
 def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:
     """The solver of that name, or the one that the problem recommends, with these options."""
-    from trajopt.solve import default_solver
     from trajopt.solvers.run import with_options
 
-    return with_options(default_solver(problem) if name is None else registry.create(name), options)
+    recommended = problem.solver if name is None else None
+    return with_options(recommended or registry.create(name or registry.DEFAULT), options)
 
 
 def progress_of(output: Output) -> Any:
@@ -165,8 +165,8 @@ def progress_of(output: Output) -> Any:
 
 def described(problem: Any) -> str:
     """A problem before its solve: its summary, or the facts of phases."""
-    from trajopt.display.problem_facts import phases_facts
-    from trajopt.problem.problem import Problem
+    from trajopt import Problem
+    from trajopt.problem.links.phases_facts import phases_facts
 
     return str(problem.summary() if isinstance(problem, Problem) else phases_facts(problem))
 

@@ -14,7 +14,7 @@ from problems.human.assessment.whole_body import WholeBody, thigh_inclination, w
 from problems.human.gait.cycle import gait_cycle
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 # The ten curves by which a walk is judged as a whole.
 TEN = (

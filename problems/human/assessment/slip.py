@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.checks.check_times import samples
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 STAYS = " stays"  # ends the names of the bands around places, see `contact_constraints.foot_placement`
 

@@ -11,8 +11,8 @@ from problems.human.gait.cycle import Cycle
 from problems.human.gait.formulation import DEFAULT
 
 if TYPE_CHECKING:
+    from trajopt import Solution
     from trajopt.plot.style import FONT, NOTE_FONT
-from trajopt.solution.solution import Solution
 
 
 def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:

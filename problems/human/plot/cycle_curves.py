@@ -28,7 +28,7 @@ from trajopt.plot.canvas import panels
 from trajopt.plot.style import NOTE_FONT, SMALL_FONT, settings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 PREDICTED = PALETTE[0]
 LOOKS = {WINTER: (PALETTE[5], "-"), TRIAL: (PALETTE[2], (0, (5, 1.5)))}

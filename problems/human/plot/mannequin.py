@@ -26,7 +26,7 @@ from trajopt.plot.canvas import new_figure
 from trajopt.plot.style import NOTE_FONT, WIDTH, settings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 OBLIQUE = (0.45, 0.17)  # m to the left and down on the page for a metre to the right of the person
 RIGHT, LEFT, TRUNK, REACTION = PALETTE[0], PALETTE[1], "#5B6770", PALETTE[2]

@@ -9,14 +9,14 @@ import pytest
 import problems
 import trajopt
 from benchmarks.certified.cases import drawn_arm
-from trajopt.archive import solution_archive as archive
+from trajopt.solution import rebuilt_problem
 
 
 @pytest.fixture(autouse=True)
 def rebuilt_by_this_checkout(monkeypatch):
     """What the entry point does, also where another checkout is installed."""
     monkeypatch.setattr(
-        archive, "built", lambda recipe: problems.catalogue.build(recipe.problem, recipe.parameters)
+        rebuilt_problem, "built", lambda recipe: problems.catalogue.build(recipe.problem, recipe.parameters)
     )
 
 

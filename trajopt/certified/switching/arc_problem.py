@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.checks.violation import limit_ranges
 from trajopt.problem.limit_order import limit_order
-from trajopt.problem.problem import Constraint, Problem
+from trajopt.problem.problem import Constraint, ProblemData
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import gauss
@@ -38,7 +38,7 @@ from trajopt.splines.trajectory import Arc, Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
@@ -71,13 +71,13 @@ class ArcRows:
 
 
 def arc_problem(
-    problem: Problem,
+    problem: ProblemData,
     structure: Structure,
-    motion: Solution,
+    motion: SolutionData,
     degree: int,
     settings: ArcSettings | None = None,
     shortest_arc: float = DEFAULT.shortest_arc,
-) -> Problem:
+) -> ProblemData:
     """The problem on the arcs of a structure, with a motion as its guess whose times the structure refers to.
 
     shortest_arc : lower bound of every arc's duration, as a part of the motion's
@@ -98,7 +98,7 @@ def arc_problem(
     return arcs
 
 
-def read_back(trial: Solution, problem: Problem, structure: Structure) -> Solution:
+def read_back(trial: SolutionData, problem: ProblemData, structure: Structure) -> SolutionData:
     """A solution on arcs as a solution of `problem`, with one multiplier per limit and Gauss point."""
     points = trial.problem.trajectory.arcs[0].basis.degree - 1
     multipliers = dict(trial.multipliers)
@@ -121,7 +121,7 @@ def read_back(trial: Solution, problem: Problem, structure: Structure) -> Soluti
 
 
 def _arc_trajectory(
-    problem: Problem, structure: Structure, shortest: float, degree: int, free: tuple[bool, ...]
+    problem: ProblemData, structure: Structure, shortest: float, degree: int, free: tuple[bool, ...]
 ) -> Trajectory:
     """Arcs with degree - 1 Gauss points; on arcs with free joints these are added to twice as many nodes."""
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
@@ -142,7 +142,9 @@ def is_free(structure: Structure, n: int, regular: bool) -> bool:
     return any(free_arcs(structure, n, regular))
 
 
-def _minimize_free_effort(arcs: Problem, motion: Solution, part: float, free: tuple[bool, ...]) -> None:
+def _minimize_free_effort(
+    arcs: ProblemData, motion: SolutionData, part: float, free: tuple[bool, ...]
+) -> None:
     """Add a small cost that determines joints which the optimum leaves free: torques and velocities squared.
 
     Without it polynomials would use that freedom between Gauss points; with torques alone, velocities would
@@ -159,7 +161,7 @@ def _minimize_free_effort(arcs: Problem, motion: Solution, part: float, free: tu
                 arcs.minimize(limit.term**2, weight=weight, over=window, name=FREE_JOINT_EFFORT)
 
 
-def _fix_duration(arcs: Problem, problem: Problem) -> None:
+def _fix_duration(arcs: ProblemData, problem: ProblemData) -> None:
     """Bounds of the whole duration as a constraint on the sum of the arcs' durations."""
     shortest = sum(arc.duration_bounds[0] for arc in problem.trajectory.arcs)
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
@@ -169,7 +171,7 @@ def _fix_duration(arcs: Problem, problem: Problem) -> None:
         arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
 
 
-def _equal_parts(arcs: Problem, structure: Structure) -> None:
+def _equal_parts(arcs: ProblemData, structure: Structure) -> None:
     """Parts of one arc last equally long: where it is cut does not change the motion."""
     for number, (before, after) in enumerate(pairwise(structure.saturated)):
         if before == after:
@@ -180,11 +182,11 @@ def _equal_parts(arcs: Problem, structure: Structure) -> None:
 
 
 def _add_limit(
-    arcs: Problem,
+    arcs: ProblemData,
     structure: Structure,
     index: int,
     limit: Constraint,
-    motion: Solution,
+    motion: SolutionData,
     settings: ArcSettings,
 ) -> None:
     """Impose one path limit on all arcs."""
@@ -252,7 +254,7 @@ def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation
 
 
 def _handovers(
-    arcs: Problem, structure: Structure, motion: Solution, index: int
+    arcs: ProblemData, structure: Structure, motion: SolutionData, index: int
 ) -> Iterator[tuple[list[Saturation], ArcNodes]]:
     """Limits that take over from another one at the end of an arc, where they are at their bound already.
 
@@ -291,7 +293,7 @@ def _met_at(structure: Structure, number: int, part: str, index: int) -> set[int
     return {s.component for s in structure.saturated[other] if s.limit == index}
 
 
-def _carried(arcs: Problem, structure: Structure, number: int, index: int, component: int) -> bool:
+def _carried(arcs: ProblemData, structure: Structure, number: int, index: int, component: int) -> bool:
     """Whether a saturated velocity or position is at its bound already where an arc starts."""
     if number:
         return any(s.limit == index and s.component == component for s in structure.saturated[number - 1])
@@ -301,7 +303,7 @@ def _carried(arcs: Problem, structure: Structure, number: int, index: int, compo
     )
 
 
-def _equal(problem: Problem, term: Any, values: dict[int, float], over: ArcNodes, name: str) -> None:
+def _equal(problem: ProblemData, term: Any, values: dict[int, float], over: ArcNodes, name: str) -> None:
     """Impose term = value for some components and nothing for the others."""
     if not values:
         return
@@ -312,7 +314,7 @@ def _equal(problem: Problem, term: Any, values: dict[int, float], over: ArcNodes
     problem.subject_to(term, lower, upper, over=over, name=name)
 
 
-def _along(motion: Solution, structure: Structure):
+def _along(motion: SolutionData, structure: Structure):
     """q of a motion as a function of progress in [0, 1], each arc of the structure taking an equal part."""
     times = np.array(structure.times) * (motion.duration / structure.times[-1])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import StartKind, Status
@@ -31,7 +31,9 @@ class ArcSolves:
     count: int = 0
     effort: float = 0.0
 
-    def solve(self, problem: Problem, like: Solution | None = None, free: bool = False) -> Solution:
+    def solve(
+        self, problem: ProblemData, like: SolutionData | None = None, free: bool = False
+    ) -> SolutionData:
         """Solve with few iterations, from two starts: on a wrong structure a solve takes hundreds.
 
         like : the solution of the same arcs with other margins and weights, tried as a start before
@@ -53,7 +55,9 @@ class ArcSolves:
             solution = again if again.converged else solution
         return solution
 
-    def _solve(self, problem: Problem, solver: TimedSolver, like: Solution | None = None) -> Solution:
+    def _solve(
+        self, problem: ProblemData, solver: TimedSolver, like: SolutionData | None = None
+    ) -> SolutionData:
         newton = Fallback(SquareNewton(), solver.solver)
         solution = solve_once(problem, replace(solver, solver=newton), like=like)
         solution = converged_to_rounding(solution, self.settings)
@@ -63,7 +67,7 @@ class ArcSolves:
         return solution
 
 
-def converged_to_rounding(solution: Solution, settings: SearchSettings) -> Solution:
+def converged_to_rounding(solution: SolutionData, settings: SearchSettings) -> SolutionData:
     """Converged, where an acceptable point has rows as exact as ever and stationarity to `optimal`.
 
     Multipliers only have to show their signs.

@@ -15,11 +15,11 @@ from trajopt.checks.equations.torque_equations import contains_torques
 from trajopt.problem.costs_and_constraints import Constraint
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 def equation_scales(
-    solution: Solution, equations: Sequence[Constraint], here: Samples
+    solution: SolutionData, equations: Sequence[Constraint], here: Samples
 ) -> dict[Constraint, Array]:
     """The scale (width,) of every equation, found at the given times.
 
@@ -48,7 +48,7 @@ def equation_scales(
     return scales
 
 
-def periodicity_scales(solution: Solution, here: Samples) -> dict[str, Array]:
+def periodicity_scales(solution: SolutionData, here: Samples) -> dict[str, Array]:
     """The scale (width,) of every periodicity by its quantity: its largest sum of parts at these times."""
     distinct = {p.term.quantity: p.term for p in solution.problem.periodicities}
     sums = part_sums(solution, list(distinct.values()), here.times)

@@ -39,7 +39,7 @@ from trajopt.problem.problem_graph import block_of, leaf_widths
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 UNIT = "N/sqrt(kg)"
 NO_FORCE = 1e-9  # of the inertial forces: what rounding leaves where no real force acts
@@ -62,7 +62,7 @@ class ResidualForces:
     inertia: Array
 
 
-def residual_forces(solution: Solution, here: Samples) -> list[ResidualForces]:
+def residual_forces(solution: SolutionData, here: Samples) -> list[ResidualForces]:
     """One entry for every set of torque equations that hold together at some of the times.
 
     Times at which something is no finite number are left out, and sets of equations in whose directions the
@@ -83,7 +83,7 @@ def residual_forces(solution: Solution, here: Samples) -> list[ResidualForces]:
 
 
 def static_parts(
-    solution: Solution, equations: Sequence[Constraint], here: Samples
+    solution: SolutionData, equations: Sequence[Constraint], here: Samples
 ) -> dict[tuple[Constraint, int], float]:
     """sum_j |dr/dtau_j| (|static force| + |loads|)_j of torque equations, the largest at the given times.
 
@@ -111,7 +111,7 @@ class _Forces:
     inertial: Array
 
     @staticmethod
-    def at(solution: Solution, times: Array) -> _Forces:
+    def at(solution: SolutionData, times: Array) -> _Forces:
         problem = solution.as_built
         graph = Graph(leaf_widths(problem), [block_of(problem.dynamics, ("tau",), (), problem.quantities)])
         z, chain = solution.leaves(times), ChainRule(graph, ["tau"], [], list(graph.leaves))

@@ -18,11 +18,11 @@ from trajopt.checks.equations.path_equations import path_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other
 
@@ -41,12 +41,12 @@ class TorqueRows:
     holds: Array
 
 
-def torque_equations(problem: Problem) -> list[Constraint]:
+def torque_equations(problem: ProblemData) -> list[Constraint]:
     """The path equations that contain torques directly: those that torques alone can satisfy."""
     return [c for c in path_equations(problem) if contains_torques(problem, c)]
 
 
-def contains_torques(problem: Problem, constraint: Constraint) -> bool:
+def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
     """Whether a constraint contains torques directly.
 
     False where there is not one torque per coordinate, as of a robot on a path.
@@ -56,7 +56,7 @@ def contains_torques(problem: Problem, constraint: Constraint) -> bool:
     return "tau" in _inputs(problem, constraint.term)
 
 
-def torque_rows(solution: Solution, equations: Sequence[Constraint], here: Samples) -> TorqueRows:
+def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: Samples) -> TorqueRows:
     """Residuals and derivatives of these equations at the given times."""
     problem, n, count = solution.problem, solution.problem.dynamics.n, here.times.size
     needed = sorted({name for c in equations for name in _inputs(problem, c.term)})
@@ -74,7 +74,7 @@ def torque_rows(solution: Solution, equations: Sequence[Constraint], here: Sampl
     return TorqueRows(tuple(owners), r, C, where)
 
 
-def torque_residual(solution: Solution, equations: Sequence[Constraint], times: Array) -> Array:
+def torque_residual(solution: SolutionData, equations: Sequence[Constraint], times: Array) -> Array:
     """The least torques (K, n) without which all these equations hold at times (K,): C^+ r."""
     rows = torque_rows(solution, equations, Samples.at(solution.curve, times))
     C, r = rows.by_torque * rows.holds[:, :, None], rows.residual * rows.holds
@@ -83,7 +83,7 @@ def torque_residual(solution: Solution, equations: Sequence[Constraint], times: 
     return (np.linalg.pinv(C, rcond=REPEATED) @ r[:, :, None])[:, :, 0]
 
 
-def _by_torque(problem: Problem, term: Any, u: dict[str, Array]) -> tuple[Array, Array]:
+def _by_torque(problem: ProblemData, term: Any, u: dict[str, Array]) -> tuple[Array, Array]:
     """Value (K, width) and derivative by the torques (K, width, n) of a term, all else held fixed."""
     inputs = _inputs(problem, term)
     graph = Graph({name: u[name].shape[1] for name in inputs}, problem.blocks_of(term))
@@ -93,7 +93,7 @@ def _by_torque(problem: Problem, term: Any, u: dict[str, Array]) -> tuple[Array,
     return values[term.quantity], D[:, chain.rows[term.quantity], chain.columns["tau"]]
 
 
-def _inputs(problem: Problem, term: Any) -> list[str]:
+def _inputs(problem: ProblemData, term: Any) -> list[str]:
     """The quantities that a term's own blocks ask for, or the quantity that it is."""
     blocks = problem.blocks_of(term)
     made = _names(block.outputs for block in blocks)

@@ -14,12 +14,12 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.splines.polynomial_bounds import jump_times
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 JUMP = 1e-6  # of the largest acceleration or velocity of a joint: smaller jumps are rounding
 
 
-def acceleration_jumps(solution: Solution, constraint: Constraint, c: int) -> Array:
+def acceleration_jumps(solution: SolutionData, constraint: Constraint, c: int) -> Array:
     """Times, inside the interval of a constraint, at which its component c is infinite for that reason.
 
     Empty where the component depends on neither jerk nor acceleration, or is stated for single times. At the
@@ -37,7 +37,7 @@ def acceleration_jumps(solution: Solution, constraint: Constraint, c: int) -> Ar
     return times[(times > when.first) & (times < when.last)]
 
 
-def _joints(solution: Solution, constraint: Constraint, c: int) -> tuple[Array, Array]:
+def _joints(solution: SolutionData, constraint: Constraint, c: int) -> tuple[Array, Array]:
     """On which joints' jerk, and on which accelerations, a component of a constraint depends, (n,) each."""
     problem, quantity = solution.problem, constraint.term.quantity
     n = problem.dynamics.n

@@ -18,10 +18,10 @@ from trajopt.checks.lines.integral_lines import integral_lines
 from trajopt.checks.lines.statement_line import StatementLine
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
-def statement_lines(solution: Solution, tol: float, equation_tol: float) -> tuple[StatementLine, ...]:
+def statement_lines(solution: SolutionData, tol: float, equation_tol: float) -> tuple[StatementLine, ...]:
     """One line per bounded component of every statement.
 
     tol : tolerance of limits in their unit, but at most a hundredth of their range

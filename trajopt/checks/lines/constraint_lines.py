@@ -28,7 +28,7 @@ from trajopt.splines.node_sets import ArcNodes, TimeWindow
 from trajopt.splines.polynomial_bounds import UpperBound, pieces_of_group, upper_bound
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 OF_RANGE = 1e-2  # the most of a limit's range that its tolerance may be
 MOST_PEAKS = 16  # of a component, looked at between samples
@@ -45,7 +45,7 @@ class ConstraintLines:
     values : of every stated term at the nodes, quantity -> (K, width)
     """
 
-    def __init__(self, solution: Solution, tol: float, equation_tol: float) -> None:
+    def __init__(self, solution: SolutionData, tol: float, equation_tol: float) -> None:
         self.solution, self.problem = solution, solution.problem
         self.tol, self.equation_tol = tol, equation_tol
         self.stated = all_constraints(self.problem)

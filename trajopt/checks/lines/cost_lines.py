@@ -22,7 +22,7 @@ from trajopt.problem.costs_and_constraints import Cost
 from trajopt.terms.smoothed_term import exact_of
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 NEGLIGIBLE = 1e-6  # of the objective: what smaller costs are compared with
 TINY = float(np.finfo(float).tiny)
@@ -31,7 +31,7 @@ LEAST = 1e-12  # in the cost's own unit: the same where the objective is zero
 Range = Callable[..., IntegralRange]  # `enclosed_range` or `sampled_range`
 
 
-def cost_lines(solution: Solution) -> Iterator[StatementLine]:
+def cost_lines(solution: SolutionData) -> Iterator[StatementLine]:
     """The difference of every named cost to its integral, or to its value at an end, without smoothing.
 
     Its scale is the integral of the absolute value of the sum of the cost's components, at least 1e-6 of the
@@ -58,7 +58,7 @@ def cost_lines(solution: Solution) -> Iterator[StatementLine]:
         )
 
 
-def _difference(solution: Solution, costs: list[Cost], told: float, accuracy: float) -> MeasuredViolation:
+def _difference(solution: SolutionData, costs: list[Cost], told: float, accuracy: float) -> MeasuredViolation:
     """How far some costs together are from what is told of them."""
     least = max(NEGLIGIBLE * abs(solution.objective), LEAST)
 
@@ -78,7 +78,7 @@ def _difference(solution: Solution, costs: list[Cost], told: float, accuracy: fl
 
 
 def _range_of_cost(
-    solution: Solution, cost: Cost, least: float, accuracy: float, range_of: Range
+    solution: SolutionData, cost: Cost, least: float, accuracy: float, range_of: Range
 ) -> IntegralRange:
     if not cost.over.integrates:
         when = np.array([interval_of(cost.over, solution.curve).first])

@@ -19,7 +19,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.taylor_models.suprema import MOST_PIECES, Supremum, find_suprema
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 OF_TOLERANCE = 0.1  # by how much of it a bound may exceed what the statement reaches
 OF_MARGIN = 1e-3  # the same, of the margin with which a limit holds
@@ -36,7 +36,7 @@ class SampledLine:
     interval: Interval
 
 
-def enclosed(solution: Solution, sampled: Sequence[SampledLine]) -> list[StatementLine]:
+def enclosed(solution: SolutionData, sampled: Sequence[SampledLine]) -> list[StatementLine]:
     """The lines, those that hold with a bound instead of samples where one is found."""
     found = [each.line for each in sampled]
     together: dict[tuple[Interval, str], list[int]] = {}
@@ -51,7 +51,7 @@ def enclosed(solution: Solution, sampled: Sequence[SampledLine]) -> list[Stateme
     return found
 
 
-def _bounded(solution: Solution, some: Sequence[SampledLine], interval: Interval) -> list[StatementLine]:
+def _bounded(solution: SolutionData, some: Sequence[SampledLine], interval: Interval) -> list[StatementLine]:
     """The lines of one term over one interval."""
     models = term_models(solution, [some[0].constraint.term], interval)
     if models is None:

@@ -15,10 +15,10 @@ from trajopt.splines.polynomial_bounds import pieces_of
 from trajopt.transcription.unknowns import continuity_name
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
-def periodicity_lines(solution: Solution) -> Iterator[StatementLine]:
+def periodicity_lines(solution: SolutionData) -> Iterator[StatementLine]:
     """term(T)_i - signs_i term(0)_order(i) - offset_i."""
     problem, T = solution.problem, solution.duration
     if not problem.periodicities:
@@ -32,7 +32,7 @@ def periodicity_lines(solution: Solution) -> Iterator[StatementLine]:
             yield _equation(periodicity.name, name, float(miss), T, float(scale))
 
 
-def continuity_lines(solution: Solution) -> Iterator[StatementLine]:
+def continuity_lines(solution: SolutionData) -> Iterator[StatementLine]:
     """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
     curve, problem = solution.curve, solution.problem
     if len(curve.bases) == 1:
@@ -53,7 +53,7 @@ def continuity_lines(solution: Solution) -> Iterator[StatementLine]:
             yield _equation(label, name, float(jumps[worst]), float(pieces.start[1:][worst]), scale)
 
 
-def duration_lines(solution: Solution) -> Iterator[StatementLine]:
+def duration_lines(solution: SolutionData) -> Iterator[StatementLine]:
     """Durations of arcs within their bounds; of the whole motion where one arc was cut into several."""
     arcs, durations = solution.problem.trajectory.arcs, np.asarray(solution.curve.durations)
     asked = [arc.duration_bounds for arc in arcs]

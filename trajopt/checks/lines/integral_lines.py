@@ -21,10 +21,10 @@ from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.terms.smoothed_term import exact_of
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
-def integral_lines(solution: Solution) -> Iterator[StatementLine]:
+def integral_lines(solution: SolutionData) -> Iterator[StatementLine]:
     """By how much every bounded integral oversteps its bounds: enclosed, or by adaptive quadrature."""
     for bounded in solution.problem.integrals:
         several = measured_violations(solution, bounded, QUADRATURE)
@@ -43,7 +43,7 @@ def integral_lines(solution: Solution) -> Iterator[StatementLine]:
 
 
 def measured_violations(
-    solution: Solution, bounded: IntegralConstraint, accuracy: float, enclose: bool = True
+    solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool = True
 ) -> list[MeasuredViolation]:
     """By how much the integral of a term without smoothing oversteps its bounds, for every component.
 

@@ -19,7 +19,7 @@ from trajopt.taylor_models.integrals import enclosed_integrals
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
     from trajopt.splines.curve import Curve
 
 QUADRATURE = 1e-2  # of an integral's scale: the tolerance of its line
@@ -94,7 +94,7 @@ class MeasuredViolation:
 
 
 def enclosed_range(
-    solution: Solution, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
+    solution: SolutionData, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
     """Ranges that are proved by Taylor models, infinite where the term has none.
 
@@ -119,7 +119,7 @@ def enclosed_range(
 
 
 def sampled_range(
-    solution: Solution, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
+    solution: SolutionData, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
     """Ranges by adaptive quadrature, whose errors are estimates; arguments as of `enclosed_range`."""
     interval = _whole_interval(over, solution.curve)

@@ -13,7 +13,7 @@ from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 SAMPLES = 2000  # evenly spaced over the whole motion
 LEAST_SAMPLES = 64  # over an interval, however short
@@ -61,7 +61,7 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
     return Interval(float(first if first <= 0.0 else first + side), float(last if last >= T else last - side))
 
 
-def sample_times(solution: Solution, interval: Interval, thinned: int = 1) -> Array:
+def sample_times(solution: SolutionData, interval: Interval, thinned: int = 1) -> Array:
     """Times in an interval: nodes, eight between each two, an even grid, and both sides of every knot.
 
     thinned : one of so many of the grid and of the times between nodes, up to eight

@@ -13,11 +13,11 @@ from trajopt.taylor_models.leaf_pieces import LeafPieces, Model, leaf_pieces
 from trajopt.taylor_models.suprema import Evaluation
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 def term_models(
-    solution: Solution, terms: list[Any], interval: Interval
+    solution: SolutionData, terms: list[Any], interval: Interval
 ) -> tuple[LeafPieces, Evaluation] | None:
     """The pieces of the motion, and what evaluates terms on pieces; None where they have no models.
 

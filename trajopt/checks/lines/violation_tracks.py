@@ -13,7 +13,7 @@ from trajopt.checks.check_times import Samples, trajectory_of
 from trajopt.checks.equations.equation_scales import equation_scales
 from trajopt.checks.violation import side_scales, zero_bounded
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.violation import side_violations
 from trajopt.splines.trajectory import Trajectory
 
@@ -109,7 +109,7 @@ class Bracket:
         return np.linspace(self.low, self.high, POINTS)
 
 
-def narrowed(solution: Solution, tracks: Sequence[Track]) -> None:
+def narrowed(solution: SolutionData, tracks: Sequence[Track]) -> None:
     """Look for the peaks of all tracks between their samples, with one evaluation of the motion per round."""
     brackets = [bracket for track in tracks for bracket in track.brackets()]
     if not brackets:
@@ -128,7 +128,7 @@ def narrowed(solution: Solution, tracks: Sequence[Track]) -> None:
 
 
 def tracks(
-    solution: Solution,
+    solution: SolutionData,
     stated: list[Constraint],
     nodes: Samples,
     dense: Samples,

@@ -11,10 +11,10 @@ from trajopt.checks.check_times import samples
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 
 
-def size_of_parts(solution: Solution) -> float:
+def size_of_parts(solution: SolutionData) -> float:
     """The sum over all costs of |weight| times the integral, or the value at an end, of
 
         sum_j |dc/dz_j| |z_j| + 1/2 sum_ij |z_i| |d2c / dz_i dz_j| |z_j|
@@ -34,7 +34,7 @@ def size_of_parts(solution: Solution) -> float:
     return total if np.isfinite(total) else 0.0
 
 
-def _sizes(solution: Solution, term: Any, times: Array) -> Array:
+def _sizes(solution: SolutionData, term: Any, times: Array) -> Array:
     """The sum above of one term at times (K,), all components together, (K,)."""
     graph = graph_of(solution.problem, [term])
     if not graph.has_curvature:

@@ -16,13 +16,14 @@ from trajopt.problem import input_checks
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, LinkedCost, TermLink, function_of, term_link_of
+from trajopt.problem.links.phases_facts import phases_facts
 from trajopt.solvers.registry import check_solver
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
 
 if TYPE_CHECKING:
     from trajopt.problem.costs_and_constraints import Recipe
-    from trajopt.problem.problem import Problem
+    from trajopt.problem.problem import ProblemData
     from trajopt.solvers.solver import Solver
     from trajopt.splines.trajectory import Trajectory
 
@@ -43,7 +44,7 @@ class Phases:
     of the same name are one unknown. Raises OptionError for no problem, or one that is given twice.
     """
 
-    def __init__(self, *problems: Problem, name: str = "phases") -> None:
+    def __init__(self, *problems: ProblemData, name: str = "phases") -> None:
         if not problems:
             raise OptionError("there are no phases: give problems, trajopt.Phases(stance, flight)")
         if any(isinstance(problem, list | tuple) for problem in problems):
@@ -221,8 +222,6 @@ class Phases:
         return f"Phases({', '.join(self.phase_names)}; {arguments.pluralize(len(self.links), 'link')})"
 
     def _repr_html_(self) -> str:
-        from trajopt.display.problem_facts import phases_facts
-
         return phases_facts(self).html()
 
 

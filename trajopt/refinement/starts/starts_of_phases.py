@@ -11,22 +11,22 @@ from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Phases
 from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts.several_starts import EQUAL, NEAR, WIDE
-from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
 from trajopt.solvers.solver import Status
 from trajopt.transcription.links.linked_program import linked_program
 
-Solve = Callable[[Phases], PhasesSolution]
+Solve = Callable[[Phases], PhasesSolutionData]
 
 
-def best_start_of_phases(phases: Phases, solve: Solve, count: int) -> PhasesSolution:
+def best_start_of_phases(phases: Phases, solve: Solve, count: int) -> PhasesSolutionData:
     """The best solution of `count` starts, with the table of all; iterations and seconds are those of all.
 
     Start 0 is the phases' own guess; every other one moves the guess of every phase by smooth waves, narrow
     and wide in turn, and its duration by a factor from a half to two, seeded by its number. A limit of time
     or Ctrl-C ends them.
     """
-    found: list[PhasesSolution | None] = [solve(phases)]
+    found: list[PhasesSolutionData | None] = [solve(phases)]
     rows = [_row(0, found)]
     while len(found) < count and not _stopped(found[-1]):
         number = len(found)
@@ -64,11 +64,11 @@ def perturbed(phases: Phases, seed: Sequence[int], spread: float) -> Phases:
     return other
 
 
-def _stopped(last: PhasesSolution | None) -> bool:
+def _stopped(last: PhasesSolutionData | None) -> bool:
     return last is not None and last.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
 
 
-def _row(number: int, found: Sequence[PhasesSolution | None]) -> StartSolves:
+def _row(number: int, found: Sequence[PhasesSolutionData | None]) -> StartSolves:
     last = found[number]
     assert last is not None
     spans = sum(basis.span_count for part in last.phases for basis in part.curve.bases)
@@ -78,7 +78,7 @@ def _row(number: int, found: Sequence[PhasesSolution | None]) -> StartSolves:
     return StartSolves(number, (solve,), next(same, None), finished=True)
 
 
-def _value(solution: PhasesSolution | None) -> float:
+def _value(solution: PhasesSolutionData | None) -> float:
     return solution.objective if solution is not None and solution.converged else np.inf
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from trajopt.api.solve import solve
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable_name
-from trajopt.solve import solve
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
 from trajopt.studies.workers.worker_versions import check_same

@@ -10,13 +10,13 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trajopt.archive.solution_archive import built
+from trajopt.api.problem import Problem
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
+from trajopt.solution.rebuilt_problem import built
 
 Source = Problem | Phases | Recipe | Callable[[], Any]
 ADVICE = (

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_flag, check_positive, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.files.array_file import file_path
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
 from trajopt.solvers.registry import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.point import Task

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from trajopt.api.problem import Problem
 from trajopt.base.errors import ClusterError
 from trajopt.base.files.run_folder import locked
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
 from trajopt.studies.many.point import (
     INTERRUPTED,
     Answer,

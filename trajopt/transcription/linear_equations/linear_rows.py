@@ -16,7 +16,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.graph.keys import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import END, START, ArcNodes
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.leaf_map import SplineMap
@@ -42,13 +42,13 @@ class LinearEquations:
     arc: Array
     order: Array
 
-    def right_sides(self, problem: Problem) -> Array:
+    def right_sides(self, problem: ProblemData) -> Array:
         """b (rows,) of the problem that they were made of, or of one that differs in values alone."""
         durations = np.array([arc.duration_bounds[0] for arc in problem.trajectory.arcs])
         return given_values(problem)[self.source] * durations[self.arc] ** self.order
 
 
-def given_values(problem: Problem) -> Array:
+def given_values(problem: ProblemData) -> Array:
     """0, then the lower bounds of all constraints, the offsets of periodicities, the shortest durations."""
     return np.concatenate(
         [
@@ -75,7 +75,9 @@ class Conditions:
     continuity: tuple[tuple[int, str], ...]
 
 
-def conditions_of(problem: Problem, spline_map: SplineMap, kept_as_rows: Collection[int] = ()) -> Conditions:
+def conditions_of(
+    problem: ProblemData, spline_map: SplineMap, kept_as_rows: Collection[int] = ()
+) -> Conditions:
     """The conditions of a problem, equations that are linear in the unknowns apart from all others.
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
@@ -91,7 +93,7 @@ def conditions_of(problem: Problem, spline_map: SplineMap, kept_as_rows: Collect
 class _Equations:
     """Equations under construction."""
 
-    problem: Problem
+    problem: ProblemData
     spline_map: SplineMap
     rows: list[Array] = field(default_factory=list)
     columns: list[Array] = field(default_factory=list)
@@ -196,7 +198,7 @@ def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
             yield arc, SPLINE_LEAVES[order]
 
 
-def linear_equations_among(problem: Problem, constraint: Constraint) -> Array:
+def linear_equations_among(problem: ProblemData, constraint: Constraint) -> Array:
     """Which components of a constraint are equations that are linear in the unknowns."""
     quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
     if constraint.over.is_difference:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trajopt.api.solution import Solution
 from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
@@ -16,9 +17,9 @@ from trajopt.parametric.inputs import LimitInput
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.solution.records.run_record import RunRecord
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import run_solver, takes_hessian
@@ -44,12 +45,12 @@ class CompiledProgram:
     inputs : what may change; printed, it tells how every value is written
     """
 
-    problem: Problem
+    problem: ProblemData
     structure: ProgramStructure
     inputs: InputTable
     solver: Solver | None = None
 
-    def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Problem:
+    def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> ProblemData:
         """The problem with other values of its inputs.
 
         Raises UnknownNameError for what is no input, StructureError for a value that needs another program,
@@ -62,7 +63,7 @@ class CompiledProgram:
         values: Mapping[str, Any] | None = None,
         /,
         *,
-        start: Solution | None = None,
+        start: SolutionData | None = None,
         **inputs: Any,
     ) -> tuple[NLP, WarmStart | None]:
         """The program with these values, and where it starts if that is not its own guess; see `solve`."""
@@ -73,7 +74,7 @@ class CompiledProgram:
         values: Mapping[str, Any] | None = None,
         /,
         *,
-        start: Solution | None = None,
+        start: SolutionData | None = None,
         solver: Solver | None = None,
         progress: Progress = "silent",
         **inputs: Any,
@@ -104,11 +105,11 @@ class CompiledProgram:
             result = run_solver(chosen, nlp, point, Run(callback=callback))
             return replace(Solution.of(problem, nlp, result), run=run)
 
-    def _program(self, problem: Problem, start: Solution | None) -> tuple[NLP, WarmStart | None]:
+    def _program(self, problem: ProblemData, start: SolutionData | None) -> tuple[NLP, WarmStart | None]:
         values = values_of(self.structure, problem)
         if start is None:
             return cold_program(self.structure, values, problem), None
-        if not isinstance(start, Solution):
+        if not isinstance(start, SolutionData):
             named = any("start" in each.names for each in self.inputs)
             raise OptionError(
                 f"start is {short_repr(start)}: give a Solution of this problem, or None for the guess"
@@ -128,7 +129,7 @@ class CompiledProgram:
 
 
 def compiled_program(
-    problem: Problem, inputs: Sequence[str] | None = None, solver: Solver | None = None
+    problem: ProblemData, inputs: Sequence[str] | None = None, solver: Solver | None = None
 ) -> CompiledProgram:
     """See `trajopt.compile`."""
     own = independent_copy(checked_problem(problem))
@@ -147,7 +148,7 @@ def compiled_program(
         return CompiledProgram(own, structure_of(own, rows), table, solver)
 
 
-def _kept_as_rows(problem: Problem, table: InputTable) -> tuple[int, ...]:
+def _kept_as_rows(problem: ProblemData, table: InputTable) -> tuple[int, ...]:
     """Declared velocities and accelerations at free durations, which can change as rows of the program."""
     if not table.declared:
         return ()

@@ -11,6 +11,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
+from trajopt.api.problem import Problem
+from trajopt.api.solution import Solution, solution_from
 from trajopt.base.arguments import MOST_STARTS, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
@@ -18,7 +21,6 @@ from trajopt.certified.certified import Certified
 from trajopt.certified.certified_phases import certified_phases, phases_with_limit_nodes
 from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import solve_direct, solve_on_levels, worth_levels
@@ -27,10 +29,10 @@ from trajopt.refinement.refined_phases import refined_phases
 from trajopt.refinement.solve_phases import solve_phases
 from trajopt.refinement.starts.several_starts import best_of_starts, retried, worth_retrying
 from trajopt.refinement.starts.start_rules import ONE, StartRule, start_rule
-from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import recorded_solves
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
@@ -38,7 +40,7 @@ from trajopt.solvers.solver import Callback, Run, Solver
 from trajopt.transcription.derivative_check import check_problem
 
 RefinementOfPhases = Refined | LimitNodes | Certified
-OF_PHASES: dict[type, Callable[..., PhasesSolution]] = {  # refinement -> what it does with phases
+OF_PHASES: dict[type, Callable[..., PhasesSolutionData]] = {  # refinement -> what it does with phases
     Refined: refined_phases,
     LimitNodes: phases_with_limit_nodes,
     Certified: certified_phases,
@@ -117,7 +119,7 @@ def solve(
     _check_arguments(problem, solver, refine)
     _check_ways(starts, coarse_to_fine, time_limit)
     starts = starts if starts == "auto" else int(starts)
-    solver = solver or default_solver(problem)
+    solver = solver or problem.solver or registry.create()
     if isinstance(refine, str):
         refine = None if isinstance(problem, Phases) else problem.refinement
     run = RunRecord.of(
@@ -142,15 +144,16 @@ def solve(
                 better = next(way for kind, way in OF_PHASES.items() if isinstance(refined_phases, kind))
                 improved = _refined(partial(better, refined_phases), found, solver, deadline, callback)
                 found = replace(improved, starts=found.starts)
-            return replace(found, solves=tuple(solves))
+            return phases_solution_from(replace(found, solves=tuple(solves)))
         # A solver's own time limit holds for all meshes and starts together.
         own_limit = getattr(solver, "time_limit", None)
         timed = TimedSolver(solver, Run(deadline=deadline, callback=callback).within(own_limit))
         solution = first = _from_starts(problem, timed, starts, coarse_to_fine)
         if refine is not None and time.monotonic() < deadline:
-            first = replace(first, run=run)
+            first = solution_from(replace(first, run=run))
             solution = _refined(refine.refine, first, without_checkpoints(solver), deadline, callback)
-        return replace(solution, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
+        known = replace(solution, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
+        return solution_from(known)
 
 
 def _from_starts(
@@ -158,7 +161,7 @@ def _from_starts(
     timed: TimedSolver,
     starts: int | Literal["auto"],
     coarse_to_fine: bool | Literal["auto"],
-) -> Solution:
+) -> SolutionData:
     """The solution from one start or several, over coarse meshes or on the problem's own at once."""
     by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
     first = solve_on_levels if by_levels else solve_direct
@@ -169,11 +172,6 @@ def _from_starts(
         solution = best_of_starts(problem, timed, solution, rule.count, rule.agreed, rule.carried)
     retry = starts != 1 and worth_retrying(solution, timed)
     return retried(problem, timed, solution) if retry else solution
-
-
-def default_solver(problem: Problem | Phases) -> Solver:
-    """The solver that the problem recommends, or IPOPT with its defaults."""
-    return problem.solver or registry.create()
 
 
 def _refined(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trajopt.parametric.compiled_program import CompiledProgram, compiled_program
-from trajopt.problem.problem import Problem
+from trajopt.api.compiled_program import CompiledProgram, compiled_program
+from trajopt.api.problem import Problem
 from trajopt.solvers.solver import Solver
 
 
