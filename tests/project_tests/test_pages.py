@@ -92,6 +92,13 @@ def test_links_lead_to_files_that_exist(page):
         )
 
 
+def test_longer_paths_that_are_public_can_be_imported():
+    text = (DOCS / "versions.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"longer paths are public, too: (.*?)\. Any other", text)
+    paths = re.findall(r"`([\w.]+)`", listed)
+    assert len(paths) > 3 and all(import_module(path) for path in paths)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_of_a_page_exist_with_their_options(page):
     lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
