@@ -18,7 +18,7 @@ HEADING = """# The source papers, reproduced or refuted
 
 The numbers that the papers publish about their algorithms, ours beside them, and a reason where they
 differ. Written by `python -m benchmarks.papers`, which measured everything below in {seconds:.0f} s on
-{machine}. The algorithms are in `dynamics/papers/`, in plain NumPy; "production" is the version used by trajopt.
+{machine}. The algorithms are in `dynamics/papers/`, in plain NumPy; "production" is the version in use.
 Times are the fastest of five batches on a machine shared with others; errors are those of seeded inputs.
 
 **Not reproduced:**

@@ -100,6 +100,12 @@ def test_longer_paths_that_are_public_can_be_imported():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_of_code_fit_into_the_column_of_a_page(page):
+    lines = [line for block in blocks(page, "python") for line in block.splitlines()]
+    assert not [line for line in lines if len(line) > 100]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_of_a_page_exist_with_their_options(page):
     lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
     for line in lines:
