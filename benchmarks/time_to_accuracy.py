@@ -179,7 +179,7 @@ def page(report: dict[str, Any]) -> str:
         "",
         "![error over seconds](figures/time_to_accuracy.png)",
         "",
-        "## What a certificate costs",
+        "## Cost of a certificate",
         "",
     ]
     lines += ["| problem | plain s | certified s | multiple | method |", "| --- | --- | --- | --- | --- |"]

@@ -70,7 +70,7 @@ def _counts(outcomes: Sequence[Outcome]) -> list[str]:
         f"* passed by `verify` although violated: {sum(each.false_pass for each in outcomes)}",
         f"* tolerance or scale dishonest: {sum(not each.honest for each in outcomes)}",
         f"* true: {len(true)}, of these refused: {sum(each.refused_truth for each in true)}",
-        "* seeds of what is wrong: "
+        "* seeds of wrong verdicts: "
         + (", ".join(f"{e.seed} ({e.kind})" for e in outcomes if e.wrong) or "none"),
     ]
 
