@@ -18,7 +18,7 @@ from pathlib import Path
 
 import trajopt
 from problems import catalogue
-from trajopt.checks.violation import largest_violations
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.solution.solution import Solution
 
 REPEATS = 5
