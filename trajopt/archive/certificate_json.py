@@ -16,7 +16,7 @@ from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certificates.sign_check import Signs
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.checks.violation import LimitViolation
+from trajopt.checks.limit_violations import LimitViolation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certificates.sign_check import Signs, component_label
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.checks.equations.torque_equations import torque_equations
-from trajopt.checks.lines.all_lines import statement_lines
-from trajopt.checks.lines.statement_line import StatementLine
+from trajopt.checks.equations.residual_forces import torque_equations
+from trajopt.checks.limit_violations import LimitViolation, path_limits
 from trajopt.checks.simulation import Simulation, simulate
-from trajopt.checks.violation import LimitViolation, path_limits
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
@@ -34,7 +33,7 @@ SAMPLED = (
 class Certificate(CertifiedLines):
     """What was checked about a solution, and what came out; `print` gives the page.
 
-    A line for every statement of the problem names its evidence (`statements.StatementLine`). Lines are
+    A line for every statement of the problem names its evidence (`statements.CertificateLine`). Lines are
     computed from the motion on first access and never read from a file.
 
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
@@ -72,7 +71,7 @@ class Certificate(CertifiedLines):
     stored: bool = False
 
     @property
-    def lines(self) -> tuple[StatementLine, ...]:
+    def lines(self) -> tuple[CertificateLine, ...]:
         """One line for every component of every statement of the problem; none where there is no problem.
 
         A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
@@ -90,12 +89,12 @@ class Certificate(CertifiedLines):
         return self.failed or self.unchecked
 
     @cached_property
-    def _lines_or_reason(self) -> tuple[tuple[StatementLine, ...], str]:
+    def _lines_or_reason(self) -> tuple[tuple[CertificateLine, ...], str]:
         if self.motion is None:
             return (), "the motion is not at hand"
         equation_tolerance = self.equation_tolerance or self.tolerance
         try:
-            return statement_lines(self.motion, self.tolerance, equation_tolerance), ""
+            return certificate_lines(self.motion, self.tolerance, equation_tolerance), ""
         except TrajoptError as error:
             return (), f"the statements of the problem cannot be checked: {error}"
 
@@ -242,18 +241,18 @@ class Certificate(CertifiedLines):
         )
 
 
-def _shown(lines: tuple[StatementLine, ...]) -> list[StatementLine]:
+def _shown(lines: tuple[CertificateLine, ...]) -> list[CertificateLine]:
     """All lines; of many, the worst component of every statement."""
     if len(lines) <= READABLE:
         return list(lines)
-    worst: dict[str, StatementLine] = {}
+    worst: dict[str, CertificateLine] = {}
     for line in lines:
         if line.name not in worst or line.ratio > worst[line.name].ratio:
             worst[line.name] = line
     return list(worst.values())
 
 
-def row(line: StatementLine) -> str:
+def row(line: CertificateLine) -> str:
     """A line of the table: label, violation, tolerance, time, evidence."""
     how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
     fails = "" if line.holds else "  FAILS"

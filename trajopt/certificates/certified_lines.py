@@ -8,7 +8,7 @@ from typing import Any
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.facts import Facts
-from trajopt.checks.lines.statement_line import StatementLine
+from trajopt.certificates.certificate_lines import CertificateLine
 from trajopt.display.solution_facts import small_plots
 
 
@@ -25,7 +25,7 @@ class CertifiedLines(ABC):
 
     @property
     @abstractmethod
-    def lines(self) -> Sequence[StatementLine]:
+    def lines(self) -> Sequence[CertificateLine]:
         """One line for every component of every statement."""
 
     @property
@@ -39,7 +39,7 @@ class CertifiedLines(ABC):
         """The error that ended the certification, or why statements cannot be checked, or nothing."""
 
     @property
-    def failing(self) -> tuple[StatementLine, ...]:
+    def failing(self) -> tuple[CertificateLine, ...]:
         """The lines that do not hold, the worst first, in multiples of their tolerance."""
         return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
 

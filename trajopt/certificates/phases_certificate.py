@@ -8,11 +8,11 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.certificates.certificate import Certificate, row
+from trajopt.certificates.certificate_lines import EXACT, OF_RANGE, CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.checks.lines.constraint_lines import OF_RANGE
-from trajopt.checks.lines.statement_line import AT_TIMES, EXACT, StatementLine
+from trajopt.checks.check_result import AT_TIMES
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
-from trajopt.checks.violation import largest_violations
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.certification import Certification
 from trajopt.solution.solution import SolutionData
@@ -40,7 +40,7 @@ class PhasesCertificate(CertifiedLines):
     certification: Certification
     names: tuple[str, ...]
     phases: tuple[Certificate, ...]
-    links: tuple[StatementLine, ...]
+    links: tuple[CertificateLine, ...]
     kkt: KKT
     status: str
     unchecked: str
@@ -64,12 +64,12 @@ class PhasesCertificate(CertifiedLines):
         return self.certification.reason
 
     @property
-    def lines(self) -> tuple[StatementLine, ...]:
+    def lines(self) -> tuple[CertificateLine, ...]:
         """The lines of all phases, whose names begin with the phase's, and those of the links."""
         return self._lines
 
     @cached_property
-    def _lines(self) -> tuple[StatementLine, ...]:
+    def _lines(self) -> tuple[CertificateLine, ...]:
         of_phases = (
             replace(line, name=f"{name}: {line.name}")
             for name, part in zip(self.names, self.phases, strict=True)
@@ -129,7 +129,7 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
     certification, phases, parts = solution.certification, solution.known_phases, solution.phases
     if certification is None:
         return None
-    lines: tuple[StatementLine, ...] = ()
+    lines: tuple[CertificateLine, ...] = ()
     unchecked = "" if phases else "the phases are not at hand: pass them, PhasesSolution.load(path, phases)"
     if phases is not None:
         try:
@@ -170,10 +170,10 @@ def _of_phase(certification: Certification, motion: SolutionData) -> Certificate
     )
 
 
-def _line(link: LinkViolation, tol: float) -> StatementLine:
+def _line(link: LinkViolation, tol: float) -> CertificateLine:
     """Equations hold to 1e-6 of their scale, limits to the tolerance, at most a hundredth of theirs."""
     exact = link.equation and link.value <= EXACT * link.scale
-    return StatementLine(
+    return CertificateLine(
         link.name,
         link.component,
         link.value,

@@ -19,7 +19,7 @@ from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.checks.violation import largest_violations, local_maxima, path_limits
+from trajopt.checks.limit_violations import largest_violations, path_limits, peak_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.knots import on_trajectory
@@ -154,7 +154,6 @@ def times_of_violations(
     Equations are left to finer knots: a spline has no coefficients for more nodes of theirs.
     """
     threshold: float = settings.node_threshold * tol
-    times: list[float] = []
     failing = [
         line.time
         for line in certificate.lines
@@ -162,10 +161,7 @@ def times_of_violations(
     ]
     if certificate.largest_violation <= tol and not failing:
         return []
-    for limit in path_limits(solution):
-        for at, values in local_maxima(solution, limit, threshold):
-            times += at[(values > threshold) & (values < np.inf)].tolist()
-    return times + failing
+    return peak_times(solution, threshold) + failing
 
 
 def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.checks.violation import LimitViolation, largest_violations, path_limits, relative_violations
+from trajopt.checks.limit_violations import (
+    LimitViolation,
+    largest_violations,
+    path_limits,
+    relative_violations,
+)
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.node_sets import END, START
 

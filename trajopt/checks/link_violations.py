@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import SIDE
+from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, TermLink, place
@@ -129,6 +129,6 @@ def _time(solution: SolutionData, instant: Instant) -> Array:
         first = float(solution.curve.starts[instant.over.arc])
         last = float(solution.curve.starts[instant.over.arc + 1])
         whole = instant.over.arc + 2 == solution.curve.starts.size
-        end = last if whole else last - SIDE * solution.duration
+        end = last if whole else last - BORDER_SIDE * solution.duration
         return np.array(first if instant.over.part == "start" else end)
     return np.array(0.0 if instant.over.written == "start" else solution.duration)

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import SIDE
-from trajopt.checks.equations.torque_equations import torque_equations, torque_residual
+from trajopt.checks.check_times import BORDER_SIDE
+from trajopt.checks.equations.residual_forces import torque_equations, torque_residual
 from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
 from trajopt.problem.problem import ProblemData
@@ -138,7 +138,7 @@ class _Integration(ABC):
             free = self._may_jump(own)
             if free.any():
                 span = int(np.argmin(np.abs(times - border)))
-                ends[:, span] = self._states(times[[span]] - SIDE * solution.duration)[:, 0]
+                ends[:, span] = self._states(times[[span]] - BORDER_SIDE * solution.duration)[:, 0]
                 jumps[:, span] = np.where(free, self.first[:, span + 1] - ends[:, span], 0.0)
         return ends, jumps
 
@@ -175,7 +175,7 @@ class _Integration(ABC):
         from scipy.integrate import DOP853
 
         along = (np.arange(steps)[:, None] + DOP853.C[None, :]) / steps
-        side = SIDE * self.solution.duration
+        side = BORDER_SIDE * self.solution.duration
         return np.clip(
             self.starts + self.lengths * along[..., None],
             self.starts + side,

@@ -8,7 +8,7 @@ coefficients for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import samples
-from trajopt.checks.lines.violation_tracks import Track, narrowed, tracks
-from trajopt.problem.implied_constraints import all_constraints
+from trajopt.checks.check_times import REPORT_DENSITY
+from trajopt.checks.constraint_checks import ConstraintChecks
+from trajopt.checks.peaks import search
 from trajopt.refinement.knots import on_trajectory
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -130,33 +130,16 @@ class LimitPeaks:
 
 
 def limit_peaks(solution: SolutionData) -> LimitPeaks:
-    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones.
-
-    The highest of each is looked for between the samples, too.
-    """
-    stated = [c for c in all_constraints(solution.problem) if c.over.integrates and not c.over.is_difference]
-    nodes, dense = samples(solution)
-    between = [track for _, _, track in tracks(solution, stated, nodes, dense) if track is not None]
-    narrowed(solution, between)
-    found = [peak for track in between for peak in _peaks(track)]
-    return LimitPeaks(*np.array(found).reshape(-1, 3).T)
-
-
-def _peaks(track: Track) -> Iterator[tuple[float, float, float]]:
-    """(seconds, relative violation, spacing of samples) of the local maxima of a constraint's violations."""
-    if track.times.size < 2:
-        return
-    limits = np.flatnonzero(track.constraint.lower != track.constraint.upper)
-    spacing = np.maximum(np.diff(track.times, prepend=-np.inf), np.diff(track.times, append=np.inf))
-    spacing = np.where(np.isfinite(spacing), spacing, 0.0)
-    for violation in track.relative[:, limits].T:
-        left, right = np.append(-np.inf, violation[:-1]), np.append(violation[1:], -np.inf)
-        peaks = (violation >= left) & (violation >= right) & (violation > 0.0) & (violation < np.inf)
-        yield from zip(track.times[peaks], violation[peaks], spacing[peaks], strict=True)
-    for component in limits:
-        peak = track.worst(int(component))
-        if 0.0 < peak.relative < np.inf:
-            yield peak.time, peak.relative, float(spacing[np.argmin(np.abs(track.times - peak.time))])
+    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones."""
+    checks = ConstraintChecks(solution)
+    stated = [c for c in checks.over_intervals() if np.any(c.lower != c.upper)]
+    found = [(np.empty(0),) * 3]
+    for peaks in search(solution, stated, REPORT_DENSITY, above=0.0, most=None):
+        constraint, width = peaks.constraint, peaks.constraint.lower.size
+        relative = peaks.values / checks.side_scales(constraint, peaks.reach).ravel()[peaks.side]
+        own = (constraint.lower != constraint.upper)[peaks.side % width] & (relative > 0.0)
+        found.append((peaks.times[own], relative[own], peaks.spacing[own]))
+    return LimitPeaks(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
 def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> Trajectory:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trajopt.checks.check_times import trajectory_of
+from trajopt.checks.limit_violations import largest_violations, limit_ranges, path_limits
 from trajopt.checks.optimality.cost_check import CostCheck
-from trajopt.checks.violation import largest_violations, limit_ranges, path_limits
 from trajopt.solution.solution import SolutionData
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 

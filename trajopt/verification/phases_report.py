@@ -18,7 +18,7 @@ from trajopt.checks.link_violations import (
     disagreements,
     link_violations,
 )
-from trajopt.checks.statements import Violation
+from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData

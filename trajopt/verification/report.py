@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.checks.equation_report import EquationResidual
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
-from trajopt.checks.statements import Violation
+from trajopt.checks.violations import Violation
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
 from trajopt.verification.verdict import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from trajopt.base.facts import Facts
-from trajopt.checks.statements import Violation
+from trajopt.checks.violations import Violation
 from trajopt.solvers.optimality.kkt import KKT
 
 LISTED = 4  # violations of a failed verification that its facts list

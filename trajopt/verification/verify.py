@@ -13,13 +13,13 @@ import numpy as np
 
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
-from trajopt.checks.check_times import samples
+from trajopt.checks.check_times import dense_samples
 from trajopt.checks.equation_report import EquationResidual, costs_of_residuals
 from trajopt.checks.equations.path_equations import path_equations
-from trajopt.checks.equations.torque_equations import torque_equations
+from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.checks.optimality.cost_check import cost_checks
 from trajopt.checks.simulation import simulate
-from trajopt.checks.statements import Violation, violations
+from trajopt.checks.violations import Violation, violations
 from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import SolutionData
 from trajopt.verification.claims import differences
@@ -65,7 +65,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         differences=tuple(differences(solution, costs, program)),
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
-        resolution=float(np.diff(samples(solution)[1].times).max(initial=0.0)),
+        resolution=float(np.diff(dense_samples(solution).times).max(initial=0.0)),
         minimality=_minimality(solution, program),
         designs={
             name: tuple(design.value(solution.parameters).tolist())

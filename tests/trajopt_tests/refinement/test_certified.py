@@ -14,7 +14,7 @@ from trajopt.certified.switching.arc_problem import arc_problem
 from trajopt.certified.switching.structure_detection import detect
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.checks.violation import largest_violations
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Run
 

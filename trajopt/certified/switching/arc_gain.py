@@ -11,7 +11,7 @@ from trajopt.base.arrays import Array
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certificates.switching_structure import ArcSettings, Structure
 from trajopt.certified.switching.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_arcs
-from trajopt.checks.check_times import SIDE
+from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.violation import bound_violation
@@ -80,7 +80,7 @@ def _largest_by_arc(trial: SolutionData, limits: list[Constraint]) -> list[Array
     """
     curve = trial.curve
     fractions = np.linspace(0.0, 1.0, SAMPLES * curve.bases[0].degree)
-    ends = curve.starts[1:] - SIDE * curve.duration * (curve.starts[1:] < curve.duration)
+    ends = curve.starts[1:] - BORDER_SIDE * curve.duration * (curve.starts[1:] < curve.duration)
     times = curve.starts[:-1, None] + (ends - curve.starts[:-1])[:, None] * fractions
     values = trial.values(list({limit.term.quantity: limit.term for limit in limits}.values()), times)
     found = []

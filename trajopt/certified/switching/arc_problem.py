@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.checks.violation import limit_ranges
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData
 from trajopt.refinement.search_settings import DEFAULT

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.graph.protocols.dynamics import ForwardDynamics
 
 if TYPE_CHECKING:

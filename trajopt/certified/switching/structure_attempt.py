@@ -33,7 +33,12 @@ from trajopt.certified.switching.structure_correction import (
     without_collapsed,
     without_idle,
 )
-from trajopt.checks.violation import LimitViolation, largest_violations, path_limits, relative_violations
+from trajopt.checks.limit_violations import (
+    LimitViolation,
+    largest_violations,
+    path_limits,
+    relative_violations,
+)
 from trajopt.problem.problem import ProblemData
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData

@@ -15,7 +15,7 @@ from trajopt.certified.switching.active_intervals import (
     boundary_intervals,
     largest_multiplier,
 )
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import samples
+from trajopt.checks.check_times import dense_samples, node_samples
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.problem_graph import graph_of
@@ -24,7 +24,7 @@ def size_of_parts(solution: SolutionData) -> float:
     offset of kilometres that cancels in millimetres would excuse anything. Zero where a cost has no second
     derivatives or where one of the numbers is not finite.
     """
-    costs, (nodes, dense) = solution.problem.costs, samples(solution)
+    costs, nodes, dense = solution.problem.costs, node_samples(solution), dense_samples(solution)
     total = 0.0
     for cost in costs:
         here = dense if cost.over.integrates else nodes

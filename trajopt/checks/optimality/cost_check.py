@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import node_samples, trajectory_of
-from trajopt.checks.lines.statement_times import interval_of
+from trajopt.checks.check_times import interval_of, node_samples, trajectory_of
 from trajopt.checks.optimality.cancellation import size_of_parts
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import adaptive_integral

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.checks.equations.torque_equations import torque_equations
+from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.run import without_checkpoints

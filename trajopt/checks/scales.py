@@ -1,21 +1,48 @@
-"""What the residuals of equations are compared with, component by component."""
+"""What violations are compared with, component by component: ranges of limits, and scales of equations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import Samples
 from trajopt.checks.equations.path_equations import holds_over_time, part_sums, scale_of
-from trajopt.checks.equations.residual_forces import residual_forces, static_parts
-from trajopt.checks.equations.torque_equations import contains_torques
+from trajopt.checks.equations.residual_forces import contains_torques, residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.solution.solution import SolutionData
 
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+
+def side_scales(constraint: Constraint, reach: Array, equation_scale: Array | None) -> Array:
+    """(2, width): what violations of the lower and of the upper side are compared with.
+
+    Of an equation its scale. Of a limit its range, but at most the bound plus the largest size of a value,
+    `reach` (width,): a bound beyond all that happens is no end of a range and must not loosen the other side.
+    Without another bound, the bound itself; one unit where that is zero, or the scale of an equation where it
+    is smaller.
+
+    equation_scale : (width,), as `equation_scales` gives it for equations and limits of zero
+    """
+    sides = ((constraint.lower, constraint.upper), (constraint.upper, constraint.lower))
+    scales = np.stack([_side_scale(own, other, reach) for own, other in sides])
+    if equation_scale is None:
+        return scales
+    small = np.where(zero_bounded(constraint), np.minimum(equation_scale, scales), scales)
+    return np.where(constraint.lower == constraint.upper, equation_scale, small)
+
+
+def _side_scale(own: Array, other: Array, reach: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        width = np.abs(other - own)
+    scale = np.where(np.isfinite(other), np.minimum(width, np.abs(own) + reach), np.abs(own))
+    return np.where(np.isfinite(own) & (scale > 0.0), scale, 1.0)
+
+
+def zero_bounded(constraint: Constraint) -> Array:
+    """Which components have one bound, and that is zero: it says nothing of the size of values, (width,)."""
+    one = np.where(np.isfinite(constraint.upper), constraint.upper, constraint.lower)
+    return (np.isfinite(constraint.lower) != np.isfinite(constraint.upper)) & (one == 0.0)
 
 
 def equation_scales(
