@@ -13,11 +13,11 @@ import numpy as np
 
 from trajopt.base.arguments import check_positive
 from trajopt.solvers.dense.run import InteriorPointRun
+from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.run import SolverSettings, run_of
 from trajopt.solvers.solver import NLP, Callback, Result, Run, Status, WarmStart
-from trajopt.solvers.wrappers.fallback import continued
 
 __all__ = ["DenseInteriorPoint"]
 

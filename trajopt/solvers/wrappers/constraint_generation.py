@@ -15,7 +15,10 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
 from trajopt.base.errors import OptionError
+from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.newton.damped_newton import DampedNewton
+from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
 from trajopt.solvers.optimality.violation import bound_violation, largest_violation
 from trajopt.solvers.program_capabilities import jacobian_of_rows
 from trajopt.solvers.run import run_of, run_solver, takes_hessian
@@ -30,9 +33,6 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
-from trajopt.solvers.wrappers.active_set_newton import NewtonFromMotion, dense_steps_fit
-from trajopt.solvers.wrappers.damped_newton import DampedNewton
-from trajopt.solvers.wrappers.fallback import Fallback
 from trajopt.solvers.wrappers.least_violation import least_violation
 from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 

@@ -20,18 +20,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.solvers.monitor import monitor_of
-from trajopt.solvers.optimality.kkt import kkt_residuals_of
-from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.optimality.violation import bound_violation
-from trajopt.solvers.parametric_qp import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
-from trajopt.solvers.wrappers.active_set_newton import (
+from trajopt.solvers.newton.newton import (
     FINER,
     MOST_CHANGES,
     NewtonIterates,
     Values,
     active_sides,
 )
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
+from trajopt.solvers.optimality.kkt import kkt_residuals_of
+from trajopt.solvers.optimality.multipliers import least_squares_multipliers
+from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
 
 __all__ = ["DampedNewton"]
 

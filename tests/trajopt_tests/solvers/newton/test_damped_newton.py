@@ -6,10 +6,10 @@ from small_nlps import INF, DenseNLP, failing, hs071, quadratic_with_rows, rosen
 
 from trajopt import ConstraintGeneration, Ipopt, Status
 from trajopt.base.errors import OptionError
+from trajopt.solvers.newton import damped_newton
+from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, WarmStart
-from trajopt.solvers.wrappers import damped_newton
-from trajopt.solvers.wrappers.damped_newton import DampedNewton
 
 DAMPED = "damped Newton steps"
 

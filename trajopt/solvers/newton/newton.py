@@ -16,9 +16,15 @@ import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.monitor import Monitor, monitor_of
+from trajopt.solvers.newton.quadratic_program import (
+    DEPENDENT,
+    SMALLEST,
+    QuadraticProgram,
+    QuadraticSolution,
+    followed,
+)
 from trajopt.solvers.optimality.kkt import kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.parametric_qp import DEPENDENT, SMALLEST, QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
 
 __all__ = [
