@@ -3,8 +3,8 @@
 The motion of two seconds ahead, on 20 intervals of three Radau points with a force that is constant on each
 (260 unknowns, 240 equations), is optimized from a state that moves: the plant is one interval further under
 the first force found, plus a seeded disturbance. Ours: the compiled program from its guess and from the
-solution before, `trajopt.Ipopt`'s tolerance. The peer, in the same run, is the same collocation in CasADi's
-Opti with IPOPT, its solver made once with the state as a parameter, cold and from its solution before.
+solution before. The peer, in the same run, is the same collocation in CasADi's Opti with IPOPT, functions
+expanded, its solver made once with the state as a parameter, cold and from its solution before.
 Milliseconds are processor time of one call, the least of three, the medians over all steps.
 """
 
@@ -21,6 +21,7 @@ import numpy as np
 import trajopt
 
 INTERVALS, POINTS, HORIZON, STEPS, REPEATS, SEED = 20, 3, 2.0, 12, 3, 0
+TOLERANCE = 1e-9  # of IPOPT on both sides, the default of ours
 FORCE = 20.0  # N, the largest
 WEIGHTS = (10.0, 100.0, 1.0, 1.0)  # of the squares of place, angle from upright, speed and spin
 EFFORT = 0.01  # of the squared force
@@ -62,49 +63,44 @@ def compiled_problem() -> trajopt.CompiledProgram:
 
 
 class OptiProblem:
-    """The same program in Opti."""
+    """The same program in Opti, its functions expanded, solved from a guess or from its last solution."""
 
-    def __init__(self) -> None:
-        opti = casadi.Opti()
-        tau = casadi.collocation_points(POINTS, "radau")
-        C, D, B = casadi.collocation_coeff(tau)
-        x0 = opti.parameter(4)
-        h = HORIZON / INTERVALS
-        start, cost = x0, 0.0
-        self.unknowns = []
-        for _ in range(INTERVALS):
-            X, u = opti.variable(4, POINTS), opti.variable()
-            self.unknowns += [X, u]
-            opti.subject_to(opti.bounded(-FORCE, u, FORCE))
-            Z = casadi.horzcat(start, X)
-            slopes = Z @ C
+    def __init__(self, warm: bool) -> None:
+        self.opti = opti = casadi.Opti()
+        C, D, B = casadi.collocation_coeff(casadi.collocation_points(POINTS, "radau"))
+        self.state, h = opti.parameter(4), HORIZON / INTERVALS
+        self.X, self.U = opti.variable(4, POINTS * INTERVALS), opti.variable(1, INTERVALS)
+        first, cost = self.state, 0.0
+        for k in range(INTERVALS):
+            points = casadi.horzcat(first, self.X[:, POINTS * k : POINTS * (k + 1)])
+            slopes, u = points @ C, self.U[k]
             for j in range(POINTS):
-                x = X[:, j]
-                f = casadi.vertcat(*rates_of(x[1], x[2], x[3], u, casadi.sin, casadi.cos))
-                opti.subject_to(slopes[:, j] == h * f)
+                x = points[:, j + 1]
+                rates = casadi.vertcat(*rates_of(x[1], x[2], x[3], u, casadi.sin, casadi.cos))
+                opti.subject_to(slopes[:, j] == h * rates)
                 deviation = sum(WEIGHTS[i] * x[i] ** 2 for i in range(4)) + EFFORT * u**2
                 cost = cost + B[j] * h * deviation
-            start = Z @ D
+            first = points @ D
+        opti.subject_to(opti.bounded(-FORCE, self.U, FORCE))
         opti.minimize(cost)
-        silent = {"print_level": 0, "sb": "yes", "tol": 1e-9, "mu_init": 1e-6}
-        warm = {"warm_start_init_point": "yes", **{f"warm_start_{name}": 1e-9 for name in (
-            "bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")}}
-        both = ({"print_level": 0, "sb": "yes", "tol": 1e-9}, {**silent, **warm})
-        every = casadi.vertcat(*[casadi.vec(each) for each in self.unknowns])
-        lam = opti.lam_g
-        opti_options = {"print_time": False, "expand": True}
-        self.by = []
-        for options in both:
-            opti.solver("ipopt", opti_options, options)
-            self.by.append(opti.to_function("solve", [x0, every, lam], [every, lam, opti.f]))
-        self.size = every.numel(), lam.numel()
+        options: dict[str, Any] = {"print_level": 0, "sb": "yes", "tol": TOLERANCE}
+        if warm:
+            options |= {"warm_start_init_point": "yes", "mu_init": 1e-6}
+            pushes = "bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push"
+            options |= {f"warm_start_{name}": 1e-9 for name in pushes}
+        opti.solver("ipopt", {"print_time": False, "expand": True}, options)
 
-    def cold(self, state: np.ndarray) -> Any:
-        y = np.tile(np.concatenate([np.tile(state, POINTS), [0.0]]), INTERVALS)
-        return self.by[0](state, y, np.zeros(self.size[1]))
-
-    def warm(self, state: np.ndarray, before: Any) -> Any:
-        return self.by[1](state, before[0], before[1])
+    def solve(self, state: np.ndarray, before: Any = None) -> Any:
+        """The solution, from a rest at the state or from a solution before and its multipliers."""
+        opti = self.opti
+        opti.set_value(self.state, state)
+        if before is None:
+            opti.set_initial(self.X, np.tile(state[:, None], (1, POINTS * INTERVALS)))
+            opti.set_initial(self.U, 0.0)
+        else:
+            opti.set_initial(before.value_variables())
+            opti.set_initial(opti.lam_g, before.value(opti.lam_g))
+        return opti.solve()
 
 
 def least(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -127,34 +123,35 @@ def states(program: trajopt.CompiledProgram) -> list[np.ndarray]:
 
 
 def line(name: str, ms: Sequence[float], iterations: Sequence[int], costs: Sequence[float]) -> str:
-    steps = f"{statistics.median(iterations):g}" if iterations else "-"
-    return f"| {name} | {statistics.median(ms):.2f} | {max(ms):.2f} | {steps} | {sum(costs):.9f} |"
+    steps = statistics.median(iterations)
+    return f"| {name} | {statistics.median(ms):.2f} | {max(ms):.2f} | {steps:g} | {sum(costs):.9f} |"
+
+
+def rows(solve: Callable[..., Any], wanted: Sequence[np.ndarray], warm: bool) -> list[tuple[float, Any]]:
+    """Milliseconds and the answer of every step but the first, from a guess or from the answer before."""
+    found, before = [], solve(wanted[0], None) if warm else None
+    for state in wanted[1:]:
+        ms, answer = least(lambda: solve(state, before))  # noqa: B023  called at once
+        found.append((ms, answer))
+        before = answer if warm else None
+    return found
 
 
 def main() -> None:
     program = compiled_problem()
     wanted = states(program)
-    peer = OptiProblem()
-    first, first_peer = program.solve(x_start=wanted[0]), peer.cold(wanted[0])
-    print(f"{first.n_variables} unknowns, {first.n_constraints} rows; Opti {peer.size}")
+    first = program.solve(x_start=wanted[0])
+    print(f"{first.n_variables} unknowns, {first.n_constraints} equations")
     print("| method | ms, median | worst | iterations | sum of costs |\n| --- | --- | --- | --- | --- |")
-    for name in ("cold", "warm"):
-        rows: list[tuple[float, int, float]] = []
-        before = first
-        for state in wanted[1:]:
-            start = before if name == "warm" else None
-            ms, before = least(lambda: program.solve(x_start=state, start=start))  # noqa: B023
-            rows.append((ms, before.iterations, before.objective))
-        print(line(f"compiled, {name}", *zip(*rows, strict=True)), flush=True)
-    for name in ("cold", "warm"):
-        rows, before = [], first_peer
-        for state in wanted[1:]:
-            if name == "warm":
-                ms, before = least(lambda: peer.warm(state, before))  # noqa: B023
-            else:
-                ms, before = least(lambda: peer.cold(state))  # noqa: B023
-            rows.append((ms, 0, float(before[2])))
-        print(line(f"CasADi's Opti, {name}", *zip(*rows, strict=True)), flush=True)
+    for warm, name in ((False, "cold"), (True, "warm")):
+        ms, answers = zip(*rows(lambda x, s: program.solve(x_start=x, start=s), wanted, warm), strict=True)
+        counts, costs = [each.iterations for each in answers], [each.objective for each in answers]
+        print(line(f"compiled, {name}", ms, counts, costs), flush=True)
+        peer = OptiProblem(warm)
+        ms, answers = zip(*rows(peer.solve, wanted, warm), strict=True)
+        counts = [each.stats()["iter_count"] for each in answers]
+        costs = [float(each.value(peer.opti.f)) for each in answers]
+        print(line(f"CasADi's Opti, {name}", ms, counts, costs), flush=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.solvers.monitor import monitor_of
+from trajopt.solvers.newton.matrices import largest_entry
 from trajopt.solvers.newton.newton import (
     FINER,
     MOST_CHANGES,
@@ -28,7 +29,6 @@ from trajopt.solvers.newton.newton import (
     active_sides,
 )
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.optimality.kkt import kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
@@ -70,6 +70,8 @@ class DampedNewton:
 class _DampedIterates(NewtonIterates):
     """Iterates of Newton's method with damping delta and weights sigma (m + n,) of violations."""
 
+    may_be_sparse = False
+
     def result(self) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
@@ -81,7 +83,7 @@ class _DampedIterates(NewtonIterates):
         side = self._independent(here, active_sides(nlp, self.multipliers, self.finest))
         for step in range(MOST_STEPS + 1):
             at = self._point()
-            residuals = kkt_residuals_of(nlp, at, here.rows, here.g + self.multipliers[: self.m] @ here.A)
+            residuals = self._residuals(at, here)
             if not np.isfinite(residuals.error):
                 return None
             goes_on = monitor.iterate(step, at, here.rows, here.f, residuals.stationarity, np.nan)
@@ -105,12 +107,12 @@ class _DampedIterates(NewtonIterates):
         program = self._program(here)
         if not np.isfinite(program.H).all():
             return None
-        size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
+        size = largest_entry(program.H)
         equations = np.where(self.lower == self.upper, 1, 0)
         for multipliers, active in ((self.multipliers, side), (np.zeros(side.size), equations)):
             H = _convex(program, active, FLAT * size)
             while self.delta <= MOST and not self.monitor.stopped:
-                damped = replace(program, H=H + self.delta * size * self.identity)
+                damped = replace(program, H=self.matrices.shifted(H, self.delta * size))
                 found = self._solved(damped, multipliers, active)
                 taken = None if found is None else self._taken(damped, found, here)
                 if taken is not None:

@@ -10,12 +10,14 @@ J. Process Control 12 (2002) 577, "initial value embedding".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.monitor import Monitor, monitor_of
+from trajopt.solvers.newton.kkt_factors import factorized
+from trajopt.solvers.newton.matrices import DenseMatrices, Matrices, largest_entry, matrices_of, row_lengths
 from trajopt.solvers.newton.quadratic_program import (
     DEPENDENT,
     SMALLEST,
@@ -23,7 +25,7 @@ from trajopt.solvers.newton.quadratic_program import (
     QuadraticSolution,
     followed,
 )
-from trajopt.solvers.optimality.kkt import kkt_residuals_of
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
 
@@ -52,9 +54,10 @@ FLAT_VALLEY_SHIFT = 1e-12
 FINER = 1e-3
 # The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
 LARGEST, MOST_ENTRIES = 1000, 10_000_000
-# Steps with matrices that are known, which lower the error about as much as the step before did: each takes
-# a fifth of one that has to solve a quadratic program. So many may lead to the tolerance.
-AGAIN = 2
+# Steps with matrices that are known, which lower the error about as much as the step before did. So many may
+# lead to the tolerance: each takes a fifth of one that has to solve a quadratic program, and a tenth of one
+# with sparse factors.
+AGAIN, AGAIN_IF_SPARSE = 2, 4
 
 
 @dataclass(frozen=True)
@@ -133,32 +136,28 @@ def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
 
 
 class Values(NamedTuple):
-    """What is known at y: f, its gradient g, the rows, and their Jacobian A (m, n)."""
+    """What is known at y: f, its gradient g, the rows, and A = [J; I] of rows and bounds (m + n, n)."""
 
     f: float
     g: np.ndarray
     rows: np.ndarray
-    A: np.ndarray
+    A: Any
 
 
 class NewtonIterates:
     """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
 
+    may_be_sparse = True
+
     def __init__(
         self, nlp: NLP, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
     ) -> None:
         self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
+        self.matrices: Matrices = matrices_of(nlp) if self.may_be_sparse else DenseMatrices(nlp)
         self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
-        self.jacobian_places = np.asarray(nlp.jacobian_rows) * n + nlp.jacobian_columns
-        i, j = np.asarray(nlp.hessian_rows), np.asarray(nlp.hessian_columns)
-        off_diagonal = np.flatnonzero(i != j)
-        #: of the entries of both triangles: their places in H, and which entry of the lower one each is
-        self.hessian_places = np.concatenate([i * n + j, (j * n + i)[off_diagonal]])
-        self.hessian_entries = np.concatenate([np.arange(i.size), off_diagonal])
-        self.identity = np.eye(n)
         self.y = np.array(start.y, dtype=float)
         rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
         assert rows is not None and low is not None and high is not None
@@ -176,9 +175,9 @@ class NewtonIterates:
         repeated = False
         for step in range(MOST_STEPS + 1):
             at, here = self._point(), self._values()
-            if step == 0:
+            if step == 0 and isinstance(here.A, np.ndarray):
                 side = self._independent(here, side)
-            residuals = kkt_residuals_of(nlp, at, here.rows, here.g + self.multipliers[: self.m] @ here.A)
+            residuals = self._residuals(at, here)
             if not np.isfinite(residuals.error):
                 return None
             goes_on = monitor.iterate(step, at, here.rows, here.f, residuals.stationarity, np.nan)
@@ -189,12 +188,19 @@ class NewtonIterates:
             rate, error = residuals.error / max(error, SMALLEST), residuals.error
             if optimal and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
                 return monitor.result(Status.CONVERGED, at, step, detail)
-            known = None if optimal or error * rate**AGAIN > self.finest else last
+            again = AGAIN if isinstance(here.A, np.ndarray) else AGAIN_IF_SPARSE
+            known = None if optimal or error * rate**again > self.finest else last
             repeated = goes_on and known is not None
             if goes_on and known is not None:
                 self._step_again(here, known)
                 continue
             last = self._step(here, side) if goes_on and not optimal else None
+            if last is None and goes_on and not optimal and not isinstance(here.A, np.ndarray):
+                # Sparse factors do not bear constraints that depend on others, dense ones find them.
+                self.matrices = DenseMatrices(nlp)
+                here = self._values()
+                side = self._independent(here, side)
+                last = self._step(here, side)
             if last is None:
                 return monitor.result(Status.SOLVER_ERROR, None, step, detail) if monitor.stopped else None
             self.y, self.multipliers, side = self.y + last.d, last.multipliers, last.side
@@ -203,8 +209,8 @@ class NewtonIterates:
 
     def _step_again(self, here: Values, last: QuadraticSolution) -> None:
         """A step with the Hessian, the Jacobian and the active set of the last quadratic program."""
-        m, values = self.m, np.concatenate([here.rows, self.y])
-        of_lagrangian = here.g + self.multipliers[:m] @ here.A + self.multipliers[m:]
+        values = np.concatenate([here.rows, self.y])
+        of_lagrangian = here.g + here.A.T @ self.multipliers
         limits = np.where(last.side < 0, self.lower, self.upper)
         d, changes = last.step_of(-of_lagrangian, limits - values)
         self.y, self.multipliers = self.y + d, self.multipliers + changes
@@ -217,7 +223,7 @@ class NewtonIterates:
         active = np.flatnonzero(side)
         if not active.size:
             return side
-        A = np.concatenate([here.A, self.identity])[active]
+        A = here.A[active]
         length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
         R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
         kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)] - 1
@@ -233,16 +239,20 @@ class NewtonIterates:
         return found
 
     def _values(self) -> Values:
-        nlp, y, n, m = self.nlp, self.y, self.n, self.m
-        A = np.bincount(self.jacobian_places, nlp.jacobian(y), minlength=m * n).reshape(m, n)
+        nlp, y = self.nlp, self.y
+        A = self.matrices.constraints(nlp.jacobian(y))
         return Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
+
+    def _residuals(self, at: WarmStart, here: Values) -> KKT:
+        of_rows = here.A.T @ self.multipliers - self.multipliers[self.m :]  # J' times those of the rows
+        return kkt_residuals_of(self.nlp, at, here.rows, here.g + of_rows)
 
     def _step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
         program, best = self._program(here), None
-        size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
+        size = largest_entry(program.H)
         for shift in self.shifts:
-            shifted = replace(program, H=program.H + shift * size * self.identity)
+            shifted = replace(program, H=self.matrices.shifted(program.H, shift * size))
             most = max(MOST_CHANGES, self.n)
             found = followed(shifted, self.multipliers, side, most, lambda: self.monitor.stopped)
             if found is not None and (best is None or found.tau > best.tau):
@@ -256,26 +266,28 @@ class NewtonIterates:
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
-        active = np.flatnonzero(side)
-        A = np.concatenate([here.A, self.identity])[active]
-        force = np.abs(self.multipliers[active]) * np.linalg.norm(A, axis=1)
-        strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
-        held = A[strong | (self.lower == self.upper)[active]]
+        force = np.abs(self.multipliers) * row_lengths(here.A)
+        strong = force > self.finest * max(1.0, float(force[side != 0].max(initial=0.0)))
+        held = np.flatnonzero((side != 0) & (strong | (self.lower == self.upper)))
         if len(held) >= self.n:  # a vertex: there is no direction along them
             return True
-        Z, H = np.linalg.qr(held.T, mode="complete")[0][:, len(held) :], self._hessian()
-        least = CONCAVE * max(1.0, float(np.abs(H).max(initial=0.0)))
-        along = Z.T @ H @ Z + least * np.eye(Z.shape[1])
-        return lapack.dpotrf(along)[1] == 0
+        H, A = self._hessian(), here.A
+        least = CONCAVE * largest_entry(H)
+        if not isinstance(A, np.ndarray):
+            factors = factorized(self.matrices.shifted(H, least), A, held.tolist())
+            if factors is not None and factors.is_strict:
+                return True
+            H, A = H.toarray(), A.toarray()
+        Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]
+        return lapack.dpotrf(Z.T @ H @ Z + least * np.eye(Z.shape[1]))[1] == 0
 
     def _program(self, here: Values) -> QuadraticProgram:
-        A, values = np.concatenate([here.A, self.identity]), np.concatenate([here.rows, self.y])
-        return QuadraticProgram(self._hessian(), here.g, A, self.lower - values, self.upper - values)
+        values = np.concatenate([here.rows, self.y])
+        return QuadraticProgram(self._hessian(), here.g, here.A, self.lower - values, self.upper - values)
 
-    def _hessian(self) -> np.ndarray:
+    def _hessian(self) -> Any:
         """Of the Lagrangian, (n, n)."""
-        entries, n = self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0), self.n
-        return np.bincount(self.hessian_places, entries[self.hessian_entries], n * n).reshape(n, n)
+        return self.matrices.hessian(self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0))
 
     def _point(self) -> WarmStart:
         bounds = self.multipliers[self.m :]
