@@ -31,7 +31,7 @@ from trajopt.solvers.newton.newton import (
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.violation import bound_violation
-from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 
 __all__ = ["DampedNewton"]
 
@@ -53,7 +53,7 @@ class DampedNewton:
 
     tol: float
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """The result of the steps; STEP_TOO_SMALL where they find no optimum, and a solver has to go on.
 
         start : without multipliers, least squares over the constraints that it meets or violates give them

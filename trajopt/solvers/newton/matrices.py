@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trajopt.solvers.solver import NLP
+from trajopt.solvers.solver import Program
 
 __all__ = [
     "DenseMatrices",
@@ -38,7 +38,7 @@ class Matrices(Protocol):
     def shifted(self, H: Any, amount: float) -> Any: ...
 
 
-def matrices_of(nlp: NLP) -> Matrices:
+def matrices_of(nlp: Program) -> Matrices:
     """Dense matrices, or sparse ones where those of a step are large and nearly empty."""
     n = nlp.variable_count
     equations = int(np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper))
@@ -50,7 +50,7 @@ def matrices_of(nlp: NLP) -> Matrices:
 class DenseMatrices:
     """Arrays."""
 
-    def __init__(self, nlp: NLP) -> None:
+    def __init__(self, nlp: Program) -> None:
         self.n, self.m = n, _ = nlp.variable_count, nlp.row_count
         self._jacobian_places = np.asarray(nlp.jacobian_rows) * n + nlp.jacobian_columns
         i, j = np.asarray(nlp.hessian_rows), np.asarray(nlp.hessian_columns)
@@ -77,7 +77,7 @@ class DenseMatrices:
 class SparseMatrices:
     """Triplets."""
 
-    def __init__(self, nlp: NLP) -> None:
+    def __init__(self, nlp: Program) -> None:
         n, m = nlp.variable_count, nlp.row_count
         own = np.arange(n)
         self._of_constraints = np.append(nlp.jacobian_rows, m + own), np.append(nlp.jacobian_columns, own)

@@ -27,7 +27,7 @@ from trajopt.solvers.newton.quadratic_program import (
 )
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 
 __all__ = [
     "ActiveSetNewton",
@@ -77,11 +77,11 @@ class ActiveSetNewton:
     shift: float = SHIFTS[0]
     finer: float = 1.0
 
-    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         """Whether there are second derivatives and multipliers to begin with."""
         return start is not None and start.has_multipliers and nlp.has_hessian
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """The result of the steps, STEP_TOO_SMALL where they find no optimum.
 
         start : without multipliers, least squares over the constraints that it meets or violates give them
@@ -97,7 +97,7 @@ class ActiveSetNewton:
 
 @dataclass(frozen=True)
 class NewtonFromMotion(ActiveSetNewton):
-    """Newton's method from the optimum of an NLP that lacked a few of the rows.
+    """Newton's method from the optimum of a program that lacked a few of the rows.
 
     Multipliers of the start are not used: least squares over the constraints that it meets or violates give
     them, and the steps follow the active set as the violated rows are pushed back to their limits.
@@ -106,20 +106,20 @@ class NewtonFromMotion(ActiveSetNewton):
     shift: float = FLAT_VALLEY_SHIFT
     finer: float = FINER
 
-    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         return dense_steps_fit(nlp)
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         return super().solve(nlp, WarmStart(nlp.start if start is None else start.y), run)
 
 
-def dense_steps_fit(nlp: NLP) -> bool:
-    """Whether an NLP has second derivatives, and is small enough for dense steps with all of its rows."""
+def dense_steps_fit(nlp: Program) -> bool:
+    """Whether a program has second derivatives, and is small enough for dense steps with all of its rows."""
     n = nlp.variable_count
     return nlp.has_hessian and n <= LARGEST and n * (n + nlp.row_count) <= MOST_ENTRIES
 
 
-def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
+def active_sides(nlp: Program, multipliers: np.ndarray, tol: float) -> np.ndarray:
     """The active set that multipliers of rows, then of bounds, tell: -1, 0 or 1 for each, (m + n,).
 
     An interior-point method leaves small multipliers for all limits; equations are always active.
@@ -150,7 +150,7 @@ class NewtonIterates:
     may_be_sparse = True
 
     def __init__(
-        self, nlp: NLP, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
+        self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
     ) -> None:
         self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
         self.matrices: Matrices = matrices_of(nlp) if self.may_be_sparse else DenseMatrices(nlp)
