@@ -67,7 +67,7 @@ class ActiveSetNewton:
     The conditions of an optimum are checked at `tol`. Along the active constraints whose multipliers are not
     zero, the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1 where
     that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the active
-    set are left out of it. Dense: for hundreds of unknowns.
+    set are left out of it. For hundreds of unknowns, where derivatives are sparse for thousands.
 
     shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
@@ -77,12 +77,17 @@ class ActiveSetNewton:
     shift: float = SHIFTS[0]
     finer: float = 1.0
 
+    @property
+    def iterates(self) -> type[NewtonIterates]:
+        """How the steps are made."""
+        return NewtonIterates
+
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         """Whether there are second derivatives and multipliers to begin with."""
         return start is not None and start.has_multipliers and nlp.has_hessian
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        """The result of the steps, STEP_TOO_SMALL where they find no optimum.
+        """The result of the steps, STEP_TOO_SMALL where they find no optimum and a solver has to go on.
 
         start : without multipliers, least squares over the constraints that it meets or violates give them
         """
@@ -91,7 +96,7 @@ class ActiveSetNewton:
             at = monitor.start
             if not at.has_multipliers:
                 at = least_squares_multipliers(nlp, at.y, signed=False)
-            found = NewtonIterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
+            found = self.iterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
         return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
 
 
@@ -145,9 +150,12 @@ class Values(NamedTuple):
 
 
 class NewtonIterates:
-    """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
+    """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns.
 
-    may_be_sparse = True
+    Here every step is a full one, without damping; `_is_near` and `_step` are what a damped method changes.
+    """
+
+    may_be_sparse, most_steps, steps = True, MOST_STEPS, "Newton steps"
 
     def __init__(
         self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
@@ -163,57 +171,67 @@ class NewtonIterates:
         assert rows is not None and low is not None and high is not None
         self.multipliers = np.concatenate([rows, high - low])
         self.m, self.n = m, n
+        self.error, self.rate = np.inf, np.inf  # of the last iterate, and the quotient of the last two errors
+        self.program: QuadraticSolution | None = None  # the last that was solved
+        self.repeated = False  # whether the last step was one with its matrices
 
     def result(self) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
         None where the steps do not lead to an optimum.
         """
-        nlp, monitor = self.nlp, self.monitor
-        side, changes, error = active_sides(nlp, self.multipliers, self.finest), 0, np.inf
-        last: QuadraticSolution | None = None
-        repeated = False
-        for step in range(MOST_STEPS + 1):
-            at, here = self._point(), self._values()
-            if step == 0 and isinstance(here.A, np.ndarray):
-                side = self._independent(here, side)
+        monitor, here = self.monitor, self._values()
+        side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
+        if isinstance(here.A, np.ndarray):
+            side = self._independent(here, side)
+        for number in range(self.most_steps + 1):
+            at = self._point()
             residuals = self._residuals(at, here)
             if not np.isfinite(residuals.error):
                 return None
-            goes_on = monitor.iterate(step, at, here.rows, here.f, residuals.stationarity, np.nan)
-            detail = f"{step} Newton steps, {changes} changes of the active set"
-            at_rounding = residuals.error >= error and not repeated
-            enough = residuals.error <= self.finest or at_rounding
-            optimal = step > 0 and residuals.error <= self.tol and enough
-            rate, error = residuals.error / max(error, SMALLEST), residuals.error
-            if optimal and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
-                return monitor.result(Status.CONVERGED, at, step, detail)
-            again = AGAIN if isinstance(here.A, np.ndarray) else AGAIN_IF_SPARSE
-            known = None if optimal or error * rate**again > self.finest else last
-            repeated = goes_on and known is not None
-            if goes_on and known is not None:
-                self._step_again(here, known)
-                continue
-            last = self._step(here, side) if goes_on and not optimal else None
-            if last is None and goes_on and not optimal and not isinstance(here.A, np.ndarray):
-                # Sparse factors do not bear constraints that depend on others, dense ones find them.
-                self.matrices = DenseMatrices(nlp)
-                here = self._values()
-                side = self._independent(here, side)
-                last = self._step(here, side)
-            if last is None:
-                return monitor.result(Status.SOLVER_ERROR, None, step, detail) if monitor.stopped else None
-            self.y, self.multipliers, side = self.y + last.d, last.multipliers, last.side
-            changes += last.changes
+            goes_on = monitor.iterate(number, at, here.rows, here.f, residuals.stationarity, np.nan)
+            detail = f"{number} {self.steps}, {changes} changes of the active set"
+            near = self._is_near(number, residuals)
+            if near and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
+                return monitor.result(Status.CONVERGED, at, number, detail)
+            step = self._step(here, side, near) if goes_on else None
+            if step is None:
+                return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None
+            self.y, self.multipliers, side = self.y + step.d, step.multipliers, step.side
+            here, changes = self._values(), changes + step.changes
         return None
 
-    def _step_again(self, here: Values, last: QuadraticSolution) -> None:
+    def _is_near(self, number: int, residuals: KKT) -> bool:
+        """Whether an iterate meets the tolerance, and further steps lower its error no more."""
+        at_rounding = residuals.error >= self.error and not self.repeated
+        self.rate, self.error = residuals.error / max(self.error, SMALLEST), residuals.error
+        enough = self.error <= self.finest or at_rounding
+        return number > 0 and self.error <= self.tol and enough
+
+    def _step(self, here: Values, side: np.ndarray, near: bool) -> QuadraticSolution | None:
+        """The next step; None where there is none, and at a point that is near and yet no minimum."""
+        if near:
+            return None
+        again = AGAIN if isinstance(here.A, np.ndarray) else AGAIN_IF_SPARSE
+        self.repeated = self.program is not None and self.error * self.rate**again <= self.finest
+        if self.repeated:
+            return self._step_again(here)
+        self.program = self._full_step(here, side)
+        if self.program is None and not isinstance(here.A, np.ndarray):
+            # Sparse factors do not bear constraints that depend on others, dense ones find them.
+            self.matrices = DenseMatrices(self.nlp)
+            here = self._values()
+            self.program = self._full_step(here, self._independent(here, side))
+        return self.program
+
+    def _step_again(self, here: Values) -> QuadraticSolution:
         """A step with the Hessian, the Jacobian and the active set of the last quadratic program."""
-        values = np.concatenate([here.rows, self.y])
+        last, values = self.program, np.concatenate([here.rows, self.y])
+        assert last is not None
         of_lagrangian = here.g + here.A.T @ self.multipliers
         limits = np.where(last.side < 0, self.lower, self.upper)
-        d, changes = last.step_of(-of_lagrangian, limits - values)
-        self.y, self.multipliers = self.y + d, self.multipliers + changes
+        d, changed = last.step_of(-of_lagrangian, limits - values)
+        return replace(last, d=d, multipliers=self.multipliers + changed, changes=0)
 
     def _independent(self, here: Values, side: np.ndarray) -> np.ndarray:
         """The active set without constraints that depend on others of it, which take over their multipliers.
@@ -247,9 +265,9 @@ class NewtonIterates:
         of_rows = here.A.T @ self.multipliers - self.multipliers[self.m :]  # J' times those of the rows
         return kkt_residuals_of(self.nlp, at, here.rows, here.g + of_rows)
 
-    def _step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
+    def _full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
-        program, best = self._program(here), None
+        program, best = self._program_at(here), None
         size = largest_entry(program.H)
         for shift in self.shifts:
             shifted = replace(program, H=self.matrices.shifted(program.H, shift * size))
@@ -266,9 +284,10 @@ class NewtonIterates:
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
-        force = np.abs(self.multipliers) * row_lengths(here.A)
-        strong = force > self.finest * max(1.0, float(force[side != 0].max(initial=0.0)))
-        held = np.flatnonzero((side != 0) & (strong | (self.lower == self.upper)))
+        active = np.flatnonzero(side)
+        force = np.abs(self.multipliers[active]) * row_lengths(here.A[active])
+        strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
+        held = active[strong | (self.lower == self.upper)[active]]
         if len(held) >= self.n:  # a vertex: there is no direction along them
             return True
         H, A = self._hessian(), here.A
@@ -281,7 +300,7 @@ class NewtonIterates:
         Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]
         return lapack.dpotrf(Z.T @ H @ Z + least * np.eye(Z.shape[1]))[1] == 0
 
-    def _program(self, here: Values) -> QuadraticProgram:
+    def _program_at(self, here: Values) -> QuadraticProgram:
         values = np.concatenate([here.rows, self.y])
         return QuadraticProgram(self._hessian(), here.g, here.A, self.lower - values, self.upper - values)
 
