@@ -21,11 +21,11 @@ from trajopt.problem.problem import ProblemData
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers import registry
+from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import run_solver, takes_hessian
 from trajopt.solvers.solver import Run, Solver, WarmStart
-from trajopt.solvers.wrappers.active_set_newton import ActiveSetNewton
-from trajopt.solvers.wrappers.fallback import Fallback
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure, cold_program, structure_of, values_of

@@ -28,9 +28,9 @@ from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.wrappers.active_set_newton import active_sides
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.nlp import NLP

@@ -25,7 +25,7 @@ from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.run import SolverSettings, run_of
-from trajopt.solvers.solver import NLP, Callback, Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
 
 __all__ = ["Ipopt"]
 
@@ -191,7 +191,7 @@ class Ipopt(SolverSettings):
 
     def solve(
         self,
-        nlp: NLP,
+        nlp: Program,
         start: WarmStart | None = None,
         run: Run | None = None,
         callback: Callback | None = None,
@@ -204,7 +204,7 @@ class Ipopt(SolverSettings):
         start, run = run_of(start, run, callback)
         return self.within(run)._solved(nlp, start, run)
 
-    def _solved(self, nlp: NLP, start: WarmStart | None, run: Run) -> Result:
+    def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         ipopt = _library(self.library)
         monitor = Monitor(
             nlp,
@@ -258,7 +258,7 @@ class Ipopt(SolverSettings):
 class _Calls:
     """One solve: what IPOPT calls, and the translation of what it returns."""
 
-    def __init__(self, nlp: NLP, monitor: Monitor) -> None:
+    def __init__(self, nlp: Program, monitor: Monitor) -> None:
         self.nlp, self.monitor = nlp, monitor
         self.iterations = 0
         self.problem: Any = None

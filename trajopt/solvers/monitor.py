@@ -1,7 +1,7 @@
 """Monitors one solver run: interrupts, time limit, values that are not finite, timings, best iterate.
 
 Solvers handle what happens in their callbacks differently and badly: an exception may vanish, NaN may be
-iterated on for minutes, Ctrl-C may lose the work of an hour. So every solver adapter evaluates its NLP
+iterated on for minutes, Ctrl-C may lose the work of an hour. So every solver adapter evaluates its program
 through a Monitor. Once there is a reason to stop, every further evaluation raises the exception that the
 solver understands as a failed evaluation, so that it returns quickly wherever it is. The status of the result
 is then that reason, not what the solver makes of the failed evaluations.
@@ -22,8 +22,7 @@ import numpy as np
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.optimality.kkt import multipliers_of
 from trajopt.solvers.optimality.violation import largest_violation
-from trajopt.solvers.program_capabilities import nonfinite_cause, unscaled_objective
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Run, Status, WarmStart
+from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Status, WarmStart
 
 __all__ = ["Monitor", "Refusal", "monitor_of"]
 
@@ -53,7 +52,7 @@ class Monitor:
 
     def __init__(
         self,
-        nlp: NLP,
+        nlp: Program,
         start: WarmStart | None,
         *,
         feasibility: float,
@@ -121,7 +120,7 @@ class Monitor:
         self._history.extend((number, objective, infeasibility))
         self._keep_if_best(at, objective, infeasibility)
         if self._callback is not None and self.reason is None:
-            unscaled = unscaled_objective(self.nlp, objective)
+            unscaled = objective / getattr(self.nlp, "objective_scale", 1.0)
             seen = Iteration(number, unscaled, infeasibility, dual_infeasibility, step, self.elapsed)
             self._guard("callback", self._callback, seen)
         if np.abs(at.y).max(initial=0.0) > _DIVERGED:
@@ -256,15 +255,15 @@ class Monitor:
                 )
 
 
-def monitor_of(nlp: NLP, start: WarmStart | None, run: Run | None, feasibility: float) -> Monitor:
+def monitor_of(nlp: Program, start: WarmStart | None, run: Run | None, feasibility: float) -> Monitor:
     """The monitor of a run of steps that are Newton's."""
     run = run or Run()
     return Monitor(nlp, start, feasibility=feasibility, time_limit=run.seconds_left, callback=run.callback)
 
 
-def _cause(nlp: NLP, y: np.ndarray) -> str:
-    """The term behind an entry that is not finite, in brackets, where the NLP can name it."""
-    named = nonfinite_cause(nlp, y)
+def _cause(nlp: Program, y: np.ndarray) -> str:
+    """The term behind an entry that is not finite, in brackets, where the program can name it."""
+    named = getattr(nlp, "culprit", lambda y: "")(y)
     return f" ({named})" if named else ""
 
 

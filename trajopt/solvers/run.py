@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError, near_matches
-from trajopt.solvers.solver import NLP, Callback, Result, Run, Solver, Status, WarmStart
+from trajopt.solvers.solver import Callback, Program, Result, Run, Solver, Status, WarmStart
 
 __all__ = [
     "OUT_OF_TIME",
@@ -34,7 +34,7 @@ FORMER = (
 SettingsT = TypeVar("SettingsT", bound="SolverSettings")
 
 
-def run_solver(solver: Any, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
     """`solver.solve(nlp, start, run)`; a solver with the former arguments gets solve(nlp, callback, start).
 
     The latter gets the tolerance and the limits of a run where it has the settings of IPOPT, or methods
@@ -156,7 +156,7 @@ class TimedSolver:
         """With other entries of the run."""
         return replace(self, run=replace(self.run, **changes))
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve in what is left of the time; raises SolvesStopped where none is, and after Ctrl-C."""
         run = self.run if run is None else run.over(self.run)
         if run.expired:

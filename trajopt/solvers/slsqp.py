@@ -19,7 +19,7 @@ from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import SolverSettings, run_of
-from trajopt.solvers.solver import NLP, Callback, Result, Run, Status, WarmStart
+from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
 
 __all__ = ["Slsqp"]
 
@@ -68,7 +68,7 @@ class Slsqp(SolverSettings):
 
     def solve(
         self,
-        nlp: NLP,
+        nlp: Program,
         start: WarmStart | None = None,
         run: Run | None = None,
         callback: Callback | None = None,
@@ -99,7 +99,7 @@ class Slsqp(SolverSettings):
         )
 
 
-def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:
+def _run(nlp: Program, monitor: Monitor, tol: float, max_iterations: int) -> Result:
     from scipy.optimize import Bounds, minimize
 
     iterations, last = -1, np.clip(monitor.start.y, nlp.lower, nlp.upper)
@@ -130,7 +130,7 @@ def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:
     return monitor.result(status, WarmStart(found.x), iterations, found.message)
 
 
-def _constraints(nlp: NLP, monitor: Monitor) -> list[dict[str, object]]:
+def _constraints(nlp: Program, monitor: Monitor) -> list[dict[str, object]]:
     """Rows as SLSQP takes them: equations = 0, and inequalities >= 0, one for each finite side."""
     equal = np.flatnonzero(nlp.row_lower == nlp.row_upper)
     ranged = nlp.row_lower != nlp.row_upper

@@ -1,6 +1,6 @@
-"""The solver protocol: the nonlinear program (NLP) that a solver receives, its result and its statuses.
+"""The solver protocol: the nonlinear program that a solver receives, its result and its statuses.
 
-The NLP, already scaled, is
+The program, already scaled, is
 
     minimize f(y)   with   row_lower <= g(y) <= row_upper,   lower <= y <= upper,
 
@@ -26,9 +26,10 @@ import numpy as np
 from trajopt.base.errors import ShapeError
 
 __all__ = [
-    "NLP",
     "Callback",
     "Iteration",
+    "Program",
+    "ProgramValue",
     "Result",
     "RowTolerances",
     "Run",
@@ -79,8 +80,8 @@ class Status(enum.Enum):
 class Iteration:
     """One iteration, as it is passed to callbacks.
 
-    `objective` is that of the problem, without the factor by which an NLP scales it. `infeasibility` is the
-    largest violation of rows and bounds, `dual_infeasibility` the largest entry of the Lagrangian's gradient
+    `objective` is that of the problem, without the program's factor of scale. `infeasibility` is the largest
+    violation of rows and bounds, `dual_infeasibility` the largest entry of the Lagrangian's gradient
     (NaN where the solver does not say), `step` the largest entry of the last step; these three are scaled.
     """
 
@@ -110,7 +111,7 @@ class WarmStart:
         given = (self.row_multipliers, self.lower_multipliers, self.upper_multipliers)
         return all(multipliers is not None for multipliers in given)
 
-    def check(self, nlp: NLP) -> WarmStart:
+    def check(self, nlp: Program) -> WarmStart:
         """This start as float arrays; raises ShapeError where it does not fit `nlp`."""
         fitted = {
             "y": _fitted("y", self.y, nlp.variable_count, "variables"),
@@ -130,7 +131,7 @@ class StartKind(enum.Enum):
 
     NEAR_START = "the start is near the solution, and rows may start near their bounds"
     NEAR_BOUNDS = "as NEAR_START, and unknowns too may start near their bounds"
-    SAME_MOTION = "the start is the solution of an NLP that lacks a few of the rows"
+    SAME_MOTION = "the start is the solution of a program that lacks a few of the rows"
     NEAR_OPTIMUM = "the start meets the rows, and the unknowns that were added change it little"
 
 
@@ -207,7 +208,7 @@ class Result:
     lower_multipliers    (n,) >= 0;  upper_multipliers (n,) >= 0
     objective            f(y);  infeasibility: largest violation of rows and bounds at y
     seconds              wall time of the solve
-    timings              seconds by function of the NLP, "callback" for the callback, "solver" for the rest
+    timings              seconds by function of the program, "callback" and, for the rest, "solver"
     history              (iterations seen, 3): iteration, objective, infeasibility
     detail               the solver's own message about the outcome
     """
@@ -243,12 +244,17 @@ class Result:
         return WarmStart(self.y, self.row_multipliers, self.lower_multipliers, self.upper_multipliers)
 
 
-class NLP(Protocol):
+class Program(Protocol):
     """A nonlinear program as solvers see it; absent bounds are +-inf, sparse matrices are fixed triplets.
 
     `jacobian(y)` gives the values of the entries at (jacobian_rows, jacobian_columns), `hessian(y,
     row_multipliers, objective_factor)` those of the lower triangle of objective_factor * f'' + sum_r
     multiplier_r * g_r''; repeated entries add up. Without `has_hessian` the latter is never called.
+
+    Where a program has them, solvers also use `objective_scale`, the factor by which its objective is that of
+    a problem; `culprit(y)`, which names the term, node and component that is not finite at y ("": none is);
+    and `jacobian_of_rows(kept)`, a function that gives the entries of `jacobian(y)` in the rows that are
+    kept, (row_count,) boolean, without computing what only the others need.
     """
 
     @property
@@ -284,9 +290,40 @@ class NLP(Protocol):
     ) -> np.ndarray: ...
 
 
+@dataclass(frozen=True, eq=False)
+class ProgramValue:
+    """A program as one value, whose parts wrappers change by `dataclasses.replace`."""
+
+    variable_count: int
+    row_count: int
+    lower: np.ndarray
+    upper: np.ndarray
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    jacobian_rows: np.ndarray
+    jacobian_columns: np.ndarray
+    hessian_rows: np.ndarray
+    hessian_columns: np.ndarray
+    has_hessian: bool
+    start: np.ndarray
+    objective: Callable[[np.ndarray], float]
+    gradient: Callable[[np.ndarray], np.ndarray]
+    rows: Callable[[np.ndarray], np.ndarray]
+    jacobian: Callable[[np.ndarray], np.ndarray]
+    hessian: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+    objective_scale: float = 1.0
+    culprit: Callable[[np.ndarray], str] = lambda y: ""
+
+    @staticmethod
+    def of(program: Program) -> ProgramValue:
+        """The parts of a program."""
+        parts = [each.name for each in fields(ProgramValue)]
+        return ProgramValue(**{name: getattr(program, name) for name in parts if hasattr(program, name)})
+
+
 @runtime_checkable
 class Solver(Protocol):
-    """Anything that turns an NLP into a Result; not converging is a status, never an exception.
+    """Anything that turns a program into a Result; not converging is a status, never an exception.
 
     start : replaces `nlp.start`; a solver may use the multipliers or not
     run : limits, tolerance and callback of this solve
@@ -297,7 +334,7 @@ class Solver(Protocol):
     writes.
     """
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result: ...
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result: ...
 
 
 def _fitted(name: str, values: np.ndarray | None, size: int, of_what: str) -> np.ndarray | None:

@@ -23,7 +23,7 @@ from trajopt.base.arrays import Array
 from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import lagrangian_gradient, limit_distances, multipliers_of
-from trajopt.solvers.solver import NLP, WarmStart
+from trajopt.solvers.solver import Program, WarmStart
 from trajopt.verification.nearby_points import NearbyPoints
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
@@ -75,7 +75,7 @@ def minimality(solution: SolutionData, program: RebuiltProgram, point: WarmStart
     return Minimality(lower_on_both_sides(NearbyPoints(nlp, point), size), "", gain)
 
 
-def products(nlp: NLP, point: WarmStart) -> Array:
+def products(nlp: Program, point: WarmStart) -> Array:
     """|multiplier times distance| of every limit that exists, (limits,), in the scaled objective."""
     of_rows, of_lower, of_upper = multipliers_of(nlp, point)
     gaps = limit_distances(nlp, point.y, nlp.rows(point.y))

@@ -11,8 +11,8 @@ import trajopt
 from problems.human.gait.step import Step
 from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.solvers.run import run_of
-from trajopt.solvers.solver import NLP, Callback, Result, Run, StartKind, Status, WarmStart
-from trajopt.transcription.nlp import NLP as TranscribedNLP
+from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import RowLabel
 
 # Steps of up to COARSE intervals that can be walked came near their constraints within 26 iterations of every
@@ -42,7 +42,7 @@ class GaitSolver(trajopt.ConstraintGeneration):
 
     def solve(
         self,
-        nlp: NLP,
+        nlp: Program,
         start: WarmStart | None = None,
         run: Run | None = None,
         callback: Callback | None = None,
@@ -52,12 +52,12 @@ class GaitSolver(trajopt.ConstraintGeneration):
         newton = run.ranking or run.start_kind is StartKind.SAME_MOTION
         rounds = replace(self, newton=NEWTON) if newton else self
         result = super(GaitSolver, rounds).solve(nlp, start, run)
-        if result.status is not Status.INFEASIBLE or not isinstance(nlp, TranscribedNLP):
+        if result.status is not Status.INFEASIBLE or not isinstance(nlp, NLP):
             return result
         broken = "; ".join(self._broken(nlp, result.y))
         return replace(result, detail=f"no such step was found: {broken} ({result.detail})")
 
-    def _broken(self, nlp: TranscribedNLP, y: np.ndarray) -> list[str]:
+    def _broken(self, nlp: NLP, y: np.ndarray) -> list[str]:
         """The constraints that are violated most, with joint or axis, and the phase of their worst time."""
         violation = bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
         times = nlp.unknowns.node_times(y)

@@ -8,10 +8,10 @@ from trajopt.problem.problem import ProblemData
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.newton.square_newton import SquareNewton
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import StartKind, Status
-from trajopt.solvers.wrappers.fallback import Fallback
-from trajopt.solvers.wrappers.square_newton import SquareNewton
 
 
 @dataclass

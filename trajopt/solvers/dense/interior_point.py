@@ -13,11 +13,11 @@ import numpy as np
 
 from trajopt.base.arguments import check_positive
 from trajopt.solvers.dense.run import InteriorPointRun
+from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.run import SolverSettings, run_of
-from trajopt.solvers.solver import NLP, Callback, Result, Run, Status, WarmStart
-from trajopt.solvers.wrappers.fallback import continued
+from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
 
 __all__ = ["DenseInteriorPoint"]
 
@@ -56,7 +56,7 @@ class DenseInteriorPoint(SolverSettings):
 
     def solve(
         self,
-        nlp: NLP,
+        nlp: Program,
         start: WarmStart | None = None,
         run: Run | None = None,
         callback: Callback | None = None,
@@ -92,7 +92,7 @@ class DenseInteriorPoint(SolverSettings):
         return replace(found, detail=f"{found.detail}; {note}" if found.detail else note)
 
 
-def _is_small(nlp: NLP) -> bool:
+def _is_small(nlp: Program) -> bool:
     free = np.count_nonzero(np.asarray(nlp.lower) != nlp.upper)
     equations = np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
     return bool(nlp.has_hessian and equations < free and free + equations <= LARGEST)

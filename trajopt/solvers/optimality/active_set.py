@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.solvers.solver import NLP
+from trajopt.solvers.solver import Program
 
 __all__ = ["ActiveSet", "active_set"]
 
@@ -21,7 +21,7 @@ class ActiveSet:
     at_upper: np.ndarray
 
 
-def active_set(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) -> ActiveSet:
+def active_set(nlp: Program, y: np.ndarray, tolerance: float = 1e-6) -> ActiveSet:
     """What lies within `tolerance` of its bound, or beyond it, at y."""
     rows = nlp.rows(y)
     return ActiveSet(

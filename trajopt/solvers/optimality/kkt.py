@@ -1,4 +1,4 @@
-"""Residuals of the Karush-Kuhn-Tucker (KKT) conditions at a point, computed from the NLP alone.
+"""Residuals of the Karush-Kuhn-Tucker (KKT) conditions at a point, computed from the program alone.
 
 The functions are evaluated again at the point, independently of what its solver reports, and the residuals
 follow from them and the multipliers (sign convention of `solver.py`). Residuals are scaled as in IPOPT
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.solvers.solver import NLP, Result, WarmStart
+from trajopt.solvers.solver import Program, Result, WarmStart
 
 __all__ = [
     "KKT",
@@ -63,13 +63,13 @@ class KKT:
         return max(self.stationarity, self.primal, self.complementarity, self.sign)
 
 
-def lagrangian_gradient(nlp: NLP, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:
+def lagrangian_gradient(nlp: Program, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:
     """grad f(y) + J(y)' row_multipliers, (n,)."""
     weights = np.asarray(nlp.jacobian(y)) * row_multipliers[nlp.jacobian_rows]
     return nlp.gradient(y) + np.bincount(nlp.jacobian_columns, weights, minlength=nlp.variable_count)
 
 
-def multipliers_of(nlp: NLP, answer: Result | WarmStart) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def multipliers_of(nlp: Program, answer: Result | WarmStart) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Multipliers of the rows (m,), lower bounds (n,) and upper bounds (n,): zero where none are given."""
     m, n = nlp.row_count, nlp.variable_count
     return (
@@ -79,19 +79,19 @@ def multipliers_of(nlp: NLP, answer: Result | WarmStart) -> tuple[np.ndarray, np
     )
 
 
-def limit_distances(nlp: NLP, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def limit_distances(nlp: Program, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """How far y is inside of its limits, (2 m + 2 n,): rows below and above, unknowns below and above."""
     return np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
 
 
-def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
+def kkt_residuals(nlp: Program, answer: Result | WarmStart) -> KKT:
     """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals."""
     of_rows = multipliers_of(nlp, answer)[0]
     return kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
 
 
 def kkt_residuals_of(
-    nlp: NLP, answer: Result | WarmStart, rows: np.ndarray, of_lagrangian: np.ndarray
+    nlp: Program, answer: Result | WarmStart, rows: np.ndarray, of_lagrangian: np.ndarray
 ) -> KKT:
     """The residuals where g(y) and grad f + J' row_multipliers are known."""
     y = answer.y
@@ -117,7 +117,7 @@ def kkt_residuals_of(
     )
 
 
-def is_optimal_to_rounding(nlp: NLP, answer: WarmStart, tol: float) -> bool:
+def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
     """Whether all residuals are below tol but the stationarity, and that one is what rounding leaves.
 
     Unknowns y are known to eps |y|, so that no gradient of the Lagrangian is known better than eps |H| |y|,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.solvers.solver import NLP
+from trajopt.solvers.solver import Program
 
 __all__ = ["LinearisedViolation", "linearised_violation"]
 
@@ -27,7 +27,7 @@ class LinearisedViolation:
     least: float
 
 
-def linearised_violation(nlp: NLP, y: np.ndarray, tolerance: float) -> LinearisedViolation:
+def linearised_violation(nlp: Program, y: np.ndarray, tolerance: float) -> LinearisedViolation:
     """The violation of the linearised rows at y, which must be within its bounds, to 0.1 `tolerance`."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix, hstack, vstack

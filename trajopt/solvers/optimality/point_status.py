@@ -21,7 +21,7 @@ import numpy as np
 
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.optimality.linearised_constraints import linearised_violation
-from trajopt.solvers.solver import NLP, Result, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, Status, WarmStart
 
 __all__ = ["status_of_point"]
 
@@ -30,7 +30,7 @@ _STATIONARY = 0.99  # of the violation remains at the end of every linearised st
 
 
 def status_of_point(
-    result: Result, nlp: NLP, answer: WarmStart, feasibility: float, kkt_tol: float, acceptable_tol: float
+    result: Result, nlp: Program, answer: WarmStart, feasibility: float, kkt_tol: float, acceptable_tol: float
 ) -> Status:
     """The status by the table at the top.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.solvers.solver import NLP
+from trajopt.solvers.solver import Program
 
 __all__ = ["bound_violation", "largest_violation", "side_violations"]
 
@@ -23,7 +23,7 @@ def side_violations(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tu
     return np.subtract(lower, values), np.subtract(values, upper)
 
 
-def largest_violation(nlp: NLP, y: NDArray, rows: NDArray) -> float:
+def largest_violation(nlp: Program, y: NDArray, rows: NDArray) -> float:
     """The largest amount by which `rows` = g(y) or the variables y leave their bounds, scaled as the NLP.
 
     0 at a feasible point, infinity where a row or variable is NaN.

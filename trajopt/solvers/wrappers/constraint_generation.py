@@ -1,7 +1,7 @@
 """Constraint generation: solve with a working set of rows, add the rows that the answer violates, repeat.
 
 An outer loop around another solver, as in active-set and cutting-plane methods. An interior-point method pays
-for every row in every factorization, and of the rows of a problem with many nodes few are active. The NLP
+for every row in every factorization, and of the rows of a problem with many nodes few are active. The program
 with a subset of the rows is a relaxation, so an answer that violates none of the others solves the whole NLP;
 their multipliers are zero.
 """
@@ -15,14 +15,17 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
 from trajopt.base.errors import OptionError
+from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.newton.damped_newton import DampedNewton
+from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
 from trajopt.solvers.optimality.violation import bound_violation, largest_violation
-from trajopt.solvers.program_capabilities import jacobian_of_rows
 from trajopt.solvers.run import run_of, run_solver, takes_hessian
 from trajopt.solvers.solver import (
-    NLP,
     Callback,
     Iteration,
+    Program,
+    ProgramValue,
     Result,
     Run,
     Solver,
@@ -30,11 +33,7 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
-from trajopt.solvers.wrappers.active_set_newton import NewtonFromMotion, dense_steps_fit
-from trajopt.solvers.wrappers.damped_newton import DampedNewton
-from trajopt.solvers.wrappers.fallback import Fallback
 from trajopt.solvers.wrappers.least_violation import least_violation
-from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
 
 __all__ = ["ConstraintGeneration"]
 
@@ -106,7 +105,7 @@ class ConstraintGeneration:
 
     def solve(
         self,
-        nlp: NLP,
+        nlp: Program,
         start: WarmStart | None = None,
         run: Run | None = None,
         callback: Callback | None = None,
@@ -142,7 +141,7 @@ class _Rounds:
         limits = [limit for limit in (settings.time_limit, own) if limit is not None]
         self.time_limit = min(limits, default=None)  # of all rounds together
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         assert run is not None and run.tol is not None
         settings, tol = self.settings, run.tol
         first = at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start
@@ -197,7 +196,7 @@ class _Rounds:
 
     def _round(
         self,
-        nlp: NLP,
+        nlp: Program,
         kept: np.ndarray,
         at: WarmStart,
         run: Run,
@@ -208,7 +207,7 @@ class _Rounds:
         if patience is not None:
             patience = max(patience // 2, 1) if before else patience
             own = replace(own, callback=_PatienceCallback(subset, patience, own.callback))
-        return run_solver(self.settings.solver, subset, _restricted(at, kept), own)
+        return run_solver(self.settings.solver, subset.program, _restricted(at, kept), own)
 
     def _run(self, run: Run, before: list[Result], spent: float = 0.0) -> Run:
         """The run of one round: in the time that is left, counting iterations and seconds through all rounds.
@@ -221,48 +220,34 @@ class _Rounds:
         return replace(run, callback=_continued(run.callback, before)).within(left)
 
 
-class _Subset(NLPWrapper):
-    """The NLP with those of its rows that are kept, (m,) boolean."""
+class _Subset:
+    """The program with those of its rows that are kept, (m,) boolean, and where its rows were finite last."""
 
-    def __init__(self, nlp: NLP, kept: np.ndarray) -> None:
-        super().__init__(nlp)
-        self._kept = kept
-        self.last = np.asarray(nlp.start, dtype=float)  # where the rows were finite last
-        self._entries = np.flatnonzero(kept[nlp.jacobian_rows])
-        self._places = (np.cumsum(kept) - 1)[nlp.jacobian_rows[self._entries]]
-        self._jacobian = jacobian_of_rows(nlp, kept)
+    def __init__(self, nlp: Program, kept: np.ndarray) -> None:
+        self.last = np.asarray(nlp.start, dtype=float)
+        entries = np.flatnonzero(kept[nlp.jacobian_rows])
+        selecting = getattr(nlp, "jacobian_of_rows", None)
 
-    @property
-    def row_count(self) -> int:
-        return int(self._kept.sum())
+        def rows(y: np.ndarray) -> np.ndarray:
+            found = nlp.rows(y)
+            if np.all(np.isfinite(found)):
+                self.last = np.array(y)
+            return found[kept]
 
-    @property
-    def row_lower(self) -> np.ndarray:
-        return self.nlp.row_lower[self._kept]
+        def hessian(y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
+            return nlp.hessian(y, _spread(row_multipliers, kept), objective_factor)
 
-    @property
-    def row_upper(self) -> np.ndarray:
-        return self.nlp.row_upper[self._kept]
-
-    @property
-    def jacobian_rows(self) -> np.ndarray:
-        return self._places
-
-    @property
-    def jacobian_columns(self) -> np.ndarray:
-        return self.nlp.jacobian_columns[self._entries]
-
-    def rows(self, y: np.ndarray, /) -> np.ndarray:
-        found = self.nlp.rows(y)
-        if np.all(np.isfinite(found)):
-            self.last = np.array(y)
-        return found[self._kept]
-
-    def jacobian(self, y: np.ndarray, /) -> np.ndarray:
-        return self._jacobian(y)
-
-    def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float, /) -> np.ndarray:
-        return self.nlp.hessian(y, _spread(row_multipliers, self._kept), objective_factor)
+        self.program = replace(
+            ProgramValue.of(nlp),
+            row_count=int(kept.sum()),
+            row_lower=nlp.row_lower[kept],
+            row_upper=nlp.row_upper[kept],
+            jacobian_rows=(np.cumsum(kept) - 1)[nlp.jacobian_rows[entries]],
+            jacobian_columns=nlp.jacobian_columns[entries],
+            rows=rows,
+            jacobian=(lambda y: nlp.jacobian(y)[entries]) if selecting is None else selecting(kept),
+            hessian=hessian,
+        )
 
 
 class _RowsNotMet(Exception):
@@ -294,7 +279,7 @@ class _PatienceCallback:
                 raise _RowsNotMet(self._subset, self._seen)
 
 
-def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet, run: Run) -> Result:
+def _where_least_violated(nlp: Program, kept: np.ndarray, unmet: _RowsNotMet, run: Run) -> Result:
     """The end of a round that did not come near its rows, at the point that violates all rows least."""
     began, status = time.perf_counter(), Status.INFEASIBLE
     try:
@@ -302,7 +287,7 @@ def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet, run: R
     except KeyboardInterrupt:
         y, status = unmet.subset.last, Status.INTERRUPTED
     count = len(unmet.iterations) - 1
-    scale = unmet.subset.objective_scale
+    scale = unmet.subset.program.objective_scale
     history = [(each.iteration, scale * each.objective, each.infeasibility) for each in unmet.iterations]
     return Result(
         status=status,
@@ -319,7 +304,7 @@ def _where_least_violated(nlp: NLP, kept: np.ndarray, unmet: _RowsNotMet, run: R
     )
 
 
-def _row_violation(nlp: NLP, y: np.ndarray) -> np.ndarray:
+def _row_violation(nlp: Program, y: np.ndarray) -> np.ndarray:
     """By how much each row leaves its bounds, scaled; negative inside."""
     return bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
 
@@ -368,8 +353,8 @@ def _seconds(results: list[Result]) -> float:
     return sum(result.seconds for result in results)
 
 
-def _whole(nlp: NLP, kept: np.ndarray, results: list[Result]) -> Result:
-    """The last result as one of the whole NLP, with iterations and times of all rounds."""
+def _whole(nlp: Program, kept: np.ndarray, results: list[Result]) -> Result:
+    """The last result as one of the whole program, with iterations and times of all rounds."""
     last = results[-1]
     histories = [
         result.history + np.array([_iterates(results[:round_]), 0.0, 0.0])

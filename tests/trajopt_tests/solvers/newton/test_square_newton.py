@@ -8,10 +8,10 @@ import pytest
 from small_nlps import INF, DenseNLP, hs071, quadratic_with_rows
 
 from trajopt import Ipopt, Status
+from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.newton.square_newton import SquareNewton
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import RowTolerances, Run, WarmStart
-from trajopt.solvers.wrappers.fallback import Fallback
-from trajopt.solvers.wrappers.square_newton import SquareNewton
 
 NEWTON = "Newton step"
 TOLERANCES = RowTolerances(rows=1e-11, acceptable=1e-9, acceptable_iterations=3)

@@ -6,10 +6,9 @@ from small_nlps import INF, DenseNLP, failing, hs071, quadratic_with_rows, rosen
 
 from trajopt import ConstraintGeneration, Ipopt, Status
 from trajopt.base.errors import OptionError
+from trajopt.solvers.newton.damped_newton import DampedIterates, DampedNewton
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, WarmStart
-from trajopt.solvers.wrappers import damped_newton
-from trajopt.solvers.wrappers.damped_newton import DampedNewton
 
 DAMPED = "damped Newton steps"
 
@@ -118,14 +117,14 @@ def test_rounds_end_with_newton_steps_at_the_same_optimum():
 
 
 def test_rounds_go_on_where_newton_steps_find_no_optimum(monkeypatch):
-    monkeypatch.setattr(damped_newton, "MOST_STEPS", 0)
+    monkeypatch.setattr(DampedIterates, "most_steps", 0)
     found = ConstraintGeneration(Ipopt(), newton=1e-3).solve(polygon())
     assert found.converged and DAMPED not in found.detail
     assert found.y == pytest.approx(Ipopt().solve(polygon()).y, abs=1e-7)
 
 
 def test_iterations_count_on_after_newton_steps_that_found_no_optimum(monkeypatch):
-    monkeypatch.setattr(damped_newton, "MOST_STEPS", 2)
+    monkeypatch.setattr(DampedIterates, "most_steps", 2)
     seen = []
     found = ConstraintGeneration(Ipopt(), coarse=0.0, newton=1e-3).solve(
         hs071(), run=Run(callback=seen.append)

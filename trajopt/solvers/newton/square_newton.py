@@ -19,7 +19,7 @@ from trajopt.base.arguments import pluralize
 from trajopt.base.arrays import Array
 from trajopt.solvers.monitor import Monitor, Refusal, monitor_of
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import NLP, Result, RowTolerances, Run, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, RowTolerances, Run, Status, WarmStart
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
@@ -40,13 +40,13 @@ class SquareNewton:
     where rounding ends the steps before.
     """
 
-    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         """Whether there are as many equations as unknowns, no unknown is fixed, and tolerances are given."""
         equations = np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
         square = equations == nlp.variable_count and bool(np.all(np.asarray(nlp.lower) < nlp.upper))
         return square and run.row_tolerances is not None
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """The result of the steps from a start, whose multipliers are not used; else STEP_TOO_SMALL."""
         assert run is not None and run.row_tolerances is not None
         equations = np.flatnonzero(np.asarray(nlp.row_lower) == nlp.row_upper)

@@ -1,6 +1,6 @@
 """Newton's method on the optimality conditions from afar: sequential quadratic programming, damped.
 
-Each step solves the quadratic program of `active_set_newton` with a convex Hessian: along the active
+Each step solves the quadratic program of `newton.py` with a convex Hessian: along the active
 constraints, negative eigenvalues of the Hessian of the Lagrangian are replaced by their sizes, and delta
 times the identity is added, as Levenberg and Marquardt do. A step is taken where the merit function
 
@@ -16,22 +16,23 @@ not help either, delta grows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from trajopt.solvers.monitor import monitor_of
-from trajopt.solvers.optimality.kkt import kkt_residuals_of
-from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.optimality.violation import bound_violation
-from trajopt.solvers.parametric_qp import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
-from trajopt.solvers.wrappers.active_set_newton import (
+from trajopt.solvers.newton.matrices import largest_entry
+from trajopt.solvers.newton.newton import (
     FINER,
     MOST_CHANGES,
+    ActiveSetNewton,
     NewtonIterates,
     Values,
-    active_sides,
+    dense_steps_fit,
 )
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
+from trajopt.solvers.optimality.kkt import KKT
+from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.solver import Program, Run, WarmStart
 
 __all__ = ["DampedNewton"]
 
@@ -48,69 +49,50 @@ ROUNDING = 1e-12  # of the merit function
 
 
 @dataclass(frozen=True)
-class DampedNewton:
-    """Damped Newton steps to `tol`, from a start with multipliers or without: a solver that may give up."""
+class DampedNewton(ActiveSetNewton):
+    """Newton's method with damped steps, from a start with multipliers or without."""
 
-    tol: float
+    shift: float = NONE
+    finer: float = FINER
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        """The result of the steps; STEP_TOO_SMALL where they find no optimum, and a solver has to go on.
+    @property
+    def iterates(self) -> type[NewtonIterates]:
+        return DampedIterates
 
-        start : without multipliers, least squares over the constraints that it meets or violates give them
-        """
-        monitor = monitor_of(nlp, start, run, self.tol)
-        with monitor.interruptible():
-            at = monitor.start
-            if not at.has_multipliers:
-                at = least_squares_multipliers(nlp, at.y, signed=False)
-            found = _DampedIterates(nlp, monitor, at, self.tol, NONE, FINER).result()
-        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
+        return dense_steps_fit(nlp)
 
 
-class _DampedIterates(NewtonIterates):
+class DampedIterates(NewtonIterates):
     """Iterates of Newton's method with damping delta and weights sigma (m + n,) of violations."""
 
-    def result(self) -> Result | None:
-        """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
+    may_be_sparse, most_steps, steps = False, MOST_STEPS, "damped Newton steps"
 
-        None where the steps do not lead to an optimum.
-        """
-        nlp, monitor = self.nlp, self.monitor
-        self.delta, self.sigma = FIRST, np.abs(self.multipliers)
-        here, changes, beside = self._values(), 0, 0
-        side = self._independent(here, active_sides(nlp, self.multipliers, self.finest))
-        for step in range(MOST_STEPS + 1):
-            at = self._point()
-            residuals = kkt_residuals_of(nlp, at, here.rows, here.g + self.multipliers[: self.m] @ here.A)
-            if not np.isfinite(residuals.error):
-                return None
-            goes_on = monitor.iterate(step, at, here.rows, here.f, residuals.stationarity, np.nan)
-            detail = f"{step} damped Newton steps, {changes} changes of the active set"
-            optimal = residuals.error <= self.tol and residuals.primal <= self.finest
-            if optimal and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
-                return monitor.result(Status.CONVERGED, at, step, detail)
-            beside = beside + 1 if optimal else 0
-            found = self._damped_step(here, side) if goes_on and beside <= BESIDE else None
-            if found is None:
-                return monitor.result(Status.SOLVER_ERROR, None, step, detail) if monitor.stopped else None
-            self.y, self.multipliers, side = self.y + found.d, found.multipliers, found.side
-            here, changes = self._values(), changes + found.changes
-        return None
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.delta, self.sigma, self.beside = FIRST, np.abs(self.multipliers), 0
+
+    def _is_near(self, number: int, residuals: KKT) -> bool:
+        return residuals.error <= self.tol and residuals.primal <= self.finest
+
+    def _step(self, here: Values, side: np.ndarray, near: bool) -> QuadraticSolution | None:
+        self.beside = self.beside + 1 if near else 0
+        return self._damped_step(here, side) if self.beside <= BESIDE else None
 
     def _damped_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step that is taken from an active set; None where there is none with any damping.
 
         Where the quadratic program cannot be solved from the active set, it is once more from the equations.
         """
-        program = self._program(here)
+        program = self._program_at(here)
         if not np.isfinite(program.H).all():
             return None
-        size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
+        size = largest_entry(program.H)
         equations = np.where(self.lower == self.upper, 1, 0)
         for multipliers, active in ((self.multipliers, side), (np.zeros(side.size), equations)):
             H = _convex(program, active, FLAT * size)
             while self.delta <= MOST and not self.monitor.stopped:
-                damped = replace(program, H=H + self.delta * size * self.identity)
+                damped = replace(program, H=self.matrices.shifted(H, self.delta * size))
                 found = self._solved(damped, multipliers, active)
                 taken = None if found is None else self._taken(damped, found, here)
                 if taken is not None:

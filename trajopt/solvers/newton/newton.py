@@ -10,16 +10,24 @@ J. Process Control 12 (2002) 577, "initial value embedding".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.monitor import Monitor, monitor_of
-from trajopt.solvers.optimality.kkt import kkt_residuals_of
+from trajopt.solvers.newton.kkt_factors import factorized
+from trajopt.solvers.newton.matrices import DenseMatrices, Matrices, largest_entry, matrices_of, row_lengths
+from trajopt.solvers.newton.quadratic_program import (
+    DEPENDENT,
+    SMALLEST,
+    QuadraticProgram,
+    QuadraticSolution,
+    followed,
+)
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.parametric_qp import DEPENDENT, SMALLEST, QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.solver import NLP, Result, Run, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 
 __all__ = [
     "ActiveSetNewton",
@@ -46,9 +54,10 @@ FLAT_VALLEY_SHIFT = 1e-12
 FINER = 1e-3
 # The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
 LARGEST, MOST_ENTRIES = 1000, 10_000_000
-# Steps with matrices that are known, which lower the error about as much as the step before did: each takes
-# a fifth of one that has to solve a quadratic program. So many may lead to the tolerance.
-AGAIN = 2
+# Steps with matrices that are known, which lower the error about as much as the step before did. So many may
+# lead to the tolerance: each takes a fifth of one that has to solve a quadratic program, and a tenth of one
+# with sparse factors.
+AGAIN, AGAIN_IF_SPARSE = 2, 4
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class ActiveSetNewton:
     The conditions of an optimum are checked at `tol`. Along the active constraints whose multipliers are not
     zero, the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1 where
     that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the active
-    set are left out of it. Dense: for hundreds of unknowns.
+    set are left out of it. For hundreds of unknowns, where derivatives are sparse for thousands.
 
     shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
@@ -68,12 +77,17 @@ class ActiveSetNewton:
     shift: float = SHIFTS[0]
     finer: float = 1.0
 
-    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+    @property
+    def iterates(self) -> type[NewtonIterates]:
+        """How the steps are made."""
+        return NewtonIterates
+
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         """Whether there are second derivatives and multipliers to begin with."""
         return start is not None and start.has_multipliers and nlp.has_hessian
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        """The result of the steps, STEP_TOO_SMALL where they find no optimum.
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        """The result of the steps, STEP_TOO_SMALL where they find no optimum and a solver has to go on.
 
         start : without multipliers, least squares over the constraints that it meets or violates give them
         """
@@ -82,13 +96,13 @@ class ActiveSetNewton:
             at = monitor.start
             if not at.has_multipliers:
                 at = least_squares_multipliers(nlp, at.y, signed=False)
-            found = NewtonIterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
+            found = self.iterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
         return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
 
 
 @dataclass(frozen=True)
 class NewtonFromMotion(ActiveSetNewton):
-    """Newton's method from the optimum of an NLP that lacked a few of the rows.
+    """Newton's method from the optimum of a program that lacked a few of the rows.
 
     Multipliers of the start are not used: least squares over the constraints that it meets or violates give
     them, and the steps follow the active set as the violated rows are pushed back to their limits.
@@ -97,20 +111,20 @@ class NewtonFromMotion(ActiveSetNewton):
     shift: float = FLAT_VALLEY_SHIFT
     finer: float = FINER
 
-    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool:
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
         return dense_steps_fit(nlp)
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         return super().solve(nlp, WarmStart(nlp.start if start is None else start.y), run)
 
 
-def dense_steps_fit(nlp: NLP) -> bool:
-    """Whether an NLP has second derivatives, and is small enough for dense steps with all of its rows."""
+def dense_steps_fit(nlp: Program) -> bool:
+    """Whether a program has second derivatives, and is small enough for dense steps with all of its rows."""
     n = nlp.variable_count
     return nlp.has_hessian and n <= LARGEST and n * (n + nlp.row_count) <= MOST_ENTRIES
 
 
-def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
+def active_sides(nlp: Program, multipliers: np.ndarray, tol: float) -> np.ndarray:
     """The active set that multipliers of rows, then of bounds, tell: -1, 0 or 1 for each, (m + n,).
 
     An interior-point method leaves small multipliers for all limits; equations are always active.
@@ -127,81 +141,97 @@ def active_sides(nlp: NLP, multipliers: np.ndarray, tol: float) -> np.ndarray:
 
 
 class Values(NamedTuple):
-    """What is known at y: f, its gradient g, the rows, and their Jacobian A (m, n)."""
+    """What is known at y: f, its gradient g, the rows, and A = [J; I] of rows and bounds (m + n, n)."""
 
     f: float
     g: np.ndarray
     rows: np.ndarray
-    A: np.ndarray
+    A: Any
 
 
 class NewtonIterates:
-    """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns."""
+    """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns.
+
+    Here every step is a full one, without damping; `_is_near` and `_step` are what a damped method changes.
+    """
+
+    may_be_sparse, most_steps, steps = True, MOST_STEPS, "Newton steps"
 
     def __init__(
-        self, nlp: NLP, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
+        self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
     ) -> None:
         self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
+        self.matrices: Matrices = matrices_of(nlp) if self.may_be_sparse else DenseMatrices(nlp)
         self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
-        self.jacobian_places = np.asarray(nlp.jacobian_rows) * n + nlp.jacobian_columns
-        i, j = np.asarray(nlp.hessian_rows), np.asarray(nlp.hessian_columns)
-        off_diagonal = np.flatnonzero(i != j)
-        #: of the entries of both triangles: their places in H, and which entry of the lower one each is
-        self.hessian_places = np.concatenate([i * n + j, (j * n + i)[off_diagonal]])
-        self.hessian_entries = np.concatenate([np.arange(i.size), off_diagonal])
-        self.identity = np.eye(n)
         self.y = np.array(start.y, dtype=float)
         rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
         assert rows is not None and low is not None and high is not None
         self.multipliers = np.concatenate([rows, high - low])
         self.m, self.n = m, n
+        self.error, self.rate = np.inf, np.inf  # of the last iterate, and the quotient of the last two errors
+        self.program: QuadraticSolution | None = None  # the last that was solved
+        self.repeated = False  # whether the last step was one with its matrices
 
     def result(self) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
         None where the steps do not lead to an optimum.
         """
-        nlp, monitor = self.nlp, self.monitor
-        side, changes, error = active_sides(nlp, self.multipliers, self.finest), 0, np.inf
-        last: QuadraticSolution | None = None
-        repeated = False
-        for step in range(MOST_STEPS + 1):
-            at, here = self._point(), self._values()
-            if step == 0:
-                side = self._independent(here, side)
-            residuals = kkt_residuals_of(nlp, at, here.rows, here.g + self.multipliers[: self.m] @ here.A)
+        monitor, here = self.monitor, self._values()
+        side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
+        if isinstance(here.A, np.ndarray):
+            side = self._independent(here, side)
+        for number in range(self.most_steps + 1):
+            at = self._point()
+            residuals = self._residuals(at, here)
             if not np.isfinite(residuals.error):
                 return None
-            goes_on = monitor.iterate(step, at, here.rows, here.f, residuals.stationarity, np.nan)
-            detail = f"{step} Newton steps, {changes} changes of the active set"
-            at_rounding = residuals.error >= error and not repeated
-            enough = residuals.error <= self.finest or at_rounding
-            optimal = step > 0 and residuals.error <= self.tol and enough
-            rate, error = residuals.error / max(error, SMALLEST), residuals.error
-            if optimal and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
-                return monitor.result(Status.CONVERGED, at, step, detail)
-            known = None if optimal or error * rate**AGAIN > self.finest else last
-            repeated = goes_on and known is not None
-            if goes_on and known is not None:
-                self._step_again(here, known)
-                continue
-            last = self._step(here, side) if goes_on and not optimal else None
-            if last is None:
-                return monitor.result(Status.SOLVER_ERROR, None, step, detail) if monitor.stopped else None
-            self.y, self.multipliers, side = self.y + last.d, last.multipliers, last.side
-            changes += last.changes
+            goes_on = monitor.iterate(number, at, here.rows, here.f, residuals.stationarity, np.nan)
+            detail = f"{number} {self.steps}, {changes} changes of the active set"
+            near = self._is_near(number, residuals)
+            if near and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
+                return monitor.result(Status.CONVERGED, at, number, detail)
+            step = self._step(here, side, near) if goes_on else None
+            if step is None:
+                return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None
+            self.y, self.multipliers, side = self.y + step.d, step.multipliers, step.side
+            here, changes = self._values(), changes + step.changes
         return None
 
-    def _step_again(self, here: Values, last: QuadraticSolution) -> None:
+    def _is_near(self, number: int, residuals: KKT) -> bool:
+        """Whether an iterate meets the tolerance, and further steps lower its error no more."""
+        at_rounding = residuals.error >= self.error and not self.repeated
+        self.rate, self.error = residuals.error / max(self.error, SMALLEST), residuals.error
+        enough = self.error <= self.finest or at_rounding
+        return number > 0 and self.error <= self.tol and enough
+
+    def _step(self, here: Values, side: np.ndarray, near: bool) -> QuadraticSolution | None:
+        """The next step; None where there is none, and at a point that is near and yet no minimum."""
+        if near:
+            return None
+        again = AGAIN if isinstance(here.A, np.ndarray) else AGAIN_IF_SPARSE
+        self.repeated = self.program is not None and self.error * self.rate**again <= self.finest
+        if self.repeated:
+            return self._step_again(here)
+        self.program = self._full_step(here, side)
+        if self.program is None and not isinstance(here.A, np.ndarray):
+            # Sparse factors do not bear constraints that depend on others, dense ones find them.
+            self.matrices = DenseMatrices(self.nlp)
+            here = self._values()
+            self.program = self._full_step(here, self._independent(here, side))
+        return self.program
+
+    def _step_again(self, here: Values) -> QuadraticSolution:
         """A step with the Hessian, the Jacobian and the active set of the last quadratic program."""
-        m, values = self.m, np.concatenate([here.rows, self.y])
-        of_lagrangian = here.g + self.multipliers[:m] @ here.A + self.multipliers[m:]
+        last, values = self.program, np.concatenate([here.rows, self.y])
+        assert last is not None
+        of_lagrangian = here.g + here.A.T @ self.multipliers
         limits = np.where(last.side < 0, self.lower, self.upper)
-        d, changes = last.step_of(-of_lagrangian, limits - values)
-        self.y, self.multipliers = self.y + d, self.multipliers + changes
+        d, changed = last.step_of(-of_lagrangian, limits - values)
+        return replace(last, d=d, multipliers=self.multipliers + changed, changes=0)
 
     def _independent(self, here: Values, side: np.ndarray) -> np.ndarray:
         """The active set without constraints that depend on others of it, which take over their multipliers.
@@ -211,7 +241,7 @@ class NewtonIterates:
         active = np.flatnonzero(side)
         if not active.size:
             return side
-        A = np.concatenate([here.A, self.identity])[active]
+        A = here.A[active]
         length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
         R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
         kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)] - 1
@@ -227,16 +257,20 @@ class NewtonIterates:
         return found
 
     def _values(self) -> Values:
-        nlp, y, n, m = self.nlp, self.y, self.n, self.m
-        A = np.bincount(self.jacobian_places, nlp.jacobian(y), minlength=m * n).reshape(m, n)
+        nlp, y = self.nlp, self.y
+        A = self.matrices.constraints(nlp.jacobian(y))
         return Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
 
-    def _step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
+    def _residuals(self, at: WarmStart, here: Values) -> KKT:
+        of_rows = here.A.T @ self.multipliers - self.multipliers[self.m :]  # J' times those of the rows
+        return kkt_residuals_of(self.nlp, at, here.rows, here.g + of_rows)
+
+    def _full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
-        program, best = self._program(here), None
-        size = max(1.0, float(np.abs(program.H).max(initial=0.0)))
+        program, best = self._program_at(here), None
+        size = largest_entry(program.H)
         for shift in self.shifts:
-            shifted = replace(program, H=program.H + shift * size * self.identity)
+            shifted = replace(program, H=self.matrices.shifted(program.H, shift * size))
             most = max(MOST_CHANGES, self.n)
             found = followed(shifted, self.multipliers, side, most, lambda: self.monitor.stopped)
             if found is not None and (best is None or found.tau > best.tau):
@@ -251,25 +285,28 @@ class NewtonIterates:
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
         active = np.flatnonzero(side)
-        A = np.concatenate([here.A, self.identity])[active]
-        force = np.abs(self.multipliers[active]) * np.linalg.norm(A, axis=1)
+        force = np.abs(self.multipliers[active]) * row_lengths(here.A[active])
         strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
-        held = A[strong | (self.lower == self.upper)[active]]
+        held = active[strong | (self.lower == self.upper)[active]]
         if len(held) >= self.n:  # a vertex: there is no direction along them
             return True
-        Z, H = np.linalg.qr(held.T, mode="complete")[0][:, len(held) :], self._hessian()
-        least = CONCAVE * max(1.0, float(np.abs(H).max(initial=0.0)))
-        along = Z.T @ H @ Z + least * np.eye(Z.shape[1])
-        return lapack.dpotrf(along)[1] == 0
+        H, A = self._hessian(), here.A
+        least = CONCAVE * largest_entry(H)
+        if not isinstance(A, np.ndarray):
+            factors = factorized(self.matrices.shifted(H, least), A, held.tolist())
+            if factors is not None and factors.is_strict:
+                return True
+            H, A = H.toarray(), A.toarray()
+        Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]
+        return lapack.dpotrf(Z.T @ H @ Z + least * np.eye(Z.shape[1]))[1] == 0
 
-    def _program(self, here: Values) -> QuadraticProgram:
-        A, values = np.concatenate([here.A, self.identity]), np.concatenate([here.rows, self.y])
-        return QuadraticProgram(self._hessian(), here.g, A, self.lower - values, self.upper - values)
+    def _program_at(self, here: Values) -> QuadraticProgram:
+        values = np.concatenate([here.rows, self.y])
+        return QuadraticProgram(self._hessian(), here.g, here.A, self.lower - values, self.upper - values)
 
-    def _hessian(self) -> np.ndarray:
+    def _hessian(self) -> Any:
         """Of the Lagrangian, (n, n)."""
-        entries, n = self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0), self.n
-        return np.bincount(self.hessian_places, entries[self.hessian_entries], n * n).reshape(n, n)
+        return self.matrices.hessian(self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0))
 
     def _point(self) -> WarmStart:
         bounds = self.multipliers[self.m :]

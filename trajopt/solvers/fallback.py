@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from trajopt.solvers.run import run_solver
-from trajopt.solvers.solver import NLP, Iteration, Result, Run, Solver, Status, WarmStart
+from trajopt.solvers.solver import Iteration, Program, Result, Run, Solver, Status, WarmStart
 
 __all__ = ["Fallback", "FirstSolver", "continued"]
 
@@ -16,7 +16,7 @@ __all__ = ["Fallback", "FirstSolver", "continued"]
 class FirstSolver(Solver, Protocol):
     """A solver that is made for some programs, and says STEP_TOO_SMALL where it gives up."""
 
-    def suits(self, nlp: NLP, start: WarmStart | None, run: Run) -> bool: ...
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Fallback:
     def time_limit(self) -> float | None:
         return getattr(self.then, "time_limit", None)
 
-    def solve(self, nlp: NLP, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp` from its start or from `start`."""
         run = (run or Run()).within(self.time_limit)
         if not self.first.suits(nlp, start, run):
@@ -47,7 +47,7 @@ class Fallback:
         return continued(found, self.then, nlp, start, run)
 
 
-def continued(before: Result, solver: Solver, nlp: NLP, start: WarmStart | None, run: Run) -> Result:
+def continued(before: Result, solver: Solver, nlp: Program, start: WarmStart | None, run: Run) -> Result:
     """What `solver` finds from `start`, with the iterations, the seconds and the history of both.
 
     before : of the first solver. The second one's start is an iterate of its own, whose number, which the

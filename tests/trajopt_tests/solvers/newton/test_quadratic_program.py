@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trajopt.solvers.parametric_qp import QuadraticProgram, followed
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, followed
 
 
 def random_program(rng, n=6, m=14):
@@ -51,7 +51,7 @@ def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorizatio
     first = followed(one, np.zeros(one.lower.size), only_equation, 100)
     assert first is not None
     updated = followed(other, first.multipliers, first.side, 100)
-    monkeypatch.setattr("trajopt.solvers.parametric_qp.ACCURATE", -1.0)
+    monkeypatch.setattr("trajopt.solvers.newton.quadratic_program.ACCURATE", -1.0)
     factorized = followed(other, first.multipliers, first.side, 100)
     assert updated is not None and factorized is not None and updated.changes > 0
     np.testing.assert_allclose(updated.d, factorized.d, rtol=1e-9, atol=1e-9)

@@ -8,21 +8,22 @@ d = 0 does not violate elsewhere. Its data are moved to those of the program alo
 d and mu are linear in tau between changes of the active set, where an inactive constraint meets its limit
 and is added, or a multiplier becomes zero and its constraint is dropped. Limits that d = 0 violates begin
 beyond it: if all of them began at d = 0, they would all be met at tau = 0, and changes of the active set
-there could repeat without end. Each change updates the inverse of
-
-    K = [H  A_W'; A_W  0]
-
-by one row and column. Best, "An algorithm for the solution of the parametric quadratic programming problem"
-(1996); Ferreau, Bock and Diehl, Int. J. Robust Nonlinear Control 18 (2008) 816.
+there could repeat without end. Each change changes the
+factors of K = [H  A_W'; A_W  0] (`kkt_factors.py`). Best, "An algorithm for the solution of the parametric
+quadratic programming problem" (1996); Ferreau, Bock and Diehl, Int. J. Robust Nonlinear Control 18 (2008)
+816.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, lapack
+
+from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
+from trajopt.solvers.newton.matrices import dense_row, divided_rows, row_lengths, summed_rows
 
 __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
@@ -33,16 +34,18 @@ SLOW = 1e-13  # rates below are none
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
 ACCURATE = 1e-11  # residual of a minimum: above, the inverse has lost too much by its updates
-LARGEST = 1e12  # entries of the inverse above: the active constraints depend on each other, or H is flat
 
 
 @dataclass(frozen=True)
 class QuadraticProgram:
-    """H (n, n), g (n,), A (m, n), lower and upper (m,), infinite where there is no limit."""
+    """H (n, n), g (n,), A (m, n), lower and upper (m,), infinite where there is no limit.
 
-    H: np.ndarray
+    H and A are both arrays, or both compressed sparse rows.
+    """
+
+    H: Any
     g: np.ndarray
-    A: np.ndarray
+    A: Any
     lower: np.ndarray
     upper: np.ndarray
 
@@ -56,7 +59,7 @@ class QuadraticSolution:
 
     tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
     changes : of the active set on the way
-    inverse : of K for the active constraints `active`, whose rows were divided by `lengths` (m,)
+    factors : of K for the active constraints, whose rows were divided by `lengths` (m,)
     """
 
     d: np.ndarray
@@ -64,8 +67,7 @@ class QuadraticSolution:
     side: np.ndarray
     tau: float
     changes: int
-    inverse: np.ndarray
-    active: np.ndarray
+    factors: KktFactors
     lengths: np.ndarray
 
     def step_of(self, of_gradient: np.ndarray, of_limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,10 +75,11 @@ class QuadraticSolution:
 
         of_limits : (m,), of which the active ones are read
         """
-        lengths, n = self.lengths[self.active], self.d.size
-        found = self.inverse @ np.concatenate([of_gradient, of_limits[self.active] / lengths])
+        active, n = self.factors.active, self.d.size
+        lengths = self.lengths[active]
+        found = self.factors.solve(np.concatenate([of_gradient, of_limits[active] / lengths]))
         changes = np.zeros(self.multipliers.size)
-        changes[self.active] = found[n:] / lengths
+        changes[active] = found[n:] / lengths
         return found[:n], changes
 
 
@@ -93,23 +96,27 @@ def followed(
     meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
     before every change, says so.
     """
-    size = np.maximum(np.sqrt(np.einsum("ij,ij->i", program.A, program.A)), SMALLEST)
+    size = np.maximum(row_lengths(program.A), SMALLEST)
     unit = QuadraticProgram(
-        program.H, program.g, program.A / size[:, None], program.lower / size, program.upper / size
+        program.H, program.g, divided_rows(program.A, size), program.lower / size, program.upper / size
     )
-    way = _Way(unit, multipliers * size, side)
-    found = way.followed(most_changes, stopped) if way.starts else None
+    active = np.flatnonzero(side).tolist()
+    factors = factorized(unit.H, unit.A, active) if len(active) <= program.g.size else None
+    if factors is None:
+        return None
+    found = _Way(unit, multipliers * size, side, factors).followed(most_changes, stopped)
     return None if found is None else replace(found, multipliers=found.multipliers / size, lengths=size)
 
 
 class _Way:
-    """d, multipliers and active set at tau, and the inverse of K."""
+    """d, multipliers and active set at tau, and the factors of K."""
 
-    def __init__(self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray) -> None:
-        self.program, self.tau = program, 0.0
+    def __init__(
+        self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray, factors: KktFactors
+    ) -> None:
+        self.program, self.tau, self.factors = program, 0.0, factors
         self.n = program.g.size
         self.side = side.copy()
-        self.active = np.flatnonzero(side).tolist()
         self.mu = np.where(side != 0, multipliers, 0.0)
         self.d = np.zeros(self.n)
         self.is_equation = program.lower == program.upper
@@ -124,7 +131,6 @@ class _Way:
         with np.errstate(invalid="ignore"):
             rates = np.array([upper - program.upper, program.lower - lower])
         self.rates = np.where(np.isfinite(rates), rates, 0.0)
-        self.starts = len(self.active) <= self.n and self._factorize()
 
     def followed(self, most_changes: int, stopped: Callable[[], bool]) -> QuadraticSolution | None:
         """The minimum at tau = 1, or at the tau where the way ends; None where that is early."""
@@ -138,56 +144,12 @@ class _Way:
             changes += 1
         return self.partial(changes) if self.tau >= LEAST_WAY else None
 
-    def _factorize(self) -> bool:
-        """The inverse of K, whether there is one: with A' = Y R and Z the rest of an orthogonal basis,
-
-            K^-1 = [P  B; B'  -G' H B],    P = Z (Z' H Z)^-1 Z',    B = G - P H G,    G = Y R^-T.
-
-        Nocedal and Wright, Numerical Optimization (2006), section 16.2.
-        """
-        A, H, n = self.program.A[self.active], self.program.H, self.n
-        k = len(A)
-        basis, R = np.linalg.qr(A.T, mode="complete")
-        Z = basis[:, k:]
-        transposed, singular = lapack.dtrtrs(R[:k], basis[:, :k].T) if k else (np.empty((0, n)), 0)
-        along = Z.T @ H @ Z
-        factor, bent = lapack.dpotrf(along) if k < n else (along, 0)
-        self.is_strict = bent == 0
-        if self.is_strict:
-            half = lapack.dtrtrs(factor, Z.T, trans=1)[0] if k < n else np.empty((0, n))
-            P = half.T @ half
-        else:
-            _, _, P, singular_along = lapack.dgesv(along, Z.T)
-            singular, P = singular or singular_along, Z @ P
-        if singular:
-            return False
-        G = transposed.T
-        HG = H @ G
-        B = G - P @ HG
-        self._room = np.zeros((2 * n + 1, 2 * n + 1))
-        inverse = self.inverse
-        inverse[:n, :n], inverse[:n, n:], inverse[n:, :n] = P, B, B.T
-        inverse[n:, n:] = -HG.T @ B
-        return bool(np.abs(inverse).max(initial=0.0) < LARGEST)
-
-    @property
-    def inverse(self) -> np.ndarray:
-        """K^-1, constraints in the order of `active`: the corner of a room for more of them, else zeros."""
-        size = self.n + len(self.active)
-        return self._room[:size, :size]
-
-    def _subtract(self, column: np.ndarray, divisor: float) -> None:
-        """Subtract column column' / divisor, in place, from K^-1 and the zeros after it."""
-        whole = np.zeros(len(self._room))
-        whole[: column.size] = column
-        blas.dger(-1.0 / divisor, whole, whole, a=self._room.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
-
     def advance(self) -> tuple[int, int] | None:
         """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
-        active = np.array(self.active, dtype=int)
+        active = np.array(self.factors.active, dtype=int)
         side = self.side[active]
         limit_rates = np.where(side < 0, self.rates[1, active], -self.rates[0, active])
-        step = self.inverse @ np.concatenate([-self.gradient_rate, limit_rates])
+        step = self.factors.solve(np.concatenate([-self.gradient_rate, limit_rates]))
         mu_rate, Ad_rate = step[self.n :], self.program.A @ step[: self.n]
         closing = self.rates.copy()
         closing[0] += Ad_rate
@@ -220,7 +182,7 @@ class _Way:
         """Add a constraint at a side of it, or drop it; False where that is not possible."""
         if side == 0:
             return self._drop(constraint)
-        row = self.program.A[constraint]
+        row = dense_row(self.program.A, constraint)
         solved, square, independent = self._beside_active(row)
         if not independent:
             if not self._exchange(side, solved[self.n :], constraint):
@@ -228,8 +190,7 @@ class _Way:
             solved, square, independent = self._beside_active(row)
             if not independent:
                 return False
-        self._subtract(np.append(solved, -1.0), square)  # its last row and column are new
-        self.active.append(constraint)
+        self.factors.add(constraint, row, solved, square)
         self.side[constraint] = side
         return True
 
@@ -238,10 +199,11 @@ class _Way:
 
         Beside n active rows it is one, however much of it an inverse that is not exact leaves over.
         """
-        solved = self.inverse[:, : self.n] @ row
-        rest = row - solved[self.n :] @ self.program.A[self.active]
+        active = self.factors.active
+        solved = self.factors.solve(row)
+        rest = row - summed_rows(self.program.A, active, solved[self.n :])
         square = float(row @ solved[: self.n])
-        independent = len(self.active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and square > 0.0
+        independent = len(active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and square > 0.0
         return solved, square, bool(independent)
 
     def _exchange(self, side: int, weights: np.ndarray, constraint: int) -> bool:
@@ -249,7 +211,7 @@ class _Way:
 
         The new multiplier grows at the cost of theirs until the first of them is zero.
         """
-        active = np.array(self.active, dtype=int)
+        active = np.array(self.factors.active, dtype=int)
         shrinking = side * weights * self.side[active]
         towards = np.flatnonzero((shrinking > DEPENDENT) & ~self.is_equation[active])
         if not towards.size:
@@ -261,17 +223,10 @@ class _Way:
         return self._drop(int(active[towards[first]]))
 
     def _drop(self, constraint: int) -> bool:
-        place, last = self.n + self.active.index(constraint), self.n + len(self.active) - 1
-        column, pivot = self.inverse[place].copy(), float(self.inverse[place, place])
-        if pivot >= -FLAT:  # H would not be positive definite along those that are left
-            return False
-        self._subtract(column, pivot)
-        inverse = self.inverse
-        inverse[place], inverse[:, place] = inverse[last], inverse[:, last]
-        inverse[place, place] = inverse[last, last]
-        inverse[last] = inverse[:, last] = 0.0
-        self.active[place - self.n] = self.active[-1]
-        self.active.pop()
+        place = self.factors.active.index(constraint)
+        if self.factors.column(place)[self.n + place] >= -FLAT:
+            return False  # H would not be positive definite along those that are left
+        self.factors.drop(place)
         self.side[constraint], self.mu[constraint] = 0, 0.0
         return True
 
@@ -285,26 +240,26 @@ class _Way:
         A strict minimum stays one: more constraints leave fewer directions, and `_drop` sees to the others.
         """
         d, mu, error = self._solved()
-        if changes and not (self.is_strict and error <= ACCURATE):
-            if not self._factorize():
+        if changes and not (self.factors.is_strict and error <= ACCURATE):
+            again = factorized(self.program.H, self.program.A, self.factors.active)
+            if again is None:
                 return None
+            self.factors = again
             d, mu, error = self._solved()
         multipliers = np.zeros(self.side.size)
-        multipliers[self.active] = mu
+        multipliers[self.factors.active] = mu
         return self._found(d, multipliers, 1.0, changes)
 
     def _found(self, d: np.ndarray, mu: np.ndarray, tau: float, changes: int) -> QuadraticSolution:
         ones = np.ones(self.side.size)  # the rows have unit length
-        return QuadraticSolution(
-            d, mu, self.side, tau, changes, self.inverse, np.array(self.active, dtype=int), ones
-        )
+        return QuadraticSolution(d, mu, self.side, tau, changes, self.factors, ones)
 
     def _solved(self) -> tuple[np.ndarray, np.ndarray, float]:
         """d and the multipliers of the active constraints at tau = 1, improved by their residual once.
 
         The third is the residual that is left, relative to the right-hand side or to 1.
         """
-        program, active = self.program, np.array(self.active, dtype=int)
+        program, active = self.program, np.array(self.factors.active, dtype=int)
         A, below = program.A[active], self.side[active] < 0
         right = np.concatenate([-program.g, np.where(below, program.lower[active], program.upper[active])])
 
@@ -312,7 +267,7 @@ class _Way:
             d, mu = found[: self.n], found[self.n :]
             return right - np.concatenate([program.H @ d + A.T @ mu, A @ d])
 
-        found = self.inverse @ right
-        found += self.inverse @ rest(found)
+        found = self.factors.solve(right)
+        found = found + self.factors.solve(rest(found))
         size = max(1.0, float(np.abs(right).max(initial=0.0)))
         return found[: self.n], found[self.n :], float(np.abs(rest(found)).max(initial=0.0)) / size
