@@ -26,7 +26,7 @@ class Complaint(click.ClickException):
 
 
 def explained(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn every exception of a command into a paragraph that says what to do."""
+    """Turn every exception of a command into a paragraph with advice."""
 
     @functools.wraps(command)
     def wrapper(*arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A cache, in the process, of what follows from the structure of a problem alone, by the content of arrays.
+"""In-process cache of results that depend on the structure of a problem alone, keyed by content of arrays.
 
 Whoever solves for one goal after another states the same problem anew each time: bases, nodes, maps and
 patterns are those of the last one. `cached_by_content` decorates the functions that make them, and `Content`

@@ -25,7 +25,7 @@ FAILED, INTERRUPTED = "failed", "interrupted"
 class StudyPoint:
     """One row of the table: what was solved, how it ended, or the error that it ended in.
 
-    parameters : those that tell it from the other points
+    parameters : those that distinguish it from the other points
     status : of the solver in lower case, "failed" or "interrupted"; numbers are None where unknown
     start : what the solve started from;  tries : how many workers had it
     file : name of its solution in the folder; empty without one

@@ -1,4 +1,4 @@
-"""A study: tasks in chains on workers, their files and rows, and what came out of it, in the order given."""
+"""A study: runs its tasks in chains on workers, writes files and rows, and holds the results in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcom
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
 
-PIECES = 8  # of the way through a grid, on an executor that does not tell how many workers it has
+PIECES = 8  # of the way through a grid, on an executor whose number of workers is unknown
 LISTED = 10  # failures in the text of a study
 
 
@@ -90,7 +90,7 @@ def run(
     report: Report,
     problems: Mapping[int, Problem | Phases] | None = None,
 ) -> Study:
-    """Solve all tasks; at Ctrl-C what is done is kept, and the study says so.
+    """Solve all tasks; at Ctrl-C the finished points are kept and the study is marked as interrupted.
 
     problems : those that are at hand, by number; others are built where a solution is asked for
     Raises ResultFolderError, OptionError or ClusterError before anything is solved, and ClusterError where
@@ -206,7 +206,7 @@ class _Record:
             self._folder.finish()
 
     def in_order(self) -> tuple[StudyPoint, ...]:
-        """All points; those that Ctrl-C left out say so."""
+        """All points; those that Ctrl-C left out are marked as interrupted."""
         return tuple(
             self.points.get(number) or StudyPoint(number, task.parameters, INTERRUPTED)
             for number, task in self._tasks.items()

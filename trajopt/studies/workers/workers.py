@@ -16,15 +16,15 @@ from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesse
 
 MOST_PROCESSES = 1024
 PER_WORKER = 3  # calls that are on their way to a worker, so that none waits for the next one
-UNKNOWN_COUNT = 64  # calls at a time on an executor that does not tell how many workers it has
+UNKNOWN_COUNT = 64  # calls at a time on an executor whose number of workers is unknown
 
 Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or a distributed.Client
 
 
 class Workers:
-    """The workers of one study: they take calls, are stopped together, and tell a death from another error.
+    """The workers of one study: they take calls, are stopped together, and report how many of them died.
 
-    count : how many calls are made at a time, None where an executor does not tell
+    count : how many calls are made at a time, None where that is unknown
     own : whether they were started for this study, so that stopping ends them at once
     """
 
