@@ -122,7 +122,7 @@ def is_ours(name: str) -> bool:
 
 
 def how_to_open(folder: Path, names: Collection[str]) -> str:
-    """Where other programs open what was written to a folder; nothing where they open none of it."""
+    """How other programs open the files in a folder; empty where they open none of them."""
     from problems.human.opensim import setups
 
     return f"\n{setups.how_to_open(folder)}" if setups.MODEL in names else ""

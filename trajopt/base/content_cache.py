@@ -95,7 +95,7 @@ def read_only(value: T) -> T:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """What a value consists of: its attributes, entries or items."""
+    """The parts of a value: its attributes, entries or items."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, tuple | list):

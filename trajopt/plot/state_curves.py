@@ -102,7 +102,7 @@ def _draw(axis: Any, tracks: Sequence[_Track]) -> None:
 
 
 def _borders(solution: Any) -> Array:
-    """Where arcs and phases begin, and where the motion ends."""
+    """Start times of arcs and phases, and the end of the motion."""
     parts = _parts(solution)
     if len(parts) == 1:
         return borders_of(parts[0])

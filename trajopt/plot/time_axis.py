@@ -121,7 +121,7 @@ def name_panel(axis: Axes, name: str, size: float) -> None:
 
 
 def borders_of(solution: SolutionData) -> Array:
-    """Where the arcs of a motion begin, and where it ends, in seconds."""
+    """Start times of the arcs of a motion, and its end, in seconds."""
     return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
 
 

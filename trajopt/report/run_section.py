@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str]]:
-    """What the run was: name and value of each fact; nothing where the run is not known."""
+    """Name and value of each fact about the run; none where the run is not known."""
     run = solution.run
     if run is None:
         return

@@ -171,7 +171,7 @@ def check_room(folder: Path) -> None:
 
 
 def manifest(folder: Path) -> Manifest:
-    """What the last run wrote into a folder; nothing where there is no manifest, or none that can be read."""
+    """The manifest of the last run in a folder; empty where there is none that can be read."""
     path = folder / MANIFEST
     try:
         if path.stat().st_size > LARGEST_MANIFEST:
@@ -188,7 +188,7 @@ def _is_inside(name: str) -> bool:
 
 
 def mixture(folder: Path, run: str) -> Iterator[str]:
-    """What in a folder does not belong to the run of its solution, in words."""
+    """Descriptions of files in a folder that do not belong to the run of its solution."""
     known = manifest(folder)
     if not known.files:
         return

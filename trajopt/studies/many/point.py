@@ -82,7 +82,7 @@ class Before:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to solve a point.
+    """The input of a worker that solves a point.
 
     source : the packed problem;  settings : pickled solver and options of `solve`
     keep, archive : whether the solution and the bytes of its file are sent back
@@ -103,7 +103,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: the row, and the solution without its problem and as a file, if asked."""
+    """The result of a worker: the row, and the solution without its problem and as a file, if asked for."""
 
     point: StudyPoint
     solution: Any = None

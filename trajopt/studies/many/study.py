@@ -53,7 +53,7 @@ class Study:
 
     @property
     def converged_count(self) -> int:
-        """How many converged."""
+        """Number of points that converged."""
         return sum(point.converged for point in self.points)
 
     def to_csv(self) -> str:
@@ -75,7 +75,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a study is run; see `solve_many`."""
+    """Settings of a study; see `solve_many`."""
 
     executor: Any = None
     processes: int | None = None
@@ -131,7 +131,7 @@ def _recorded(
 
 
 def _done_before(outcomes: Outcomes) -> Iterator[Outcome]:
-    """What was done when Ctrl-C came, wherever it came."""
+    """Outcomes that were finished when Ctrl-C came."""
     with suppress(KeyboardInterrupt, StopIteration):
         outcome = outcomes.throw(KeyboardInterrupt())
         while True:
@@ -197,7 +197,7 @@ class _Record:
         return point
 
     def before(self, task: Task) -> Before | None:
-        """What a task that converged gives to the next one."""
+        """The solution of a task that converged, for the next one to start from."""
         solution = self._last.pop(task.number, None) or self.points[task.number].solution
         return None if solution is None else Before(task.number, task.source, without_problem(solution))
 

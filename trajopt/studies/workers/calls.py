@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call: its value, or the error that it, or its way to a worker, raised.
+    """Outcome of a call: its value, or the error that it, or its way to a worker, raised.
 
     tries : how often it was given to a worker
     """

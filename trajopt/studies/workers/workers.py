@@ -35,7 +35,7 @@ class Workers:
 
     @property
     def in_flight(self) -> int:
-        """How many calls are handed over at a time."""
+        """Number of calls that are handed over at a time."""
         if isinstance(self._executor, ThisProcess):
             return 1
         return UNKNOWN_COUNT if self.count is None else PER_WORKER * self.count
@@ -58,7 +58,7 @@ class Workers:
             raise OptionError(f"the executor takes no calls ({error}): give one that is open") from error
 
     def deaths(self, error: BaseException) -> int:
-        """How many workers died by one attempt that ended in this error; 0 for an error of the call's own."""
+        """Number of workers that died in an attempt with this error; 0 for an error of the call's own."""
         return 1 if isinstance(error, BrokenExecutor) else cluster.deaths(error)
 
     def check_presence(self) -> None:
