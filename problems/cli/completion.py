@@ -66,7 +66,7 @@ class SavedFile(click.Path):
 
 
 def words() -> list[str]:
-    """The words typed so far, as the shell tells them.
+    """The words typed so far, as the shell passes them.
 
     Click's own context lacks them here: it gives up at an option whose value is not there yet.
     """

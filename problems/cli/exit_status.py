@@ -1,6 +1,6 @@
 """Exit status of a command: 0 success, 1 an answer that fails, with the reason on standard error, 2 misuse.
 
-`solve` asks for convergence and the truth of all statements at the nodes, `verify` for the whole verdict.
+`solve` asks for convergence and for all constraints at the nodes, `verify` for the whole verdict.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Complaint(click.ClickException):
 
 
 def explained(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn every exception of a command into a paragraph that says what to do."""
+    """Turn every exception of a command into a paragraph with advice."""
 
     @functools.wraps(command)
     def wrapper(*arguments: Any, **options: Any) -> Any:
@@ -64,7 +64,7 @@ def explanation(error: Exception) -> str:
 
 
 def _setting_to_change(error: Exception) -> str:
-    """What to do where an environment variable is the cause of an error of another library; else nothing."""
+    """Advice where an environment variable causes an error of another library; else an empty text."""
     backend = os.environ.get("MPLBACKEND", "")
     if backend and isinstance(error, ValueError) and f"backend: {backend!r}" in str(error):
         return f"MPLBACKEND is {backend!r}, which is no backend of matplotlib: unset it, or set it to agg"

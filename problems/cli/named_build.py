@@ -27,7 +27,7 @@ class NamedBuild:
 
     @staticmethod
     def of(name_or_path: str) -> NamedBuild:
-        """The build function of what was named; a file that cannot be read says so when it is built."""
+        """The build function of what was named; a file that cannot be read raises when it is built."""
         path = Path(name_or_path)
         if not is_problem_file(name_or_path) or not path.is_file():
             return NamedBuild(name_or_path, code=_code_of_library(name_or_path))

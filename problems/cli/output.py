@@ -1,4 +1,4 @@
-"""What a command prints and where: answers on standard output, progress and complaints on standard error.
+"""Output of a command: answers on standard output, progress and errors on standard error.
 
 --json     the answer is one JSON value, alone on standard output
 --quiet    no answer in words and no progress; complaints and the exit status remain
@@ -24,7 +24,7 @@ READER_GONE = 141  # exit status of a program that writes to a closed pipe: 128 
 
 
 def echo(text: str, err: bool = False) -> None:
-    """Print a text that may hold names from files; end quietly where its reader has gone, `| head` say."""
+    """Print a text that may hold names from files; end quietly where the reader has gone, like `| head`."""
     try:
         click.echo(printable(text), err=err)
     except BrokenPipeError:
@@ -63,7 +63,7 @@ class Output:
 
 
 def output_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Gives a command those options among `json`, `quiet`, `verbose`, and what they say as `output`."""
+    """Gives a command those options among `json`, `quiet`, `verbose`, and passes them on as `output`."""
     helps = {
         "json": "Print the answer as JSON, alone on standard output.",
         "quiet": "Print nothing but complaints, and no progress.",

@@ -77,7 +77,7 @@ def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
 
 
 def statements(report: Report | PhasesReport) -> list[dict[str, Any]]:
-    """Every component of every statement with its largest violations; of phases, those of each."""
+    """Every component of every constraint with its largest violations; of phases, those of each."""
     from trajopt.verification.phases_report import PhasesReport
 
     if isinstance(report, PhasesReport):

@@ -25,11 +25,11 @@ def versions() -> dict[str, str]:
     from trajopt.solvers.registry import SOLVERS
 
     installed = dict(installed_versions())  # a copy: it is kept for the whole process
-    solvers = {name: told(entry) for name, entry in SOLVERS.items()}
+    solvers = {name: version_of(entry) for name, entry in SOLVERS.items()}
     return {"trajopt": installed.pop("trajopt"), **solvers, **installed}
 
 
-def told(entry: RegisteredSolver) -> str:
+def version_of(entry: RegisteredSolver) -> str:
     """The version of a registered solver, or why there is none."""
     try:
         return entry.version

@@ -69,7 +69,7 @@ def list_names(names: Iterable[object]) -> str:
 
 
 def pluralize(count: int, noun: str) -> str:
-    """How many of something, in words: "1 round", "2 rounds"."""
+    """A count with its noun: "1 round", "2 rounds"."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 

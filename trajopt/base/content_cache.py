@@ -1,4 +1,4 @@
-"""A cache, in the process, of what follows from the structure of a problem alone, by the content of arrays.
+"""In-process cache of results that depend on the structure of a problem alone, keyed by content of arrays.
 
 Whoever solves for one goal after another states the same problem anew each time: bases, nodes, maps and
 patterns are those of the last one. `cached_by_content` decorates the functions that make them, and `Content`
@@ -95,7 +95,7 @@ def read_only(value: T) -> T:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """What a value consists of: its attributes, entries or items."""
+    """The parts of a value: its attributes, entries or items."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, tuple | list):

@@ -133,7 +133,7 @@ class SolutionFileError(TrajoptError):
 
 
 class ShadowedPackageError(TrajoptError, ImportError):
-    """A user's own file, `dynamics.py` say, has the name of a package and is imported in its place."""
+    """A user's own file, such as `dynamics.py`, has the name of a package and is imported in its place."""
 
 
 class KinkWarning(UserWarning):

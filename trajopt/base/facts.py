@@ -21,7 +21,7 @@ class Facts:
     """A headline and named facts: the text of a `repr`, or the card that a notebook shows.
 
     rows : name and text of every fact, in the order in which they are shown; those without text are left out
-    good : False where the headline tells of a failure
+    good : False where the headline reports a failure
     """
 
     headline: str
@@ -41,7 +41,7 @@ class Facts:
         """The card as HTML without scripts or outside files.
 
         pictures : SVG or other HTML to stand side by side below the facts
-        details : plain text that opens with a click, the whole report say
+        details : plain text that opens with a click, such as the whole report
         """
         colour = "" if self.good else f"; color: {BAD}"
         rows = "".join(

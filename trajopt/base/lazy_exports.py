@@ -1,4 +1,4 @@
-"""Import the names that a package exports on first use, and list them and no others in `dir`.
+"""Imports the names that a package exports on first use; `dir` lists these names only.
 
 `import trajopt` then loads no large library. The names are written once, as the imports that type checkers
 and editors read. The packages `dynamics` and `trajopt`, which never import each other, have a file like this

@@ -1,4 +1,4 @@
-"""Text of others, names from files and users, as a terminal may print it: control characters spelled out.
+"""Escapes control characters in text from files and users before it is printed on a terminal.
 
 An escape sequence in a name could clear the screen, move the cursor or hide what stands before it; a mark
 that turns the direction of writing could show letters in another order.

@@ -1,4 +1,4 @@
-"""What rounding leaves of numbers that are equal: the tolerance that all rooms share."""
+"""Tolerance for rounding errors, shared by all rooms."""
 
 from __future__ import annotations
 

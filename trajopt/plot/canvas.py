@@ -1,4 +1,4 @@
-"""Where a figure is drawn: on a new one, on the caller's figure or a part of it, or on the caller's axes.
+"""Figures and axes to draw on: new ones, the caller's figure or a part of it, or the caller's axes.
 
 A new figure belongs to pyplot where the program has imported pyplot, so that `plt.show()` shows it; else it
 belongs to nobody and is gone with its last name, as scripts and long runs want it.

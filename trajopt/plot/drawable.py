@@ -1,4 +1,4 @@
-"""What can be drawn: solutions of one motion, whose problem may be unknown."""
+"""Checks of what is to be drawn: a solution of one motion, whose problem may be unknown."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def check_solution(solution: Any) -> None:
 
     if phases_of(solution):
         raise OptionError(
-            f"{solution.name} has phases: draw one of them, solution.phases[0] say, or states and controls "
-            "of all by trajopt.plot.states(solution)"
+            f"{solution.name} has phases: draw one of them, such as solution.phases[0], or states and "
+            "controls of all by trajopt.plot.states(solution)"
         )
     if not isinstance(solution, SolutionData):
         raise OptionError(
@@ -28,7 +28,7 @@ def check_solution(solution: Any) -> None:
 
 
 def phases_of(solution: Any) -> tuple[SolutionData, ...]:
-    """The solutions of all phases of a `PhasesSolution`; none of anything else, their certificate say."""
+    """The solutions of all phases of a `PhasesSolution`; none of anything else, such as a certificate."""
     from trajopt.solution.solution import SolutionData
 
     parts = getattr(solution, "phases", ())

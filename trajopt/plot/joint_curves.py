@@ -34,7 +34,7 @@ from trajopt.plot.units import joint_units, torque_units
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-TOGETHER = 6  # curves that can still be told apart in one panel
+TOGETHER = 6  # curves that can be distinguished in one panel
 CURVES = ("position", "velocity", "acceleration", "jerk")
 MANY = 8  # joints: beyond, positions and velocities alone are drawn unless others are asked for
 
@@ -49,7 +49,7 @@ def torques(
 ) -> Figure:
     """Joint torques (N m) and forces (N) over time with their limits, one panel per joint.
 
-    Every panel is as high as its curve; a limit farther away is told above it. Where a torque jumps from
+    Every panel is as high as its curve; a limit farther away is printed above it. Where a torque jumps from
     one limit to the other the switching time is written, and lines part arcs. Joints without any torque are
     named in the title instead, and so are those without motors, with the largest residual that their
     equation has between nodes.
@@ -93,8 +93,8 @@ def joint_forces(
 ) -> Figure:
     """Norm |F_i| in N of the force that joint i transmits to its link, (4.3) and (4.6) of Barman's thesis.
 
-    Joints that transmit the same force, the axes of a hip say, are one curve; up to six curves share a panel,
-    more have one each. Arguments and errors as in `torques`.
+    Joints that transmit the same force, such as the axes of a hip, are one curve; up to six curves share a
+    panel, more have one each. Arguments and errors as in `torques`.
     """
     check_known(solution, "wrench", "joint forces")
     names, t = solution.driven_joints, times(solution)
@@ -169,7 +169,7 @@ def joints(
 
 
 def check_known(solution: SolutionData, quantity: str, what: str) -> None:
-    """OptionError where the dynamics has no such quantity, a system of states and controls say."""
+    """OptionError where the dynamics has no such quantity, as a system of states and controls."""
     check_solution(solution)
     if not solution.problem.quantities.knows(quantity):
         raise OptionError(
@@ -213,8 +213,8 @@ def without_motors(names: Sequence[str], values: NDArray, units: Sequence[str], 
     joints, largest = list_names(np.asarray(names, dtype=object)[which]), {}
     for i in map(int, np.flatnonzero(which)):
         largest[units[i]] = max(largest.get(units[i], 0.0), float(sizes[i]))
-    told = ", ".join(f"{size:.2g} {unit}".rstrip() for unit, size in largest.items())
-    return f"no motor: {joints} (residual between nodes at most {told})"
+    residual = ", ".join(f"{size:.2g} {unit}".rstrip() for unit, size in largest.items())
+    return f"no motor: {joints} (residual between nodes at most {residual})"
 
 
 def chosen_orders(solution: SolutionData, curves: Sequence[str] | None, count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""What stands around the robot in a picture: obstacles that it keeps clear of, targets of its frames."""
+"""Surroundings of the robot in a picture: obstacles and targets of its frames."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ VIEWS = ("planes", "space")
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What a picture of a motion shows.
+    """Contents of a picture of a motion.
 
     times : (k,) of the snapshots;   lines : (k, segments, 2, 3) links in world axes, m
     path : (m, 3) of the end point;   around : obstacles and targets
@@ -92,7 +92,7 @@ def motion(
 
 
 def scene_of_motion(solution: SolutionData, snapshots: int) -> Scene:
-    """What there is to draw of a motion; OptionError for a dynamics without `skeleton(q)`."""
+    """The scene of a motion; OptionError for a dynamics without `skeleton(q)`."""
     problem = solution.as_built
     dynamics = problem.dynamics
     if not isinstance(dynamics, SkeletonDynamics):

@@ -60,7 +60,7 @@ def states(
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each name
     Where a control jumps from one bound to the other the switching time is written. Lines part arcs and
     phases, diamonds are values prescribed within the motion.
-    Units are those that were told, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
+    Units are those of the system, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
     name that no phase has, or where there is nothing but joints.
     """
     if not phases_of(solution):
@@ -102,7 +102,7 @@ def _draw(axis: Any, tracks: Sequence[_Track]) -> None:
 
 
 def _borders(solution: Any) -> Array:
-    """Where arcs and phases begin, and where the motion ends."""
+    """Start times of arcs and phases, and the end of the motion."""
     parts = _parts(solution)
     if len(parts) == 1:
         return borders_of(parts[0])

@@ -1,4 +1,4 @@
-"""What all figures share: palette, line styles, and the times at which curves are sampled."""
+"""Style of all figures: palette, line styles, text sizes, and the times at which curves are sampled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
 LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
-#: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
+#: From a light to a dark blue: lightness alone gives the order, in print and for colour-blind readers.
 SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])
 LIMIT_COLOUR = "#555555"
 PYPLOT = "matplotlib.pyplot"

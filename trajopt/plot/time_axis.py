@@ -1,4 +1,4 @@
-"""What stands on an axis over time beside its curve: limits, arcs, via points, switches, knots, the range."""
+"""Annotations of an axis over time: limits, arcs, via points, switches, knots, the range."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that
 
 
 def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
-    """Range and limits: the curve fills the axis; limits near it are lines, those far away are told above.
+    """Range and limits: the curve fills the axis; limits near it are lines, those far away are printed above.
 
     values : of all curves of the axis
     """
@@ -50,10 +50,10 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         axis.axhline(limit, color=LIMIT_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     far = [limit for limit in (lower, upper) if np.isfinite(limit) and limit not in drawn]
     if far:
-        told = [f"{_limits(far, digits)} {unit}".rstrip() for digits in (4, 3)]
+        texts = [f"{_limits(far, digits)} {unit}".rstrip() for digits in (4, 3)]
         bare = ", ".join(f"{limit:.3g}" for limit in far)
-        told += [f"limits {bare}" if len(far) > 1 else f"limit {bare}", bare]
-        text = next((text for text in told if text_width(text, NOTE_FONT) <= width_in_points(axis)), told[-1])
+        texts += [f"limits {bare}" if len(far) > 1 else f"limit {bare}", bare]
+        text = next((one for one in texts if text_width(one, NOTE_FONT) <= width_in_points(axis)), texts[-1])
         axis.set_title(text, loc="left", fontsize=NOTE_FONT, color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
     if bottom < 0.0 < top:
@@ -121,7 +121,7 @@ def name_panel(axis: Axes, name: str, size: float) -> None:
 
 
 def borders_of(solution: SolutionData) -> Array:
-    """Where the arcs of a motion begin, and where it ends, in seconds."""
+    """Start times of the arcs of a motion, and its end, in seconds."""
     return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
 
 

@@ -55,7 +55,7 @@ def active_constraints(solution: SolutionData) -> tuple[ActiveConstraint, ...]:
 
 
 def active_count(solution: SolutionData) -> int:
-    """How many rows and unknowns of the program have a multiplier larger than their distance to the bound.
+    """Number of rows and unknowns of the program have a multiplier larger than their distance to the bound.
 
     Both scaled. 0 without multipliers of the problem's own program, as after a certified search.
     """

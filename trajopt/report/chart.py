@@ -1,4 +1,4 @@
-"""One chart of a page: curves, their limits and labels, as an SVG and as a plot that a script makes of it."""
+"""One chart of a page: curves, their limits and labels, as SVG and as Plotly data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Chart:
         """An SVG, which scripts replace by a plot where there are any; without them it stays."""
         svg = line_chart(self.x, self.curves, self.x_label, self.y_label, self.logarithmic, self.limits)
         if not (interactive and self._has_points):
-            return svg  # without points it says why
+            return svg  # it holds a sentence where there are no points
         data = escape(json.dumps(self.plot(), separators=(",", ":"), allow_nan=False), quote=True)
         return f'<div class="plot" data-plot="{data}">{svg}</div>'
 

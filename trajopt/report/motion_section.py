@@ -1,4 +1,4 @@
-"""The section of a page that shows a motion: the robot, its curves with limits, and a table of limits."""
+"""Section of a page about the motion: the robot, its curves with limits, and a table of limits."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _bounds(solution: SolutionData, quantity: str, width: int) -> tuple[Any, Any
 
 
 def motion_charts(curves: Sequence[ComponentCurve], duration: float) -> Iterator[Chart]:
-    """Charts of curves of one kind and unit, as many in each as colours tell apart; zeros left out."""
+    """Charts of curves of one kind and unit, as many in each as there are colours; zeros left out."""
     t = np.linspace(0.0, duration, SAMPLES)
     for kind in dict.fromkeys(curve.kind for curve in curves):
         those = [curve for curve in curves if curve.kind == kind]

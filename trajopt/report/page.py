@@ -72,7 +72,7 @@ class Page(str):
 def time_split(solution: Answer) -> dict[str, float]:
     """Seconds spent in functions, derivatives, the caller's callback, the solver itself, and around it.
 
-    What is around the last solve, those before it and the checks of a certification say, is told where it is
+    Time around the last solve, of earlier solves and of the checks of a certification, is listed where it is
     more than a hundredth of all.
     """
     timings = solution.timings
@@ -101,7 +101,7 @@ def html(
 
     figures : the problem's own, name of a file -> its content, PNG, GIF, SVG, or tables in Markdown; they
         become part of the page
-    interactive : charts that are zoomed, hide curves by a click and tell values at the pointer. The page then
+    interactive : charts that are zoomed, hide curves by a click and show values at the pointer. The page then
         holds the library Plotly and has 5 MB; by default where it is installed (extra `report`), and False
         makes a page without any script
     Raises OptionError for a figure of another kind, and where Plotly is asked for and not installed.
@@ -186,7 +186,7 @@ def _certificate(solution: Answer) -> str:
 
 
 def _without_title(solution: Answer) -> str:
-    """The report of the verification; what its title says stands above it on the page."""
+    """The report of the verification; its title stands at the top of the page."""
     report = solution.verify()
     return str(report).replace(f"{report.title}\n", "", 1)
 

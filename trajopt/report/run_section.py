@@ -1,4 +1,4 @@
-"""The section of a page that says which run it shows: date, versions, solver, parameters given and found."""
+"""Section of a page about the run: date, versions, solver, parameters given and found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str]]:
-    """What the run was: name and value of each fact; nothing where the run is not known."""
+    """Name and value of each fact about the run; none where the run is not known."""
     run = solution.run
     if run is None:
         return
@@ -24,9 +24,9 @@ def run_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str,
     yield "versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())
     yield "machine", ", ".join(f"{name} {value}" for name, value in run.machine.items())
     yield "solver", run.solver
-    told = {name: value for name, value in run.arguments.items() if value not in ("None", "'auto'")}
-    if told:
-        yield "arguments of solve", ", ".join(f"{name}={value}" for name, value in told.items())
+    arguments = {name: value for name, value in run.arguments.items() if value not in ("None", "'auto'")}
+    if arguments:
+        yield "arguments of solve", ", ".join(f"{name}={value}" for name, value in arguments.items())
     yield "run", run.id
 
 

@@ -72,8 +72,8 @@ def show_solution(path: Path, output: Output) -> None:
     if recipe is not None:
         output.answer(f"parameters of {recipe.problem}: {assigned(recipe.parameters) or 'none'}")
     if solution.run is not None:
-        told = ", ".join(f"{name} {version}" for name, version in solution.run.versions.items())
-        output.detail(f"found with {told}, by {solution.run.solver}")
+        versions = ", ".join(f"{name} {version}" for name, version in solution.run.versions.items())
+        output.detail(f"found with {versions}, by {solution.run.solver}")
     output.values(summary(solution, None))
 
 

@@ -144,7 +144,7 @@ def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> So
 
 
 def progress_of(output: Output) -> Any:
-    """How the iterations of a solve are shown: one line that changes, none, or a line for each."""
+    """The display of iterations: one line that changes, none, or a line for each."""
     if output.quiet:
         return "silent"
     if not output.verbose:

@@ -78,7 +78,7 @@ def sweep(
     if solver or settings:
         method = chosen_solver(solver, settings, build(**grid(axes)[0]))
     folder = out or Path("results") / f"{Path(problem).stem}_sweep"
-    say = output.progress if output.as_json else output.answer
+    show = output.progress if output.as_json else output.answer
     study = trajopt.sweep(
         build,
         axes,
@@ -88,7 +88,7 @@ def sweep(
         processes=processes,
         folder=folder,
         anew=anew,
-        progress=lambda progress: say(f"{progress.point}  [{progress}]"),
+        progress=lambda progress: show(f"{progress.point}  [{progress}]"),
     )
     if plot:
         output.progress("drawing sweep.png")

@@ -32,7 +32,7 @@ def _tell(name: str, number: int, count: int) -> None:
 
 
 def _on_worker() -> str:
-    """What a worker of a cluster does; it answers with the words of the command."""
+    """Warm up a worker of a cluster; the text is the answer of the command."""
     from dynamics import warmup as of_this_worker
 
     return str(of_this_worker())

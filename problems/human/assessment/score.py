@@ -1,4 +1,4 @@
-"""How close a walk comes to measured curves: correlation, root mean square, share within two deviations."""
+"""Agreement of a walk with measured curves: correlation, root mean square, share within two deviations."""
 
 from __future__ import annotations
 

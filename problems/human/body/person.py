@@ -126,7 +126,7 @@ class Person:
 
     @staticmethod
     def of(parameters: Mapping[str, Any], model: dynamics.RigidBodyModel) -> Person:
-        """The person of a recorded problem; where nothing says otherwise, all mass of the model is theirs."""
+        """The person of a recorded problem; without these parameters all mass of the model is theirs."""
         backpack, hand_load = (float(parameters.get(name, 0.0)) for name in ("backpack", "hand_load"))
         own = sum(body.mass for body in model.bodies) - backpack - hand_load
         height = parameters.get("height", TABLE_HEIGHT)

@@ -1,4 +1,4 @@
-"""The solver for gaits in three dimensions, which says where and when a step that nobody can walk fails."""
+"""Solver for gaits in three dimensions; reports where and when an infeasible step fails."""
 
 from __future__ import annotations
 

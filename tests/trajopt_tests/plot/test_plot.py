@@ -215,7 +215,7 @@ def test_animations_studies_and_pages_of_what_is_no_solution_are_refused(tmp_pat
 
 def test_phases_are_drawn_one_by_one():
     phases = trajopt.solve(problems.goddard_in_phases.build(intervals=6))
-    with pytest.raises(OptionError, match=r"has phases: draw one of them, solution.phases\[0\]"):
+    with pytest.raises(OptionError, match=r"has phases: draw one of them, such as solution.phases\[0\]"):
         trajopt.plot.joints(phases)
 
 

@@ -1,4 +1,4 @@
-"""What a wrong file name may mean: files of the same folder with another ending or a name that is near."""
+"""Suggestions for a wrong file name: files of the same folder with another ending or a similar name."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ FAILED, INTERRUPTED = "failed", "interrupted"
 class StudyPoint:
     """One row of the table: what was solved, how it ended, or the error that it ended in.
 
-    parameters : those that tell it from the other points
+    parameters : those that distinguish it from the other points
     status : of the solver in lower case, "failed" or "interrupted"; numbers are None where unknown
     start : what the solve started from;  tries : how many workers had it
     file : name of its solution in the folder; empty without one
@@ -82,7 +82,7 @@ class Before:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to solve a point.
+    """The input of a worker that solves a point.
 
     source : the packed problem;  settings : pickled solver and options of `solve`
     keep, archive : whether the solution and the bytes of its file are sent back
@@ -103,7 +103,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: the row, and the solution without its problem and as a file, if asked."""
+    """The result of a worker: the row, and the solution without its problem and as a file, if asked for."""
 
     point: StudyPoint
     solution: Any = None

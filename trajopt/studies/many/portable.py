@@ -1,4 +1,4 @@
-"""Problems as bytes that another process, or another machine, builds them from.
+"""Serializes problems for other processes and machines.
 
 What is sent is a pickle of ours that only workers of the same run read; no file is ever read this way. Plain
 pickle names functions by their module; cloudpickle also sends those of a notebook, lambdas and closures.

@@ -1,4 +1,4 @@
-"""How far a study is, and an estimate of the time that is left."""
+"""Progress of a study with an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trajopt.base.errors import OptionError
 from trajopt.studies.many.point import StudyPoint
 
 RECENT = 50  # points whose rate is taken for the rest: the first ones also start processes and load kernels
-EVERY = 1.0  # seconds between lines that tell no failure
+EVERY = 1.0  # seconds between lines that report no failure
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ Report = Callable[[StudyProgress], None]
 class Meter:
     """Counts points of a study as they are done.
 
-    known : how many were done before; they say nothing about the rate
+    known : how many were done before; they do not count for the rate
     """
 
     def __init__(self, total: int, known: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""Solutions on their way to another process: without their problems, as the bytes of a file, and back.
+"""Serializes solutions for other processes, without their problems, and attaches the problems again.
 
 A solution is a `Solution`, or the `PhasesSolution` of phases.
 """

@@ -1,4 +1,4 @@
-"""A study: tasks in chains on workers, their files and rows, and what came out of it, in the order given."""
+"""A study: runs its tasks in chains on workers, writes files and rows, and holds the results in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcom
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
 
-PIECES = 8  # of the way through a grid, on an executor that does not tell how many workers it has
+PIECES = 8  # of the way through a grid, on an executor whose number of workers is unknown
 LISTED = 10  # failures in the text of a study
 
 
@@ -53,7 +53,7 @@ class Study:
 
     @property
     def converged_count(self) -> int:
-        """How many converged."""
+        """Number of points that converged."""
         return sum(point.converged for point in self.points)
 
     def to_csv(self) -> str:
@@ -75,7 +75,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a study is run; see `solve_many`."""
+    """Settings of a study; see `solve_many`."""
 
     executor: Any = None
     processes: int | None = None
@@ -90,7 +90,7 @@ def run(
     report: Report,
     problems: Mapping[int, Problem | Phases] | None = None,
 ) -> Study:
-    """Solve all tasks; at Ctrl-C what is done is kept, and the study says so.
+    """Solve all tasks; at Ctrl-C the finished points are kept and the study is marked as interrupted.
 
     problems : those that are at hand, by number; others are built where a solution is asked for
     Raises ResultFolderError, OptionError or ClusterError before anything is solved, and ClusterError where
@@ -131,7 +131,7 @@ def _recorded(
 
 
 def _done_before(outcomes: Outcomes) -> Iterator[Outcome]:
-    """What was done when Ctrl-C came, wherever it came."""
+    """Outcomes that were finished when Ctrl-C came."""
     with suppress(KeyboardInterrupt, StopIteration):
         outcome = outcomes.throw(KeyboardInterrupt())
         while True:
@@ -197,7 +197,7 @@ class _Record:
         return point
 
     def before(self, task: Task) -> Before | None:
-        """What a task that converged gives to the next one."""
+        """The solution of a task that converged, for the next one to start from."""
         solution = self._last.pop(task.number, None) or self.points[task.number].solution
         return None if solution is None else Before(task.number, task.source, without_problem(solution))
 
@@ -206,7 +206,7 @@ class _Record:
             self._folder.finish()
 
     def in_order(self) -> tuple[StudyPoint, ...]:
-        """All points; those that Ctrl-C left out say so."""
+        """All points; those that Ctrl-C left out are marked as interrupted."""
         return tuple(
             self.points.get(number) or StudyPoint(number, task.parameters, INTERRUPTED)
             for number, task in self._tasks.items()

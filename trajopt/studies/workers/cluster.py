@@ -148,7 +148,7 @@ def _checked_threads(client: Any) -> int:
 def _refuse_other_versions(found: Mapping[str, Any], own: Mapping[str, str]) -> None:
     for worker, theirs in found.items():
         unlike = (
-            f"cannot tell its version: {theirs}"
+            f"cannot report its version: {theirs}"
             if not isinstance(theirs, dict)
             else ", ".join(version_differences(own, theirs))
         )

@@ -1,4 +1,4 @@
-"""What a process computes with: versions of trajopt, its sources, and the libraries that decide digits."""
+"""Versions of the software of a worker: trajopt, its sources, and the libraries that affect results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def version_differences(own: Mapping[str, str], theirs: Mapping[str, str]) -> It
 
 
 def check_same(wanted: Mapping[str, str]) -> None:
-    """ClusterError where this process, a worker that joined later say, has other versions than wanted."""
+    """ClusterError where this process, such as a worker that joined later, has other versions than wanted."""
     unlike = ", ".join(version_differences(wanted, versions()))
     if unlike:
         raise ClusterError(
