@@ -30,12 +30,12 @@ def pass_time(monkeypatch):
 
 
 @pytest.fixture
-def solves_take_a_second(monkeypatch, pass_time):
-    """Searches that have a time limit see a second pass whenever they look, and no other time."""
-    from trajopt.solvers import time_budget
+def looks_take_a_second(monkeypatch, pass_time):
+    """Searches before a deadline see a second pass with every look at the clock, and no other time."""
+    from trajopt.solvers import solver
 
     looks = itertools.count()
-    monkeypatch.setattr(time_budget, "time", SimpleNamespace(monotonic=lambda: float(next(looks))))
+    monkeypatch.setattr(solver, "time", SimpleNamespace(monotonic=lambda: float(next(looks))))
 
 
 @pytest.fixture(autouse=True)
