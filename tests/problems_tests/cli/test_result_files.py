@@ -123,6 +123,7 @@ def test_the_same_command_gives_the_same_control_points_bit_for_bit(tmp_path):
     assert points[0] == points[1] and len(points[0][0]) > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps neither HOME nor these clocks")
 @pytest.mark.faults
 def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
