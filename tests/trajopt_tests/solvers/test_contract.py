@@ -247,11 +247,11 @@ def test_an_option_that_no_solver_has_is_refused(solver_with):
 
 
 @pytest.mark.parametrize("name", registry.SOLVERS)
-def test_a_run_limits_registered_solvers_which_keep_their_own_settings(name):
+def test_a_run_limits_registered_solvers_which_keep_their_own_settings(name, pass_time):
     solver = registry.create(name)
     assert {"tol", "time_limit", "max_iterations"} <= set(registry.SOLVERS[name].options)
     assert solver.solve(rosenbrock(), run=Run(max_iterations=3)).status is Status.ITERATION_LIMIT
-    assert solver.solve(slow(0.05), run=Run().within(0.2)).status is Status.TIME_LIMIT
+    assert solver.solve(slow(0.05, pass_time), run=Run().within(0.2)).status is Status.TIME_LIMIT
     coarse = solver.solve(hs071(), run=Run(tol=1e-2))
     assert coarse.converged and coarse.iterations < solver.solve(hs071()).iterations
     own = with_options(solver, {"max_iterations": 3}).solve(rosenbrock(), run=Run(max_iterations=10**9))
