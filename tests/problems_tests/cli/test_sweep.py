@@ -248,8 +248,9 @@ def build(mass=1.0, deaths=0, place="."):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@pytest.mark.parametrize(("deaths", "converged"), [(1, 4), pytest.param(9, 3, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("deaths", "converged"), [(1, 4), (9, 3)])
 def test_a_process_that_dies_costs_its_own_point_which_is_tried_again(
     tmp_path, monkeypatch, deaths, converged
 ):
@@ -282,7 +283,7 @@ def build(mass=1.0):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_ctrl_c_ends_a_sweep_at_once_and_keeps_what_is_done(tmp_path, processes):
     """The points of 3 and 4 kg would take an hour."""
     (tmp_path / "slow.py").write_text(SLOW)
