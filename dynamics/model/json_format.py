@@ -34,6 +34,10 @@ def plain(value: Any) -> Any:
     """`value` as dictionaries, lists, numbers and strings."""
     if is_dataclass(value):
         entries = {f.name: getattr(value, f.name) for f in fields(value)}
+        if (
+            entries.get("centre", entries) is None
+        ):  # texts of robots without rotation vectors stay as they were
+            del entries["centre"]
         return {key: plain(entry) for key, entry in entries.items() if not is_infinite(entry)}
     if isinstance(value, tuple):
         return [plain(entry) for entry in value]

@@ -17,6 +17,14 @@ from dynamics.model.json_format import model_from_json, model_to_json
 from dynamics.model.mass_check import check_mass_matrix
 from dynamics.model.packed_model import PackedModel, pack
 from dynamics.model.properties import changed_parts, model_property
+from dynamics.model.rotation_joint import (
+    RotationJoint,
+    SerialBodies,
+    as_revolute,
+    bodies_with_centres,
+    rotation_joints,
+    serial_bodies,
+)
 from dynamics.model.table import model_table
 from dynamics.model.tree_checks import (
     check_frames,
@@ -88,7 +96,7 @@ class KinematicTree:
         for array in (self.parent, self.coordinate):  # computing them is their check
             array.flags.writeable = False
         self._check_limits()
-        check_mass_matrix(self)
+        check_mass_matrix(self.with_revolute_joints if self.rotation_joints else self)
 
     # --- the tree -------------------------------------------------------------------------------------
 
@@ -173,6 +181,31 @@ class KinematicTree:
     def _frame_indices(self) -> dict[str, int]:
         return {frame.name: i for i, frame in enumerate(self._frames)}
 
+    # --- rotation vectors ----------------------------------------------------------------------------
+
+    @cached_property
+    def rotation_joints(self) -> tuple[RotationJoint, ...]:
+        """The joints whose three coordinates are a rotation vector: free bases and ball joints."""
+        return rotation_joints(self.bodies)
+
+    @cached_property
+    def with_revolute_joints(self) -> KinematicTree:
+        """A tree with a revolute joint for every component of a rotation vector: the same rotations."""
+        return UncheckedTree(as_revolute(self.bodies), self.gravity, self.name, self.rotors, self.frames)
+
+    @cached_property
+    def serial_bodies(self) -> SerialBodies:
+        """The bodies on revolute and prismatic joints alone, and where the model's own stand among them."""
+        return serial_bodies(self.bodies, (*self.link_names, *self.frame_names, *self._joint_link_indices))
+
+    @cached_property
+    def serial(self) -> KinematicTree:
+        """The tree of `serial_bodies`, which compiled algorithms compute with."""
+        form = self.serial_bodies
+        names = {own: form.bodies[place].name for own, place in zip(self.link_names, form.links, strict=True)}
+        frames = (replace(frame, body=names.get(frame.body or "")) for frame in self.frames)
+        return UncheckedTree(form.bodies, self.gravity, self.name, self.rotors, tuple(frames))
+
     # --- limits ---------------------------------------------------------------------------------------
 
     @cached_property
@@ -214,6 +247,15 @@ class KinematicTree:
         """The same robot in another gravity field, (3,) m/s^2."""
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
 
+    def with_centres(self: Tree, centres: Mapping[str, ArrayLike]) -> Tree:
+        """The same robot with other centres R_c of its rotation vectors, R = R_0 R_c Exp(p).
+
+        centres : link that a rotation vector turns, the base of a floating robot say -> (3, 3)
+        q means another pose then; `dynamics.recentred` gives the q, v and a of the same motion. An arc of a
+        trajectory has one model, and with it one centre. Raises UnknownNameError, JointError.
+        """
+        return replace(self, bodies=bodies_with_centres(self.bodies, self.rotation_joints, centres))
+
     def property_value(self, name: str) -> np.ndarray:
         """A property of the robot, (width,): "forearm.mass", "elbow.position", see `with_properties`."""
         return model_property(self, name).value(self)
@@ -249,6 +291,15 @@ class KinematicTree:
     def from_json(cls: type[Tree], text: str) -> Tree:
         """The model saved by `to_json`; JsonError when the text is none, ModelError when it cannot exist."""
         return model_from_json(text, cls)
+
+
+@dataclass(frozen=True, eq=False)
+class UncheckedTree(KinematicTree):
+    """A tree made of one that was checked before; links without mass and joints in line are no error here."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", tuple(self.bodies))
+        object.__setattr__(self, "frames", tuple(self.frames))
 
 
 def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:

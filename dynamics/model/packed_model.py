@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from dynamics.model.coordinate_tree import CoordinateTree, coordinate_tree
-from dynamics.model.joint import Joint
+from dynamics.model.joint import ROTATION_VECTOR, Joint
 from dynamics.model.tree_checks import Robot, coordinate_indices, parent_indices
 
 # columns of `tree`
@@ -127,7 +127,10 @@ class _RowBuilder:
         row[POSITION:RATIO] = to_parent @ joint.position
         row[RATIO], row[OFFSET] = ratio, offset
         row[BASIS:COLUMNS] = basis.ravel()
-        row[TURN], row[SLIDE] = joint.motion.turn, joint.motion.slide
+        if joint.kind == ROTATION_VECTOR:  # kernels get the serial form; arrays of this one would mislead
+            row[RATIO] = np.nan
+        else:
+            row[TURN], row[SLIDE] = joint.motion.turn, joint.motion.slide
         self.tree.append((parent, coordinate, link))
         self.numbers.append(row)
         self.bases.append(basis)
