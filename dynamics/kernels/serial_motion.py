@@ -19,6 +19,7 @@ import numpy as np
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.polynomial import derivatives_at_zero
 from dynamics.kernels.rotation_chart import serial_chart
+from dynamics.model.body import Frame
 from dynamics.model.kinematic_tree import KinematicTree, packed_of
 
 Array = np.ndarray
@@ -150,6 +151,23 @@ class SerialMotion:
             found[:, self.form.own[places]] = times(E, rates[:, places])
         return found
 
+    def serial_forces(self, forces: Array) -> Array:
+        """(nodes, n) generalized forces -> (nodes, n') of the serial form, what is held left out."""
+        found = np.zeros((len(forces), int(self.form.own.max(initial=0)) + 1), self.nodes.dtype)
+        found[:, self.form.own] = forces
+        for places, E in self.groups():
+            found[:, self.form.own[places]] = solved(np.swapaxes(E, 1, 2), forces[:, places])
+        return found
+
+    def accelerations(self, serial: Array) -> Array:
+        """(nodes, n') second rates of the serial form -> (nodes, n), p'' = E^-1 (e'' - E2 p' p')."""
+        found = serial[:, self.form.own]
+        for chart in self.charts:
+            rate = self.rate(chart)
+            rest = found[:, chart.coordinates] - twice(chart.E2, rate, rate)
+            found[:, chart.coordinates] = solved(chart.E, rest)
+        return found
+
     def partials(self, by_q: Array, by_v: Array, by_a: Array | None = None) -> tuple[Array, ...]:
         """Derivatives of outputs by q, v and, where given, a: (nodes, m, n') each -> (nodes, m, n)."""
         given = [by_q, by_v] if by_a is None else [by_q, by_v, by_a]
@@ -214,6 +232,13 @@ def times(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[:, :, None])[:, :, 0]
 
 
+def solved(matrix: Array, vector: Array) -> Array:
+    """matrix^-1 vector, (nodes, 3); infinite or NaN where |p| is a multiple of 2 pi and there is none."""
+    a, b, c = (matrix[:, :, i] for i in range(3))
+    rows = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
+    return times(rows, vector) / np.einsum("ki,ki->k", a, rows[:, 0])[:, None]
+
+
 def once(tensor: Array, vector: Array) -> Array:
     """The last axis of (nodes, ..., 3) contracted with (nodes, 3)."""
     flat = tensor.reshape(len(vector), -1, 3) @ vector[:, :, None]
@@ -225,6 +250,24 @@ def twice(tensor: Array, one: Array, other: Array) -> Array:
     return once(once(tensor, one), other)
 
 
-def serial_motion(model: KinematicTree, degree: int, **arrays: Any) -> SerialMotion:
-    """The motion of a model that a user gave: q, then v and a, (..., n) each."""
-    return SerialMotion(model, batch(packed_of(model), **arrays), degree)
+def computed_motion(
+    model: KinematicTree, degree: int, **arrays: Any
+) -> tuple[KinematicTree, Batch, SerialMotion | None]:
+    """The tree and the motion to compute with, from q and v that a user gave, (..., n) each.
+
+    The model and its own motion, or those of the serial form, and then how to come back.
+    """
+    nodes = batch(packed_of(model), **arrays)
+    if not model.rotation_joints:
+        return model, nodes, None
+    motion = SerialMotion(model, nodes, degree)
+    return model.serial, motion.batch(), motion
+
+
+def computed_frame(model: KinematicTree, name: str) -> Frame:
+    """The frame of the tree to compute with that is a frame of the model."""
+    frame = model.frame(name)
+    if not model.rotation_joints or name not in model.link_names:
+        return model.serial.frame(name) if model.rotation_joints else frame
+    form = model.serial_bodies
+    return model.serial.frame(form.bodies[form.links[model.link_index(name)]].name)
