@@ -12,15 +12,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from dynamics.kernels.serial_motion import WHOLE, SerialMotion, once, twice
-
-MOTION = ("q", "v", "a")
-#: inputs that a motion of the serial form depends on, by its order
-SOURCES = {"q": ("q",), "v": ("q", "v"), "a": ("q", "v", "a")}
+from dynamics.kernels.serial_motion import MOTION, SOURCES, Part, SerialMotion, once, twice
 
 Array = np.ndarray
 Pair = tuple[str, str]
-Part = tuple[slice, Array]  # of an axis: where it stands, and what stands there
 
 
 class SerialCurvature:
@@ -42,7 +37,7 @@ class SerialCurvature:
 
     def _add_plane(self, one: str, other: str, plane: Array) -> None:
         for column in self.sources(other):
-            for to, half in self.columns(plane, other, column):
+            for to, half in self.motion.parts(plane, other, column):
                 for row in self.sources(one):
                     if self.rank(row) <= self.rank(column):
                         for at, part in self.rows(half, one, row):
@@ -61,22 +56,8 @@ class SerialCurvature:
             self.found[one, other] = np.zeros(shape, self.motion.nodes.dtype)
         return self.found[one, other]
 
-    def columns(self, plane: Array, name: str, by: str) -> list[Part]:
-        """(nodes, m, n') derivatives by `name` of the serial form, multiplied by what it has by `by`."""
-        motion = self.motion
-        if name not in MOTION:
-            return [(WHOLE, plane)]
-        if name == by:
-            return [(WHOLE, motion.columns(plane))]
-        slopes = motion.D2 if (name, by) == ("a", "q") else motion.D1
-        factor = 2.0 if (name, by) == ("a", "v") else 1.0
-        return [
-            (chart.coordinates, factor * plane[:, :, motion.form.own[chart.coordinates]] @ slope)
-            for chart, slope in zip(motion.charts, slopes, strict=True)
-        ]
-
     def rows(self, half: Array, name: str, by: str) -> list[Part]:
-        transposed = self.columns(np.swapaxes(half, 1, 2), name, by)
+        transposed = self.motion.parts(np.swapaxes(half, 1, 2), name, by)
         return [(at, np.swapaxes(part, 1, 2)) for at, part in transposed]
 
     # --- L_z . z_xy -----------------------------------------------------------------------------------
@@ -117,7 +98,7 @@ class SerialCurvature:
             for name, part in partials.items():
                 product = turned @ part[:, own]
                 for by in self.sources(name):
-                    for to, half in self.columns(product, name, by):
+                    for to, half in motion.parts(product, name, by):
                         self.pair("q", by)[:, at, to] += half
                         if by == "q":
                             self.pair("q", "q")[:, to, at] += np.swapaxes(half, 1, 2)

@@ -22,8 +22,13 @@ from dynamics.kernels.rotation_chart import serial_chart
 from dynamics.model.body import Frame
 from dynamics.model.kinematic_tree import KinematicTree, packed_of
 
-Array = np.ndarray
+MOTION = ("q", "v", "a")
+#: inputs that a motion of the serial form depends on, by its order
+SOURCES = {"q": ("q",), "v": ("q", "v"), "a": ("q", "v", "a")}
 WHOLE = slice(None)
+
+Array = np.ndarray
+Part = tuple[slice, Array]  # of an axis: where it stands, and what stands there
 
 
 class SerialChart:
@@ -168,23 +173,28 @@ class SerialMotion:
             found[:, chart.coordinates] = solved(chart.E, rest)
         return found
 
+    def parts(self, serial: Array, name: str, by: str) -> list[Part]:
+        """What derivatives by `name` of the serial form, (nodes, m, n'), add to those by `by`."""
+        if name not in MOTION:
+            return [(WHOLE, serial)]
+        if name == by:
+            return [(WHOLE, self.columns(serial))]
+        slopes = self.D2 if (name, by) == ("a", "q") else self.D1
+        factor = 2.0 if (name, by) == ("a", "v") else 1.0
+        return [
+            (chart.coordinates, factor * serial[:, :, self.form.own[chart.coordinates]] @ slope)
+            for chart, slope in zip(self.charts, slopes, strict=True)
+        ]
+
     def partials(self, by_q: Array, by_v: Array, by_a: Array | None = None) -> tuple[Array, ...]:
         """Derivatives of outputs by q, v and, where given, a: (nodes, m, n') each -> (nodes, m, n)."""
-        given = [by_q, by_v] if by_a is None else [by_q, by_v, by_a]
-        found = [self.columns(part) for part in given]
-        for k, chart in enumerate(self.charts):
-            places, own = chart.coordinates, self.form.own[chart.coordinates]
-            found[0][..., places] += by_v[..., own] @ self.D1[k]
-            if by_a is not None:
-                found[0][..., places] += by_a[..., own] @ self.D2[k]
-                found[1][..., places] += 2.0 * by_a[..., own] @ self.D1[k]
-        return tuple(found)
-
-    def force_partials(self, forces: Array, *parts: Array) -> tuple[Array, ...]:
-        """As `partials`, for the serial form's generalized forces (nodes, n') as outputs, rows included."""
-        by_q, *rest = (self.rows(part) for part in self.partials(*parts))
-        self.add_chart_stiffness(by_q, forces)
-        return (by_q, *rest)
+        given = dict(zip(MOTION, [by_q, by_v] if by_a is None else [by_q, by_v, by_a], strict=False))
+        found = {name: self.columns(part) for name, part in given.items()}
+        for name, part in given.items():
+            for by in SOURCES[name][:-1]:
+                for at, added in self.parts(part, name, by):
+                    found[by][..., at] += added
+        return tuple(found.values())
 
     def add_chart_stiffness(self, by_q: Array, forces: Array) -> None:
         """Add tau_e . E2: of tau = E' tau_e, what E depends on p, (nodes, n, n)."""
