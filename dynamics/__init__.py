@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from dynamics.model.body import Frame as Frame
     from dynamics.model.joint import Joint as Joint
     from dynamics.model.joint_limits import JointLimits as JointLimits
+    from dynamics.model.rotation_joint import ball_joint as ball_joint
+    from dynamics.model.rotation_joint import free_joint as free_joint
     from dynamics.model.rotor import Rotor as Rotor
     from dynamics.papers.safeea.christoffel_recursion import (
         christoffel_symbols_serial as christoffel_symbols_serial,
@@ -94,6 +96,8 @@ export_lazily(
         "UrdfError": "dynamics.errors",
         "Joint": "dynamics.model.joint",
         "JointLimits": "dynamics.model.joint_limits",
+        "ball_joint": "dynamics.model.rotation_joint",
+        "free_joint": "dynamics.model.rotation_joint",
         "Rotor": "dynamics.model.rotor",
         "Body": "dynamics.model.body",
         "Frame": "dynamics.model.body",

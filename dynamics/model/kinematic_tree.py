@@ -34,7 +34,7 @@ from dynamics.model.tree_checks import (
     coordinate_indices,
     parent_indices,
 )
-from dynamics.model.validation import LONGEST_NAME, finite_array
+from dynamics.model.validation import LONGEST_NAME, checked_mass, finite_array
 
 # A matrix of all pairs of coordinates has 0.8 GB then; the largest humanoids have a few hundred bodies.
 MOST_BODIES = 10_000
@@ -64,6 +64,7 @@ class KinematicTree:
     name : for tables and files
     rotors : "exact", "armature" or "none", see `dynamics.RigidBodyModel`, which users make
     frames : named frames fixed to links
+    ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
 
     It is checked when made and never changed; it has names, indices, limits, properties, JSON text and the
     flat arrays of compiled algorithms, and computes no dynamics itself. Raises ModelError naming the element.
@@ -74,11 +75,13 @@ class KinematicTree:
     name: str = ""
     rotors: Literal["exact", "armature", "none"] = "exact"
     frames: tuple[Frame, ...] = ()
+    ground_mass: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", parts_of(self.bodies, Body, "bodies"))
         object.__setattr__(self, "frames", parts_of(self.frames, Frame, "frames"))
         object.__setattr__(self, "gravity", finite_array(self.gravity, (3,), "gravity"))
+        object.__setattr__(self, "ground_mass", checked_mass(self.ground_mass, "ground_mass"))
         if not isinstance(self.name, str):
             raise ModelError(f"the name of the model is {short_repr(self.name)}; give a string")
         if not isinstance(self.rotors, str) or self.rotors not in ROTOR_MODES:
