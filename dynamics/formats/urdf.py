@@ -14,10 +14,10 @@ from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, requ
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import FLOATING, Assembly
 from dynamics.formats.xml_source import xml_root
+from dynamics.model.checks.tree_checks import drawn_cycle
 from dynamics.model.kinematic_tree import MOST_BODIES
 from dynamics.model.mass_properties import MassProperties
 from dynamics.model.rotation_joint import FREE
-from dynamics.model.tree_checks import drawn_cycle
 from dynamics.rigid_body_model import RigidBodyModel
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from dynamics.errors import InertiaError, InertiaWarning, UrdfError
 from dynamics.model.body import Body, Frame
+from dynamics.model.checks.validation import inertia_matrix, nearest_inertia
 from dynamics.model.joint import Joint
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
-from dynamics.model.validation import inertia_matrix, nearest_inertia
 
 
 @dataclass(frozen=True, eq=False)

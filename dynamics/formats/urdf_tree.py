@@ -10,11 +10,11 @@ from dynamics.errors import UrdfError
 from dynamics.formats.urdf_elements import UrdfJoint
 from dynamics.formats.urdf_parts import Parts, Place
 from dynamics.formats.urdf_transmission import Gear, rotor_of
+from dynamics.model.checks.tree_checks import drawn_cycle
+from dynamics.model.checks.validation import unit_vector
 from dynamics.model.joint import Joint, JointKind
 from dynamics.model.mass_properties import IDENTITY, MassProperties
 from dynamics.model.rotation_joint import SLIDES, Axes, X, Y, Z
-from dynamics.model.tree_checks import drawn_cycle
-from dynamics.model.validation import unit_vector
 
 # Each joint of a chain of mimics follows it to its end.
 MOST_MIMICS = 100

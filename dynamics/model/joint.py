@@ -14,9 +14,7 @@ import numpy as np
 from dynamics.arguments import short_repr
 from dynamics.errors import DegreesWarning, JointError
 from dynamics.model.array_field import ArrayField, new_array
-from dynamics.model.joint_limits import JointLimits, checked_limits
-from dynamics.model.rotor import Rotor, checked_rotor
-from dynamics.model.validation import (
+from dynamics.model.checks.validation import (
     LARGEST,
     checked_name,
     checked_reference,
@@ -25,6 +23,8 @@ from dynamics.model.validation import (
     rotation_matrix,
     unit_vector,
 )
+from dynamics.model.joint_limits import JointLimits, checked_limits
+from dynamics.model.rotor import Rotor, checked_rotor
 
 # 15 rad is more than two turns, which few real joints have; 15 degrees and more is what most have.
 # Above 720 people write "no limit".

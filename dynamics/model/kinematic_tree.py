@@ -14,8 +14,16 @@ from numpy.typing import ArrayLike
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DynamicsError, JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
+from dynamics.model.checks.mass_check import check_mass_matrix
+from dynamics.model.checks.tree_checks import (
+    check_frames,
+    check_rotors,
+    check_unique,
+    coordinate_indices,
+    parent_indices,
+)
+from dynamics.model.checks.validation import LONGEST_NAME, checked_mass, finite_array
 from dynamics.model.json_format import model_from_json, model_to_json
-from dynamics.model.mass_check import check_mass_matrix
 from dynamics.model.packed_model import ARMATURE, PackedModel, pack
 from dynamics.model.properties import changed_parts, model_property
 from dynamics.model.rotation_joint import (
@@ -27,14 +35,6 @@ from dynamics.model.rotation_joint import (
     serial_bodies,
 )
 from dynamics.model.table import model_table
-from dynamics.model.tree_checks import (
-    check_frames,
-    check_rotors,
-    check_unique,
-    coordinate_indices,
-    parent_indices,
-)
-from dynamics.model.validation import LONGEST_NAME, checked_mass, finite_array
 
 # A matrix of all pairs of coordinates has 0.8 GB then; the largest humanoids have a few hundred bodies.
 MOST_BODIES = 10_000

@@ -23,10 +23,10 @@ import numpy as np
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import ModelError, TreeError, UnknownNameError
 from dynamics.model.body import Body
+from dynamics.model.checks.tree_checks import coordinate_indices
+from dynamics.model.checks.validation import rotation_matrix
 from dynamics.model.joint import ROTATION_VECTOR, UNIT_AXES, Joint, JointKind
 from dynamics.model.joint_limits import JointLimits
-from dynamics.model.tree_checks import coordinate_indices
-from dynamics.model.validation import rotation_matrix
 
 Axes = tuple[tuple[str, JointKind, np.ndarray], ...]  # suffix of the name, kind and axis of each joint
 X, Y, Z = UNIT_AXES

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dynamics.model.body import Body
-from dynamics.model.tree_checks import Robot, coordinate_indices
+from dynamics.model.checks.tree_checks import Robot, coordinate_indices
 
 HEADER = ("q", "joint", "kind", "link", "on", "mass", "centre of mass", "limits", "rate", "torque", "gear")
 UNITS = ("", "", "", "", "", "kg", "m", "rad, m", "1/s", "N m, N", "")

@@ -16,8 +16,8 @@ from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.serial_motion import computed_frame, computed_motion
 from dynamics.kernels.transposition import nodes_first
+from dynamics.model.checks.validation import finite_number
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.validation import finite_number
 from dynamics.quantities.frames import frame_curvature, frame_requests, frame_values
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from random_trees import (
 from spanning_tree import spanning_tree
 
 import dynamics
-from dynamics.model.mass_check import mass_matrix
+from dynamics.model.checks.mass_check import mass_matrix
 
 TREES = [(seed, seed % 2 == 1) for seed in SEEDS]
 

@@ -8,7 +8,7 @@ import pytest
 from urdf_text import INERTIAL, joint, link, one_joint, robot, transmission
 
 from dynamics import load_urdf
-from dynamics.model.mass_check import mass_matrix
+from dynamics.model.checks.mass_check import mass_matrix
 from dynamics.model.rotation import roll_pitch_yaw
 
 ROBOTS = Path(__file__).parents[2] / "support" / "robots"
