@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from dynamics.quantities.kinematics import kinetic_energy as kinetic_energy
     from dynamics.quantities.kinematics import momentum as momentum
     from dynamics.quantities.kinematics import potential_energy as potential_energy
+    from dynamics.quantities.recentring import recentred as recentred
+    from dynamics.quantities.recentring import rotation_vector as rotation_vector
     from dynamics.rigid_body_model import RigidBodyModel as RigidBodyModel
     from dynamics.threads import in_threads as in_threads
 
@@ -130,6 +132,8 @@ export_lazily(
         "kinetic_energy": "dynamics.quantities.kinematics",
         "momentum": "dynamics.quantities.kinematics",
         "potential_energy": "dynamics.quantities.kinematics",
+        "recentred": "dynamics.quantities.recentring",
+        "rotation_vector": "dynamics.quantities.recentring",
         "base_wrench": "dynamics.algorithms.rnea",
         "joint_wrenches": "dynamics.algorithms.rnea",
         "rnea": "dynamics.algorithms.rnea",
