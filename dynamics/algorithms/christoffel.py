@@ -128,4 +128,4 @@ def serial_symbols(motion: SerialMotion) -> np.ndarray:
     for chart in motion.charts:
         at = chart.coordinates
         found[:, :, at, at] += np.einsum("kia,kabc->kibc", M[:, :, motion.form.own[at]], chart.E2)
-    return found
+    return 0.5 * (found + np.swapaxes(found, 2, 3))  # equal but for rounding

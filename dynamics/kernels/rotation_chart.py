@@ -33,7 +33,7 @@ from dynamics.kernels.spatial_algebra import workspace
 
 # Below it the series of c_k for the two largest k and the recursion down to c_0 are exact to rounding (the
 # terms fall from the first on); above it cosine and sine and the recursion upwards, which divides by s.
-SERIES_UP_TO = 15.0
+SERIES_UP_TO = 10.0
 TERMS = 20  # of the series: the next one is below 1e-20 there
 
 # slots of the workspace, in polynomials: p, change of s and its power, c_0 to c_2, c_1 p and c_2 p, c_2 p p',

@@ -222,11 +222,11 @@ def yaw_pitch_roll(R: Array) -> tuple[Array, Array, Array]:
 
     Their product is R to rounding at a pitch of 90 degrees, too, where one of yaw and roll is arbitrary.
     """
-    cosine = np.sqrt(R[:, 0, 0] ** 2 + R[:, 1, 0] ** 2)
     yaw = angle_of(R[:, 1, 0], R[:, 0, 0])
     s, c = np.sin(yaw), np.cos(yaw)
+    pitch = angle_of(-R[:, 2, 0], c * R[:, 0, 0] + s * R[:, 1, 0])
     roll = angle_of(s * R[:, 0, 2] - c * R[:, 1, 2], c * R[:, 1, 1] - s * R[:, 0, 1])
-    return yaw, angle_of(-R[:, 2, 0], cosine), roll
+    return yaw, pitch, roll
 
 
 def angle_of(sine: Array, cosine: Array) -> Array:
