@@ -46,7 +46,7 @@ def load_urdf(
     Raises UrdfError naming the element; entity declarations and more than 10 MB are refused. What can be
     read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees.
     """
-    if not isinstance(floating_base, bool | np.bool_) and floating_base != "free":
+    if not isinstance(floating_base, str | int | np.bool_) or floating_base not in (False, True, "free"):
         raise UrdfError(f'floating_base is {short_repr(floating_base)}; choose False, True or "free"')
     robot = xml_root(path_or_xml)
     if robot.tag != "robot":
