@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidBodyModel(KinematicTree):
-    """A robot: a kinematic tree of rigid bodies on one-coordinate joints, in a uniform gravity field.
+    """A robot: a kinematic tree of rigid bodies on joints, in a uniform gravity field.
 
     bodies : parents before children
     gravity : (3,) m/s^2, the field in world axes
@@ -25,8 +25,10 @@ class RigidBodyModel(KinematicTree):
     rotors : "exact", every rotor is a body on the parent sharing the joint's coordinate; "armature", the
         parent carries its mass and gear_ratio^2 * axial inertia is added to the diagonal of M; "none"
     frames : named frames fixed to links
+    ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
 
-    A coordinate belongs to every joint that mimics no other, in the order of the bodies. Equality is
+    A coordinate belongs to every joint that mimics no other, in the order of the bodies; `ball_joint` and
+    `free_joint` make three joints whose coordinates are a rotation vector. Equality is
     identity; compare `to_json()` for equality of content. Raises ModelError naming the element: TreeError
     (names, parents, cycles, mimics), InertiaError (leaf without mass, singular mass matrix), JointError.
     """
@@ -40,6 +42,7 @@ class RigidBodyModel(KinematicTree):
             name: str = "",
             rotors: Literal["exact", "armature", "none"] = "exact",
             frames: Iterable[Frame] = (),
+            ground_mass: float = 0.0,
         ) -> None: ...
 
     @property

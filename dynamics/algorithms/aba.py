@@ -18,6 +18,7 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_factor, body_inertia, factor_times, increase_slots
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -185,9 +186,20 @@ def forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
     q, v, tau = nodes.arrays[:3]
     if not packed.siblings_only:
         return solve_mass_matrix(model, nodes)
+    if model.rotation_joints:
+        return serial_forward_dynamics(model, nodes)
     a = nodes.rows(packed.n)
     _aba(packed.tree, packed.numbers, q, v, tau, nodes.given(3), a)
     return a
+
+
+def serial_forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
+    """`forward_dynamics` of a model with rotation vectors: e'' of its serial form is E p'' + E2 p' p'."""
+    q, v, tau = nodes.arrays[:3]
+    motion = SerialMotion(model, Batch((q, v), nodes.shape, nodes.dtype), 2)
+    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
+    bent = forward_dynamics(model.locked_serial, motion.batch(motion.serial_forces(tau), loads))
+    return motion.accelerations(bent)
 
 
 def solve_mass_matrix(model: KinematicTree, nodes: Batch) -> np.ndarray:

@@ -201,7 +201,8 @@ def aba_derivatives(model: KinematicTree, q: Any, v: Any, tau: Any, external: An
     nodes = batch_with(packed, extra, q=q, v=v, tau=tau)
     a = forward_dynamics(model, nodes)
     moving = Batch((*nodes.arrays[:2], a, *nodes.arrays[3:]), nodes.shape, nodes.dtype)
-    partials = solved_by_paths(packed, moving) if packed.siblings_only else solved_densely(model, moving)
+    by_paths = packed.siblings_only and not model.rotation_joints
+    partials = solved_by_paths(packed, moving) if by_paths else solved_densely(model, moving)
     return AbaDerivatives(nodes.unfold(a, packed.n), *(nodes.spread(partials[:, i]) for i in range(3)))
 
 
@@ -234,7 +235,7 @@ def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
 
 
 def solved_densely(model: KinematicTree, nodes: Batch) -> np.ndarray:
-    """As `solved_by_paths`, for any shared coordinates."""
+    """As `solved_by_paths`, for any shared coordinates, and for rotation vectors."""
     partials = inverse_dynamics_partials(model, nodes, torques=True).partials
     by_q, by_v, M = (np.moveaxis(partials[:, i], -1, 0) for i in range(3))
     inverse = np.linalg.inv(M)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.algorithms.crba import crba
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     body_factor,
@@ -26,6 +27,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import BLOCKS_TOGETHER, batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, same, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load6, put
 from dynamics.model.kinematic_tree import packed_of
@@ -108,8 +110,22 @@ def christoffel_symbols(model: KinematicTree, q: Any) -> np.ndarray:
     """
     packed = packed_of(model)
     nodes = batch(packed, q=q)
+    if model.rotation_joints:
+        return nodes.unfold(serial_symbols(SerialMotion(model, nodes, 2)), packed.n, packed.n, packed.n)
     # On a chain the kernel writes every entry; clearing them first would cost a third of the whole.
     some_stay_zero = packed.shares_coordinates or not packed.same_branch.all()
     out = nodes.slots(packed.n, packed.n, packed.n, cleared=bool(some_stay_zero))
     _christoffel_symbols(packed.tree, packed.numbers, nodes.arrays[0], packed.shares_coordinates, out)
     return nodes.unblock(out)
+
+
+def serial_symbols(motion: SerialMotion) -> np.ndarray:
+    """Gamma of a model with rotation vectors: that of its serial form in p, and E' M_e E2."""
+    q = motion.arrays[0]
+    found = motion.rows(christoffel_symbols(motion.model.serial, q))
+    found = motion.columns(np.swapaxes(motion.columns(found), 2, 3))
+    M = motion.rows(crba(motion.model.serial, q))
+    for chart in motion.charts:
+        at = chart.coordinates
+        found[:, :, at, at] += np.einsum("kia,kabc->kibc", M[:, :, motion.form.own[at]], chart.E2)
+    return 0.5 * (found + np.swapaxes(found, 2, 3))  # equal but for rounding

@@ -30,6 +30,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -172,6 +173,9 @@ def coriolis_matrix(
         raise DynamicsError(f'body_factor is {short_repr(body_factor)}; choose "christoffel" or "plain"')
     packed = packed_of(model)
     nodes = batch(packed, q=q, v=v)
+    if model.rotation_joints:
+        found = serial_coriolis(SerialMotion(model, nodes, 2), body_factor)
+        return CoriolisMatrices(*(nodes.unfold(part, packed.n, packed.n) for part in found))
     out, plain = nodes.slots(3, packed.n, packed.n, cleared=False), body_factor == "plain"
     _coriolis_matrix(
         packed.tree,
@@ -184,3 +188,12 @@ def coriolis_matrix(
     )
     planes = nodes.unblock(out)
     return CoriolisMatrices(*(planes[..., i, :, :] for i in range(3)))
+
+
+def serial_coriolis(motion: SerialMotion, body_factor: Literal["christoffel", "plain"]) -> tuple[Any, ...]:
+    """C = E' (C_e E + M_e dE/dt), Mdot and M of a model with rotation vectors, by its serial form."""
+    found = coriolis_matrix(motion.model.serial, *motion.arrays, body_factor)
+    C, M = motion.matrix(found.C), found.M
+    for chart, D1 in zip(motion.charts, motion.D1, strict=True):
+        C[:, :, chart.coordinates] += motion.rows(M[:, :, motion.form.own[chart.coordinates]] @ D1)
+    return C, C + np.swapaxes(C, 1, 2), motion.matrix(M)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.algorithms.crba import crba
 from dynamics.kernels.compile import kernel
 from dynamics.kernels.inertia import (
     body_factor,
@@ -22,6 +23,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
+from dynamics.kernels.serial_motion import SerialMotion, times
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -107,6 +109,23 @@ def products(model: KinematicTree, q: Any, v: Any, w: Any) -> tuple[Batch, np.nd
     """Both products as rows of nodes."""
     packed = packed_of(model)
     nodes = batch(packed, q=q, v=v, w=w)
+    if model.rotation_joints:
+        return nodes, *serial_products(model, nodes)
     product, transposed = nodes.rows(packed.n), nodes.rows(packed.n)
     _coriolis_products(packed.tree, packed.numbers, *nodes.arrays, product, transposed)
     return nodes, product, transposed
+
+
+def serial_products(model: KinematicTree, nodes: Batch) -> tuple[np.ndarray, np.ndarray]:
+    """Both products of a model with rotation vectors, C = E' (C_e E + M_e dE/dt), by its serial form."""
+    w = nodes.arrays[2]
+    motion = SerialMotion(model, Batch(nodes.arrays[:2], nodes.shape, nodes.dtype), 2)
+    virtual, M = motion.velocities(w), crba(model.serial, motion.arrays[0])
+    _, product, transposed = products(model.serial, *motion.arrays, virtual)
+    turning, weighted = np.zeros_like(product), times(M, virtual)
+    transposed = motion.forces(transposed)
+    for chart, D1 in zip(motion.charts, motion.D1, strict=True):
+        own, at = motion.form.own[chart.coordinates], chart.coordinates
+        turning[:, own] = times(D1, w[:, at])
+        transposed[:, at] += times(np.swapaxes(D1, 1, 2), weighted[:, own])
+    return motion.forces(product + times(M, turning)), transposed

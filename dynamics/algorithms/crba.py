@@ -17,6 +17,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot6, load6, put, workspace
 from dynamics.model.kinematic_tree import packed_of
@@ -68,6 +69,9 @@ def crba(model: KinematicTree, q: Any) -> np.ndarray:
     """
     packed = packed_of(model)
     nodes = batch(packed, q=q)
+    if model.rotation_joints:
+        motion = SerialMotion(model, nodes, 1)
+        return nodes.unfold(motion.matrix(crba(model.serial, motion.arrays[0])), packed.n, packed.n)
     out = nodes.slots(packed.n, packed.n, cleared=False)
     _crba(
         packed.tree, packed.numbers, nodes.arrays[0], packed.entries_to_clear, packed.shares_coordinates, out

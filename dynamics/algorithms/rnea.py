@@ -15,6 +15,7 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
 from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -188,6 +189,8 @@ def inverse_dynamics(
     model: KinematicTree, nodes: Batch, wrenches: bool = False, base: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(torques, joint wrenches, base wrench) as rows of nodes; what is not asked for is empty."""
+    if model.rotation_joints:
+        return serial_inverse_dynamics(model, nodes, wrenches, base)
     packed = model.packed
     absent = np.empty((0, 0), nodes.dtype)
     q, v, a = nodes.arrays[:3]
@@ -196,3 +199,13 @@ def inverse_dynamics(
     ground = nodes.rows(6) if base else absent
     _rnea(packed.tree, packed.numbers, q, v, a, nodes.given(3), tau, all_wrenches, ground)
     return tau, all_wrenches, ground
+
+
+def serial_inverse_dynamics(
+    model: KinematicTree, nodes: Batch, wrenches: bool, base: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`inverse_dynamics` of a model with rotation vectors, by its serial form."""
+    motion = SerialMotion(model, nodes, 2)
+    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
+    tau, on_links, ground = inverse_dynamics(model.serial, motion.batch(loads), wrenches, base)
+    return motion.forces(tau), motion.own_wrenches(on_links) if wrenches else on_links, ground

@@ -19,6 +19,10 @@ def block(model: KinematicTree, outputs: Iterable[str], loads: Iterable[str] = (
     links.
     """
     outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
+    if model.rotation_joints:
+        from dynamics.blocks.rotation_vectors import RotationVectorBlock
+
+        return RotationVectorBlock(model, block, outputs, loads)
     if "motor_torque" in outputs:
         from dynamics.blocks.motor_torque import MotorTorqueBlock
 

@@ -14,11 +14,11 @@ import numpy as np
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DegreesWarning, DhError
 from dynamics.model.body import Body, Frame
+from dynamics.model.checks.validation import checked_name, finite_array, finite_number, rotation_matrix
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.rotation import about_x, about_z
 from dynamics.model.rotor import Rotor, checked_rotor
-from dynamics.model.validation import checked_name, finite_array, finite_number, rotation_matrix
 from dynamics.rigid_body_model import RigidBodyModel
 
 GROUND = "ground"

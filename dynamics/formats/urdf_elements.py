@@ -12,10 +12,10 @@ import numpy as np
 
 from dynamics.arguments import short_repr
 from dynamics.errors import DegreesWarning, UrdfError
+from dynamics.model.checks.validation import LARGEST, LONGEST_NAME, checked_mass
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import roll_pitch_yaw
-from dynamics.model.validation import LARGEST, LONGEST_NAME, checked_mass
 
 # A number as C++ reads it in the C locale; Python's own reader takes 1_000 and other scripts' digits besides.
 NUMBER = re.compile(

@@ -9,8 +9,7 @@ import numpy as np
 from dynamics.arguments import short_repr
 from dynamics.errors import ModelError
 from dynamics.model.array_field import ArrayField, new_array
-from dynamics.model.joint import Joint
-from dynamics.model.validation import (
+from dynamics.model.checks.validation import (
     checked_mass,
     checked_name,
     checked_reference,
@@ -18,6 +17,7 @@ from dynamics.model.validation import (
     inertia_matrix,
     rotation_matrix,
 )
+from dynamics.model.joint import Joint
 
 
 @dataclass(frozen=True, eq=False)

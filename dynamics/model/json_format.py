@@ -31,9 +31,13 @@ def model_to_json(model: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """`value` as dictionaries, lists, numbers and strings."""
+    """`value` as dictionaries, lists, numbers and strings; what most models have not is left out."""
     if is_dataclass(value):
         entries = {f.name: getattr(value, f.name) for f in fields(value)}
+        if entries.get("centre", entries) is None:
+            del entries["centre"]
+        if entries.get("ground_mass") == 0.0:
+            del entries["ground_mass"]
         return {key: plain(entry) for key, entry in entries.items() if not is_infinite(entry)}
     if isinstance(value, tuple):
         return [plain(entry) for entry in value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -13,22 +14,31 @@ from numpy.typing import ArrayLike
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DynamicsError, JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
-from dynamics.model.json_format import model_from_json, model_to_json
-from dynamics.model.mass_check import check_mass_matrix
-from dynamics.model.packed_model import PackedModel, pack
-from dynamics.model.properties import changed_parts, model_property
-from dynamics.model.table import model_table
-from dynamics.model.tree_checks import (
+from dynamics.model.checks.mass_check import check_mass_matrix
+from dynamics.model.checks.tree_checks import (
     check_frames,
     check_rotors,
     check_unique,
     coordinate_indices,
     parent_indices,
 )
-from dynamics.model.validation import LONGEST_NAME, finite_array
+from dynamics.model.checks.validation import LONGEST_NAME, checked_mass, finite_array
+from dynamics.model.json_format import model_from_json, model_to_json
+from dynamics.model.packed_model import ARMATURE, PackedModel, pack
+from dynamics.model.properties import changed_parts, model_property
+from dynamics.model.rotation_joint import (
+    RotationJoint,
+    SerialBodies,
+    as_revolute,
+    bodies_with_centres,
+    rotation_joints,
+    serial_bodies,
+)
+from dynamics.model.table import model_table
 
 # A matrix of all pairs of coordinates has 0.8 GB then; the largest humanoids have a few hundred bodies.
 MOST_BODIES = 10_000
+LOCKED = 1e100  # kg m^2: no acceleration is left, and its square is still a number
 ROTOR_MODES = ("exact", "armature", "none")
 
 Tree = TypeVar("Tree", bound="KinematicTree")
@@ -54,6 +64,7 @@ class KinematicTree:
     name : for tables and files
     rotors : "exact", "armature" or "none", see `dynamics.RigidBodyModel`, which users make
     frames : named frames fixed to links
+    ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
 
     It is checked when made and never changed; it has names, indices, limits, properties, JSON text and the
     flat arrays of compiled algorithms, and computes no dynamics itself. Raises ModelError naming the element.
@@ -64,11 +75,13 @@ class KinematicTree:
     name: str = ""
     rotors: Literal["exact", "armature", "none"] = "exact"
     frames: tuple[Frame, ...] = ()
+    ground_mass: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", parts_of(self.bodies, Body, "bodies"))
         object.__setattr__(self, "frames", parts_of(self.frames, Frame, "frames"))
         object.__setattr__(self, "gravity", finite_array(self.gravity, (3,), "gravity"))
+        object.__setattr__(self, "ground_mass", checked_mass(self.ground_mass, "ground_mass"))
         if not isinstance(self.name, str):
             raise ModelError(f"the name of the model is {short_repr(self.name)}; give a string")
         if not isinstance(self.rotors, str) or self.rotors not in ROTOR_MODES:
@@ -88,7 +101,7 @@ class KinematicTree:
         for array in (self.parent, self.coordinate):  # computing them is their check
             array.flags.writeable = False
         self._check_limits()
-        check_mass_matrix(self)
+        check_mass_matrix(self.with_revolute_joints if self.rotation_joints else self)
 
     # --- the tree -------------------------------------------------------------------------------------
 
@@ -173,6 +186,39 @@ class KinematicTree:
     def _frame_indices(self) -> dict[str, int]:
         return {frame.name: i for i, frame in enumerate(self._frames)}
 
+    # --- rotation vectors ----------------------------------------------------------------------------
+
+    @cached_property
+    def rotation_joints(self) -> tuple[RotationJoint, ...]:
+        """The joints whose three coordinates are a rotation vector: free bases and ball joints."""
+        return rotation_joints(self.bodies)
+
+    @cached_property
+    def with_revolute_joints(self) -> KinematicTree:
+        """A tree with a revolute joint for every component of a rotation vector: the same rotations."""
+        return UncheckedTree(as_revolute(self.bodies), self.gravity, self.name, self.rotors, self.frames)
+
+    @cached_property
+    def serial_bodies(self) -> SerialBodies:
+        """The bodies on revolute and prismatic joints alone, and where the model's own stand among them."""
+        return serial_bodies(self.bodies, (*self.link_names, *self.frame_names, *self._joint_link_indices))
+
+    @cached_property
+    def serial(self) -> KinematicTree:
+        """The tree of `serial_bodies`, which compiled algorithms compute with."""
+        form = self.serial_bodies
+        names = {own: form.bodies[place].name for own, place in zip(self.link_names, form.links, strict=True)}
+        frames = (replace(frame, body=names.get(frame.body or "")) for frame in self.frames)
+        return UncheckedTree(form.bodies, self.gravity, self.name, self.rotors, tuple(frames))
+
+    @cached_property
+    def locked_serial(self) -> KinematicTree:
+        """`serial` for forward dynamics: what is held cannot move, having an armature without bounds."""
+        tree, numbers = copy(self.serial), self.serial.packed.numbers.copy()
+        numbers[self.serial.packed.body_of_link[self.serial_bodies.held.ravel()], ARMATURE] = LOCKED
+        tree.__dict__["packed"] = replace(self.serial.packed, numbers=numbers)
+        return tree
+
     # --- limits ---------------------------------------------------------------------------------------
 
     @cached_property
@@ -214,6 +260,15 @@ class KinematicTree:
         """The same robot in another gravity field, (3,) m/s^2."""
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
 
+    def with_centres(self: Tree, centres: Mapping[str, ArrayLike]) -> Tree:
+        """The same robot with other centres R_c of its rotation vectors, R = R_0 R_c Exp(p).
+
+        centres : link that a rotation vector turns, the base of a floating robot say -> (3, 3)
+        q means another pose then; `dynamics.recentred` gives the q, v and a of the same motion. An arc of a
+        trajectory has one model, and with it one centre. Raises UnknownNameError, JointError.
+        """
+        return replace(self, bodies=bodies_with_centres(self.bodies, self.rotation_joints, centres))
+
     def property_value(self, name: str) -> np.ndarray:
         """A property of the robot, (width,): "forearm.mass", "elbow.position", see `with_properties`."""
         return model_property(self, name).value(self)
@@ -249,6 +304,15 @@ class KinematicTree:
     def from_json(cls: type[Tree], text: str) -> Tree:
         """The model saved by `to_json`; JsonError when the text is none, ModelError when it cannot exist."""
         return model_from_json(text, cls)
+
+
+@dataclass(frozen=True, eq=False)
+class UncheckedTree(KinematicTree):
+    """A tree made of one that was checked before; links without mass and joints in line are no error here."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", tuple(self.bodies))
+        object.__setattr__(self, "frames", tuple(self.frames))
 
 
 def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:

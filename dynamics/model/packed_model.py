@@ -2,7 +2,7 @@
 
 Body 0 is the ground; the links follow, and every exact rotor right after the link whose coordinate it
 shares: a rotor is a leaf on the parent of that link, with gear_ratio as ratio. So kernels know one kind of
-body, and `len(tree) - 1 >= links`. `model/mass_check.py` states the same rotors a second time in NumPy, on
+body, and `len(tree) - 1 >= links`. `checks/mass_check.py` states the same rotors a second time in NumPy, on
 purpose: it is the oracle of these arrays.
 
 Inside kernels the axes of a body are turned so that its joint axis is z; `BASIS` turns back to link axes.
@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
+from dynamics.model.checks.tree_checks import Robot, coordinate_indices, parent_indices
 from dynamics.model.coordinate_tree import CoordinateTree, coordinate_tree
-from dynamics.model.joint import Joint
-from dynamics.model.tree_checks import Robot, coordinate_indices, parent_indices
+from dynamics.model.joint import ROTATION_VECTOR, Joint
 
 # columns of `tree`
 PARENT, COORDINATE, LINK = 0, 1, 2
@@ -127,7 +127,10 @@ class _RowBuilder:
         row[POSITION:RATIO] = to_parent @ joint.position
         row[RATIO], row[OFFSET] = ratio, offset
         row[BASIS:COLUMNS] = basis.ravel()
-        row[TURN], row[SLIDE] = joint.motion.turn, joint.motion.slide
+        if joint.kind == ROTATION_VECTOR:  # kernels get the serial form; arrays of this one would mislead
+            row[RATIO] = np.nan
+        else:
+            row[TURN], row[SLIDE] = joint.motion.turn, joint.motion.slide
         self.tree.append((parent, coordinate, link))
         self.numbers.append(row)
         self.bases.append(basis)

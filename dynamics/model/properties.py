@@ -21,8 +21,8 @@ import numpy as np
 from dynamics.arguments import list_names, real_array, short_repr
 from dynamics.errors import ModelError, ShapeError, UnknownNameError
 from dynamics.model.body import Body, Frame
+from dynamics.model.checks.tree_checks import Robot
 from dynamics.model.joint import Joint
-from dynamics.model.tree_checks import Robot
 
 Owner = Literal["link", "joint", "frame"]
 OF_LINKS, OF_JOINTS, OF_FRAMES = (

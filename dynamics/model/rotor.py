@@ -9,7 +9,7 @@ import numpy as np
 from dynamics.arguments import short_repr
 from dynamics.errors import JointError
 from dynamics.model.array_field import ArrayField, new_array
-from dynamics.model.validation import (
+from dynamics.model.checks.validation import (
     checked_mass,
     finite_array,
     finite_number,

@@ -14,9 +14,10 @@ import numpy as np
 from dynamics.arguments import real_array
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import batch
+from dynamics.kernels.serial_motion import computed_frame, computed_motion
 from dynamics.kernels.transposition import nodes_first
+from dynamics.model.checks.validation import finite_number
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.validation import finite_number
 from dynamics.quantities.frames import frame_curvature, frame_requests, frame_values
 
 if TYPE_CHECKING:
@@ -92,18 +93,22 @@ def point_spring(
     the ends must not meet, where the force has no direction and NaN results.
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    nodes = batch(packed_of(model), q=q)
+    tree, nodes, motion = computed_motion(model, 2, q=q)
     stiffness, length = finite_number(stiffness, "stiffness"), finite_number(length, "length")
-    ends = frame_requests(model, [(model.frame(name), "position") for name in (start, end)])
+    ends = frame_requests(tree, [(computed_frame(model, name), "position") for name in (start, end)])
     resting = nodes.at_rest()
-    values, derivatives = frame_values(model, resting, ends, derivatives=True)
+    values, derivatives = frame_values(tree, resting, ends, derivatives=True)
     by_q = nodes_first(derivatives)[:, :, 0]
     d, slope = values[:, 3:] - values[:, :3], by_q[:, 3:] - by_q[:, :3]
     tension, stretch = spring_tension(d, stiffness, length)
     adjoints = np.concatenate([-tension, tension], axis=1)
-    bent = nodes_first(frame_curvature(model, resting, ends, adjoints))[:, 0]
+    bent = nodes_first(frame_curvature(tree, resting, ends, adjoints))[:, 0]
     force = -np.einsum("kri,kr->ki", slope, tension)
     stiffening = -np.swapaxes(slope, -1, -2) @ stretch @ slope - bent
+    if motion is not None:
+        stiffening = motion.matrix(stiffening)
+        motion.add_chart_stiffness(stiffening, force)
+        force = motion.forces(force)
     square = (model.n, model.n)
     return GeneralizedForce(
         nodes.unfold(force, model.n),

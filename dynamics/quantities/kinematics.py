@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.arguments import names_of
-from dynamics.kernels.node_batch import batch
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.kernels.serial_motion import computed_frame, computed_motion
+from dynamics.kernels.transposition import nodes_first
 from dynamics.quantities.frames import frame_requests, frame_values
 from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
 from dynamics.quantities.poses import pose_values
@@ -36,9 +36,12 @@ def forward_kinematics(model: KinematicTree, q: Any, frames: Any = None) -> Pose
     The arrays are strided views, node axis last in memory.
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    nodes = batch(packed_of(model), q=q)
-    wanted = None if frames is None else [model.frame(name) for name in names_of(frames, "frames")]
-    both = nodes.spread(pose_values(model, nodes, wanted))
+    tree, nodes, motion = computed_motion(model, 1, q=q)
+    wanted = None if frames is None else names_of(frames, "frames")
+    if wanted is None and motion is not None:
+        wanted = model.link_names
+    chosen = None if wanted is None else [computed_frame(model, name) for name in wanted]
+    both = nodes.spread(pose_values(tree, nodes, chosen))
     return Poses(both[..., :9].reshape(*both.shape[:-1], 3, 3), both[..., 9:])
 
 
@@ -48,10 +51,12 @@ def frame_jacobian(model: KinematicTree, q: Any, frame: str) -> np.ndarray:
     World axes, rad/s and m/s per rate of the coordinate. q : (..., n); frame : a link or a frame
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    nodes = batch(packed_of(model), q=q).at_rest()
-    requests = frame_requests(model, [(model.frame(frame), "velocity")])
-    _, derivatives = frame_values(model, nodes, requests, derivatives=True)
-    return nodes.spread(derivatives[:, 1])
+    tree, nodes, motion = computed_motion(model, 1, q=q)
+    requests = frame_requests(tree, [(computed_frame(model, frame), "velocity")])
+    _, derivatives = frame_values(tree, nodes.at_rest(), requests, derivatives=True)
+    if motion is None:
+        return nodes.spread(derivatives[:, 1])
+    return nodes.unfold(motion.columns(nodes_first(derivatives)[:, :, 1]), 6, model.n)
 
 
 def frame_velocity(model: KinematicTree, q: Any, v: Any, frame: str) -> np.ndarray:
@@ -59,8 +64,8 @@ def frame_velocity(model: KinematicTree, q: Any, v: Any, frame: str) -> np.ndarr
 
     q, v : (..., n); frame : a link or a frame. Errors as in `frame_jacobian`.
     """
-    nodes = batch(packed_of(model), q=q, v=v)
-    values, _ = frame_values(model, nodes, frame_requests(model, [(model.frame(frame), "velocity")]))
+    tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    values, _ = frame_values(tree, nodes, frame_requests(tree, [(computed_frame(model, frame), "velocity")]))
     return nodes.unfold(values, 6)
 
 
@@ -69,8 +74,8 @@ def centre_of_mass(model: KinematicTree, q: Any) -> np.ndarray:
 
     q : (..., n) rad or m. Rotors as `model.rotors` says. Raises ShapeError when q does not fit the model.
     """
-    nodes = batch(packed_of(model), q=q).at_rest()
-    return nodes.unfold(mass_values(model, nodes)[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
+    tree, nodes, _ = computed_motion(model, 1, q=q)
+    return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
 
 
 def momentum(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
@@ -78,14 +83,14 @@ def momentum(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
 
     Its rate is base wrench + weight + external wrenches. q, v : (..., n). Raises ShapeError.
     """
-    nodes = batch(packed_of(model), q=q, v=v)
-    return nodes.unfold(mass_values(model, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
+    tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    return nodes.unfold(mass_values(tree, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
 
 
 def kinetic_energy(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
     """Kinetic energy v' M(q) v / 2, (...) J. q, v : (..., n). Raises ShapeError."""
-    nodes = batch(packed_of(model), q=q, v=v)
-    return nodes.unfold(mass_values(model, nodes)[0][:, KINETIC_ROW])
+    tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    return nodes.unfold(mass_values(tree, nodes)[0][:, KINETIC_ROW])
 
 
 def potential_energy(model: KinematicTree, q: Any) -> np.ndarray:
@@ -93,8 +98,8 @@ def potential_energy(model: KinematicTree, q: Any) -> np.ndarray:
 
     Zero with the centre of mass at the world origin. q : (..., n). Raises ShapeError.
     """
-    nodes = batch(packed_of(model), q=q).at_rest()
-    return nodes.unfold(mass_values(model, nodes)[0][:, POTENTIAL_ROW])
+    tree, nodes, _ = computed_motion(model, 1, q=q)
+    return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, POTENTIAL_ROW])
 
 
 def skeleton(model: KinematicTree, q: Any) -> np.ndarray:

@@ -91,13 +91,14 @@ class Linkage:
 
 
 def linkage_of(model: KinematicTree) -> Linkage:
-    """The spanning tree of `model`, rotors treated as the model says."""
+    """The spanning tree of `model`, rotors treated as the model says; JointError for rotation vectors."""
     links: list[Link] = []
     ratios: list[tuple[int, float, float]] = []  # coordinate, ratio, offset of every link
     armature = np.zeros(model.n)
     place: list[int] = []  # index in `links` of every body: rotors stand between them
     for body, parent, k in zip(model.bodies, model.parent, model.coordinate, strict=True):
         joint, carrier = body.joint, place[parent] if parent >= 0 else -1
+        _ = joint.motion  # a component of a rotation vector has none
         rotor = joint.rotor if model.rotors != "none" else None
         if rotor is not None and model.rotors == "exact":
             spindle = Screw("revolute", rotor.axis, np.eye(3), rotor.position)

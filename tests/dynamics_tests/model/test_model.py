@@ -24,8 +24,8 @@ from dynamics import (
     UnknownNameError,
     rnea,
 )
+from dynamics.model.checks.mass_check import mass_matrix
 from dynamics.model.kinematic_tree import KinematicTree
-from dynamics.model.mass_check import mass_matrix
 
 ROD = np.diag([0.001, 0.02, 0.02])
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from dynamics.errors import InertiaError
 from dynamics.model.body import Body
+from dynamics.model.checks.tree_checks import Robot, coordinate_indices, parent_indices
 from dynamics.model.joint import Joint
 from dynamics.model.rotation import about_axis
-from dynamics.model.tree_checks import Robot, coordinate_indices, parent_indices
 
 # A point mass on its own axis leaves (1e-16 m)^2; the lightest finger of a large robot has 1e-9 of the
 # largest entry.

@@ -1,0 +1,283 @@
+"""Motion and forces of a robot with rotation vectors, carried to its serial form and back.
+
+At a node, e(p) are the displacements of three joints in series that give the rotation of p, zero at the node
+itself (`rotation_chart`). With E, E2, ... the derivatives of e by p there,
+    e' = E p',  e'' = E p'' + E2 p' p',  tau = E' tau_e,
+and a function f(e, e', e'') has by p, p' and p'' the derivatives
+    f_e E + f_e' D1 + f_e'' D2,  f_e' E + 2 f_e'' D1,  f_e'' E,   D1 = E2 p',  D2 = E2 p'' + E3 p' p'.
+Other coordinates are the same in both forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dynamics.kernels.node_batch import Batch, batch
+from dynamics.kernels.polynomial import derivatives_at_zero
+from dynamics.kernels.rotation_chart import serial_chart
+from dynamics.model.body import Frame
+from dynamics.model.kinematic_tree import KinematicTree, packed_of
+
+MOTION = ("q", "v", "a")
+#: inputs that a motion of the serial form depends on, by its order
+SOURCES = {"q": ("q",), "v": ("q", "v"), "a": ("q", "v", "a")}
+WHOLE = slice(None)
+
+Array = np.ndarray
+Part = tuple[slice, Array]  # of an axis: where it stands, and what stands there
+
+
+class SerialChart:
+    """Derivatives E, E2, ... of e by p at the nodes, for one rotation vector."""
+
+    def __init__(self, coordinates: slice, p: Array, degree: int) -> None:
+        self.coordinates, self.degree = coordinates, degree
+        self.rotation, self.polynomials = serial_chart(p, degree)
+
+    @cached_property
+    def E(self) -> Array:
+        """(nodes, 3, 3), [i, j] = d e_i / d p_j: the right Jacobian of Exp."""
+        return derivatives_at_zero(self.polynomials, 1)
+
+    @cached_property
+    def E2(self) -> Array:
+        return derivatives_at_zero(self.polynomials, 2)
+
+    @cached_property
+    def E3(self) -> Array:
+        return derivatives_at_zero(self.polynomials, 3)
+
+    @cached_property
+    def E4(self) -> Array:
+        return derivatives_at_zero(self.polynomials, 4)
+
+
+class SerialMotion:
+    """q, v and a of a model with rotation vectors at nodes, and the same motion of its serial form.
+
+    degree : 1 to 4, of the derivatives of e by p that are needed
+    """
+
+    def __init__(self, model: KinematicTree, nodes: Batch, degree: int) -> None:
+        self.model, self.form, self.nodes = model, model.serial_bodies, nodes
+        self.q, *rates = nodes.arrays[:3]
+        self.v = rates[0] if rates else None
+        self.a = rates[1] if len(rates) > 1 else None
+        self.charts = [
+            SerialChart(joint.coordinates, self.q[:, joint.coordinates], degree)
+            for joint in model.rotation_joints
+        ]
+
+    # --- motion ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """q, v and a of the serial form, as far as they are given, (nodes, n')."""
+        count = int(self.form.own.max(initial=0)) + 1
+        given = [array for array in (self.q, self.v, self.a) if array is not None]
+        found = [np.zeros((len(self.q), count), self.nodes.dtype) for _ in given]
+        for array, wider in zip(given, found, strict=True):
+            wider[:, self.form.own] = array
+        for joint, chart in zip(self.model.rotation_joints, self.charts, strict=True):
+            places = self.form.own[joint.coordinates]
+            found[0][:, places] = 0.0
+            yaw, pitch, roll = yaw_pitch_roll(chart.rotation)
+            found[0][:, places[0] - 2], found[0][:, places[0] - 1], found[0][:, places[0]] = yaw, pitch, roll
+            for rate in found[1:]:
+                rate[:, places] = times(chart.E, rate[:, places])
+            if self.a is not None:
+                found[2][:, places] += twice(chart.E2, self.rate(chart), self.rate(chart))
+        return tuple(found)
+
+    def rate(self, chart: SerialChart) -> Array:
+        """p', (nodes, 3)."""
+        assert self.v is not None
+        return self.v[:, chart.coordinates]
+
+    @cached_property
+    def D1(self) -> list[Array]:
+        """d e' / d p = E2 p', of every rotation vector."""
+        return [once(chart.E2, self.rate(chart)) for chart in self.charts]
+
+    @cached_property
+    def D2(self) -> list[Array]:
+        """d e'' / d p = E2 p'' + E3 p' p', of every rotation vector."""
+        assert self.a is not None
+        return [
+            once(chart.E2, self.a[:, chart.coordinates]) + twice(chart.E3, self.rate(chart), self.rate(chart))
+            for chart in self.charts
+        ]
+
+    def batch(self, *further: Array | None) -> Batch:
+        """The motion of the serial form and further rows of nodes, as its algorithms take them."""
+        given = [array for array in further if array is not None]
+        return Batch((*self.arrays, *given), self.nodes.shape, self.nodes.dtype)
+
+    # --- there and back -------------------------------------------------------------------------------
+
+    def groups(self) -> Iterator[tuple[slice, Array]]:
+        """(places of p in q, E) of every rotation vector."""
+        for chart in self.charts:
+            yield chart.coordinates, chart.E
+
+    def columns(self, by_serial: Array) -> Array:
+        """(nodes, ..., n') derivatives by e, or by its rates -> (nodes, ..., n) by p, or by its rates."""
+        found = by_serial[..., self.form.own]
+        for places, E in self.groups():
+            part = found[..., places]
+            found[..., places] = (part.reshape(len(E), -1, 3) @ E).reshape(part.shape)
+        return found
+
+    def forces(self, serial: Array) -> Array:
+        """(nodes, n') generalized forces of the serial form -> (nodes, n)."""
+        return self.columns(serial)
+
+    def rows(self, serial: Array) -> Array:
+        """(nodes, n', ...) rows of forces -> (nodes, n, ...)."""
+        found = serial[:, self.form.own]
+        for places, E in self.groups():
+            part = found[:, places]
+            found[:, places] = (np.swapaxes(E, 1, 2) @ part.reshape(len(E), 3, -1)).reshape(part.shape)
+        return found
+
+    def matrix(self, serial: Array) -> Array:
+        """(nodes, n', n') -> (nodes, n, n): a bilinear form of two rates."""
+        return self.rows(self.columns(serial))
+
+    def velocities(self, rates: Array) -> Array:
+        """(nodes, n) rates or virtual rates -> (nodes, n') of the serial form."""
+        found = np.zeros((len(rates), int(self.form.own.max(initial=0)) + 1), rates.dtype)
+        found[:, self.form.own] = rates
+        for places, E in self.groups():
+            found[:, self.form.own[places]] = times(E, rates[:, places])
+        return found
+
+    def serial_forces(self, forces: Array) -> Array:
+        """(nodes, n) generalized forces -> (nodes, n') of the serial form, what is held left out."""
+        found = np.zeros((len(forces), int(self.form.own.max(initial=0)) + 1), self.nodes.dtype)
+        found[:, self.form.own] = forces
+        for places, E in self.groups():
+            found[:, self.form.own[places]] = solved(np.swapaxes(E, 1, 2), forces[:, places])
+        return found
+
+    def accelerations(self, serial: Array) -> Array:
+        """(nodes, n') second rates of the serial form -> (nodes, n), p'' = E^-1 (e'' - E2 p' p')."""
+        found = serial[:, self.form.own]
+        for chart in self.charts:
+            rate = self.rate(chart)
+            rest = found[:, chart.coordinates] - twice(chart.E2, rate, rate)
+            found[:, chart.coordinates] = solved(chart.E, rest)
+        return found
+
+    def parts(self, serial: Array, name: str, by: str) -> list[Part]:
+        """What derivatives by `name` of the serial form, (nodes, m, n'), add to those by `by`."""
+        if name not in MOTION:
+            return [(WHOLE, serial)]
+        if name == by:
+            return [(WHOLE, self.columns(serial))]
+        slopes = self.D2 if (name, by) == ("a", "q") else self.D1
+        factor = 2.0 if (name, by) == ("a", "v") else 1.0
+        return [
+            (chart.coordinates, factor * serial[:, :, self.form.own[chart.coordinates]] @ slope)
+            for chart, slope in zip(self.charts, slopes, strict=True)
+        ]
+
+    def partials(self, by_q: Array, by_v: Array, by_a: Array | None = None) -> tuple[Array, ...]:
+        """Derivatives of outputs by q, v and, where given, a: (nodes, m, n') each -> (nodes, m, n)."""
+        given = dict(zip(MOTION, [by_q, by_v] if by_a is None else [by_q, by_v, by_a], strict=False))
+        found = {name: self.columns(part) for name, part in given.items()}
+        for name, part in given.items():
+            for by in SOURCES[name][:-1]:
+                for at, added in self.parts(part, name, by):
+                    found[by][..., at] += added
+        return tuple(found.values())
+
+    def add_chart_stiffness(self, by_q: Array, forces: Array) -> None:
+        """Add tau_e . E2: of tau = E' tau_e, what E depends on p, (nodes, n, n)."""
+        for chart in self.charts:
+            places = chart.coordinates
+            given = forces[:, self.form.own[places]]
+            by_q[:, places, places] += np.einsum("kiab,ki->kab", chart.E2, given)
+
+    def wrenches(self, on_links: Array | None) -> Array | None:
+        """(nodes, 6 links) on the model's links -> on those of the serial form; None stays None."""
+        if on_links is None:
+            return None
+        found = np.zeros((len(on_links), len(self.form.bodies), 6), on_links.dtype)
+        np.add.at(found, (WHOLE, self.form.links), on_links.reshape(len(on_links), -1, 6))
+        return found.reshape(len(on_links), -1)
+
+    def own_wrenches(self, serial: Array) -> Array:
+        """(nodes, 6 links) on links of the serial form -> on the model's own."""
+        found = serial.reshape(len(serial), len(self.form.bodies), 6)[:, self.form.links]
+        return found.reshape(len(serial), -1)
+
+
+def yaw_pitch_roll(R: Array) -> tuple[Array, Array, Array]:
+    """Angles of R = Rz(yaw) Ry(pitch) Rx(roll), (nodes, 3, 3).
+
+    Their product is R to rounding at a pitch of 90 degrees, too, where one of yaw and roll is arbitrary.
+    """
+    yaw = angle_of(R[:, 1, 0], R[:, 0, 0])
+    s, c = np.sin(yaw), np.cos(yaw)
+    pitch = angle_of(-R[:, 2, 0], c * R[:, 0, 0] + s * R[:, 1, 0])
+    roll = angle_of(s * R[:, 0, 2] - c * R[:, 1, 2], c * R[:, 1, 1] - s * R[:, 0, 1])
+    return yaw, pitch, roll
+
+
+def angle_of(sine: Array, cosine: Array) -> Array:
+    """The angle of a vector of any length; of complex numbers, with an imaginary part to its own rounding."""
+    angle = np.arctan2(sine.real, cosine.real)
+    if not np.iscomplexobj(sine):
+        return angle
+    s, c = np.sin(angle), np.cos(angle)
+    return angle + np.arctan((sine * c - cosine * s) / (cosine * c + sine * s))
+
+
+def times(matrix: Array, vector: Array) -> Array:
+    return (matrix @ vector[:, :, None])[:, :, 0]
+
+
+def solved(matrix: Array, vector: Array) -> Array:
+    """matrix^-1 vector, (nodes, 3); infinite or NaN where |p| is a multiple of 2 pi and there is none."""
+    a, b, c = (matrix[:, :, i] for i in range(3))
+    rows = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
+    return times(rows, vector) / np.einsum("ki,ki->k", a, rows[:, 0])[:, None]
+
+
+def once(tensor: Array, vector: Array) -> Array:
+    """The last axis of (nodes, ..., 3) contracted with (nodes, 3)."""
+    flat = tensor.reshape(len(vector), -1, 3) @ vector[:, :, None]
+    return flat.reshape(tensor.shape[:-1])
+
+
+def twice(tensor: Array, one: Array, other: Array) -> Array:
+    """The last two axes of (nodes, ..., 3, 3) contracted."""
+    return once(once(tensor, one), other)
+
+
+def computed_motion(
+    model: KinematicTree, degree: int, **arrays: Any
+) -> tuple[KinematicTree, Batch, SerialMotion | None]:
+    """The tree and the motion to compute with, from q and v that a user gave, (..., n) each.
+
+    The model and its own motion, or those of the serial form, and then how to come back.
+    """
+    nodes = batch(packed_of(model), **arrays)
+    if not model.rotation_joints:
+        return model, nodes, None
+    motion = SerialMotion(model, nodes, degree)
+    return model.serial, motion.batch(), motion
+
+
+def computed_frame(model: KinematicTree, name: str) -> Frame:
+    """The frame of the tree to compute with that is a frame of the model."""
+    frame = model.frame(name)
+    if not model.rotation_joints or name not in model.link_names:
+        return model.serial.frame(name) if model.rotation_joints else frame
+    form = model.serial_bodies
+    return model.serial.frame(form.bodies[form.links[model.link_index(name)]].name)
