@@ -71,6 +71,10 @@ def phases_solution_from(data: PhasesSolutionData) -> PhasesSolution:
     if isinstance(data, PhasesSolution) and all(isinstance(part, Solution) for part in data.phases):
         return data
     solution = object.__new__(type(data) if isinstance(data, PhasesSolution) else PhasesSolution)
-    solution.__dict__.update(data.__dict__)
-    solution.__dict__["phases"] = tuple(solution_from(part) for part in data.phases)
+    vars(solution).update(vars(data), phases=tuple(solution_from(part) for part in data.phases))
     return solution
+
+
+def answer_from(data: Any) -> Any:
+    """The solution, or the solution of phases, with these values."""
+    return phases_solution_from(data) if isinstance(data, PhasesSolutionData) else solution_from(data)

@@ -89,8 +89,9 @@ class Solution(SolutionData):
         Raises SolutionFileError for a file that is unreadable, foreign or of another problem.
         """
         from trajopt.archive.solution_archive import load
+        from trajopt.certificates.certificate_json import restored
 
-        return solution_from(load(path, problem))
+        return solution_from(load(path, problem, restored))
 
     def __repr__(self) -> str:
         from trajopt.display.solution_facts import solution_facts
@@ -109,7 +110,7 @@ def solution_from(data: SolutionData) -> Solution:
     if isinstance(data, Solution) and certificate is data.certificate:
         return data
     solution = object.__new__(type(data) if isinstance(data, Solution) else Solution)
-    solution.__dict__.update(data.__dict__, certificate=certificate)
+    vars(solution).update(vars(data), certificate=certificate)
     return solution
 
 

@@ -6,45 +6,30 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
+from trajopt.api.phases_solution import PhasesSolution, answer_from
 from trajopt.api.problem import Problem
-from trajopt.api.solution import Solution, solution_from
+from trajopt.api.solution import Solution
 from trajopt.base.arguments import MOST_STARTS, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
-from trajopt.certified.certified import Certified
-from trajopt.certified.certified_phases import certified_phases, phases_with_limit_nodes
-from trajopt.problem.checked_problem import checked_problem
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.links.phases import Phases, checked_asked
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
-from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import solve_direct, solve_on_levels, worth_levels
-from trajopt.refinement.refined import Refined
-from trajopt.refinement.refined_phases import refined_phases
-from trajopt.refinement.solve_phases import solve_phases
 from trajopt.refinement.starts.several_starts import best_of_starts, retried, worth_retrying
 from trajopt.refinement.starts.start_rules import ONE, StartRule, start_rule
-from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.refinement.starts.starts_of_phases import best_start_of_phases
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import recorded_solves
-from trajopt.solution.solution import SolutionData
 from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Callback, Run, Solver
 from trajopt.transcription.derivative_check import check_problem
-
-RefinementOfPhases = Refined | LimitNodes | Certified
-OF_PHASES: dict[type, Callable[..., PhasesSolutionData]] = {  # refinement -> what it does with phases
-    Refined: refined_phases,
-    LimitNodes: phases_with_limit_nodes,
-    Certified: certified_phases,
-}
+from trajopt.transcription.links.linked_problems import linked_problems
 
 Starts = int | Literal["auto"]
 Progress = Literal["auto", "silent"] | Callable[..., Any]
@@ -66,7 +51,7 @@ def solve(
     problem: Phases,
     solver: Solver | None = None,
     *,
-    refine: RefinementOfPhases | None = None,
+    refine: Refinement | None = None,
     starts: Starts = "auto",
     time_limit: float | None = None,
     progress: Progress = "silent",
@@ -116,7 +101,7 @@ def solve(
     Raises ProblemError for a problem that contradicts itself, EvaluationError where a term is not finite at
     the start, DerivativeError for a user's block with wrong derivatives. Not converging raises nothing.
     """
-    _check_arguments(problem, solver, refine)
+    _check_arguments(problem, solver, refine, coarse_to_fine)
     _check_ways(starts, coarse_to_fine, time_limit)
     starts = starts if starts == "auto" else int(starts)
     solver = solver or problem.solver or registry.create()
@@ -127,9 +112,8 @@ def solve(
         {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
     )
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    if not isinstance(problem, Phases):
-        check_problem(problem)
-    refined_phases = _refinement_of_phases(refine, coarse_to_fine) if isinstance(problem, Phases) else None
+    for part in problem.parts:
+        check_problem(part)
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with (
         one_blas_thread(),
@@ -137,32 +121,28 @@ def solve(
         iteration_callback(progress) as callback,
         np.errstate(all="ignore"),
     ):
-        if isinstance(problem, Phases):
-            count = 1 if starts == "auto" else starts
-            found = solve_phases(problem, solver, callback, run, deadline, count)
-            if refined_phases is not None and time.monotonic() < deadline:
-                better = next(way for kind, way in OF_PHASES.items() if isinstance(refined_phases, kind))
-                improved = _refined(partial(better, refined_phases), found, solver, deadline, callback)
-                found = replace(improved, starts=found.starts)
-            return phases_solution_from(replace(found, solves=tuple(solves)))
-        # A solver's own time limit holds for all meshes and starts together.
-        own_limit = getattr(solver, "time_limit", None)
-        timed = TimedSolver(solver, Run(deadline=deadline, callback=callback).within(own_limit))
+        timed = TimedSolver(solver, Run(deadline=deadline, callback=callback))
         solution = first = _from_starts(problem, timed, starts, coarse_to_fine)
         if refine is not None and time.monotonic() < deadline:
-            first = solution_from(replace(first, run=run))
+            first = answer_from(replace(first, run=run))
             solution = _refined(refine.refine, first, without_checkpoints(solver), deadline, callback)
         known = replace(solution, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
-        return solution_from(known)
+        return answer_from(known)
 
 
 def _from_starts(
-    problem: Problem,
+    problem: Problem | Phases,
     timed: TimedSolver,
     starts: int | Literal["auto"],
     coarse_to_fine: bool | Literal["auto"],
-) -> SolutionData:
-    """The solution from one start or several, over coarse meshes or on the problem's own at once."""
+) -> Any:
+    """The answer from one start or several, over coarse meshes or on the problem's own at once."""
+    if isinstance(problem, Phases):
+        for part in linked_problems(problem).problems:
+            check_problem(part)
+        return best_start_of_phases(problem, timed, 1 if starts == "auto" else starts)
+    # A solver's own time limit holds for all meshes and starts together.
+    timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
     by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
     first = solve_on_levels if by_levels else solve_direct
     rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
@@ -212,25 +192,22 @@ def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
     check_positive("time_limit", time_limit, optional=True)
 
 
-def _refinement_of_phases(refine: Any, coarse_to_fine: Any) -> RefinementOfPhases | None:
-    """The refinement of phases; OptionError for what is there for single problems only."""
-    if refine is not None and not isinstance(refine, tuple(OF_PHASES)):
-        known = " or ".join(f"trajopt.{kind.__name__}(...)" for kind in OF_PHASES)
+def _check_arguments(problem: Any, solver: Any, refine: Any, coarse_to_fine: Any) -> None:
+    checked_asked(problem)
+    if solver is not None:
+        registry.check_solver(solver)
+    if isinstance(refine, str) and refine == "auto":
+        refine = None
+    check_refinement(refine, "refine")
+    if not isinstance(problem, Phases):
+        return
+    if refine is not None and not getattr(refine, "takes_links", False):
         raise OptionError(
-            f"{type(refine).__name__} is for single problems: phases are refined by refine={known}"
+            f"{type(refine).__name__} is for single problems: phases are refined by refine="
+            "trajopt.Refined(...) or trajopt.LimitNodes(...) or trajopt.Certified(...)"
         )
     if coarse_to_fine is True:
         raise OptionError(
             "coarse_to_fine is for single problems: solve phases on coarse meshes by themselves and give "
             "them as a guess, fine.guess(solution)"
         )
-    return refine
-
-
-def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:
-    if not isinstance(problem, Phases):
-        checked_problem(problem)
-    if solver is not None:
-        registry.check_solver(solver)
-    if not (isinstance(refine, str) and refine == "auto"):
-        check_refinement(refine, "refine")

@@ -7,13 +7,12 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from trajopt.archive.certificate_json import CertificateRecord, record, restored
 from trajopt.archive.saved_solve import solve_arrays, solve_values
 from trajopt.archive.solution_header import ADDED_NODES, FORMAT, VERSION, FileKind, SolutionHeader
 from trajopt.archive.solution_reader import solution_of
@@ -24,10 +23,11 @@ from trajopt.base.files.near_files import check_ending
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.rebuilt_problem import check_fits
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_table import recorded
 
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+#: File, what it holds of a certificate, the solution -> the solution with its certificate.
+Certified = Callable[[ArrayFile, Mapping[str, Any], SolutionData], SolutionData]
 
 ADVICE = "give a solution.npz written by save or by `trajopt solve`"
 SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
@@ -112,17 +112,16 @@ def contents(solution: SolutionData) -> dict[str, Any]:
     return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
 
 
-def load(path: str | os.PathLike[str], problem: ProblemData | None = None) -> SolutionData:
-    """Read what `save` wrote; see `Solution.load`."""
+def load(
+    path: str | os.PathLike[str], problem: ProblemData | None = None, certified: Certified | None = None
+) -> SolutionData:
+    """Read what `save` wrote; see `Solution.load`. certified : adds the certificate that the file holds."""
     with ArrayFile(path, "solution", ADVICE) as file:
         check_kind(file, FORMAT, VERSION)
         header = file.record(SolutionHeader)
         solution = solution_of(file, header, problem)
-        if header.certificate is not None:
-            kept = file.converted(header.certificate, CertificateRecord, "certificate")
-            if kept.structure is not None and not kept.structure.is_one:
-                file.refuse("certificate: times and saturated components of no switching structure")
-            solution = restored(kept, solution)
+        if header.certificate is not None and certified is not None:
+            solution = certified(file, header.certificate, solution)
     if problem is not None:
         check_fits(solution, problem, path)
     return solution
@@ -153,7 +152,7 @@ def _header(solution: SolutionData) -> dict[str, Any]:
         "cost_terms": dict(solution.cost_terms),
         **{name: len(getattr(solution, name)) for name in ADDED_NODES},
         **recorded(solution.levels, solution.starts),
-        "certificate": None if solution.certificate is None else record(solution.certificate),
+        "certificate": None if solution.certificate is None else solution.certificate.record(),
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.first_order_gain import FirstOrderGain
@@ -20,6 +21,7 @@ from trajopt.checks.limit_violations import LimitViolation, path_limits
 from trajopt.checks.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
+    from trajopt.problem.problem import ProblemData
     from trajopt.solution.solution import SolutionData
 
 READABLE = 60  # lines; beyond, the page shows the worst component of every statement only
@@ -133,6 +135,33 @@ class Certificate(CertifiedLines):
         Integrated on first access; None without forward dynamics.
         """
         return None if self.motion is None else simulate(self.motion, without_residual=True)
+
+    def arc_problem(self, motion: SolutionData) -> ProblemData | None:
+        """The problem on the arcs of the structure that a motion solves; None without a structure."""
+        if self.structure is None or self.settings is None:
+            return None
+        structure = self.structure.on(motion.curve.starts)  # on arcs that were cut, too
+        return arc_problem(motion.problem, structure, motion, motion.curve.bases[0].degree, self.settings)
+
+    def record(self) -> dict[str, Any]:
+        """Numbers, texts and lists of them for a file; the motion is left out: it is the saved solution."""
+        parts = (self.signs, self.gain, self.bracket)
+        signs, gain, bracket = (None if part is None else asdict(part) for part in parts)
+        return {
+            "tolerance": self.tolerance,
+            "excesses": [asdict(violation) for violation in self.violations],
+            "method": self.method,
+            "structure": None if self.structure is None else self.structure.record(),
+            "rounds": self.rounds,
+            "reason": self.reason,
+            "signs": signs,
+            "settings": None if self.settings is None else self.settings.record(),
+            "slowed": self.slowed,
+            "equation_tolerance": self.equation_tolerance,
+            "failed": self.failed,
+            "gain": gain,
+            "bracket": bracket,
+        }
 
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""

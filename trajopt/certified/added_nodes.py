@@ -22,8 +22,7 @@ from trajopt.certified.time_scaling import time_scaled
 from trajopt.checks.limit_violations import largest_violations, path_limits, peak_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
-from trajopt.refinement.knots import on_trajectory
-from trajopt.refinement.limit_nodes import with_limit_nodes
+from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -64,7 +63,7 @@ class NodeRefinement:
                 times = times_of_violations(solution, certificate, self.tol, self.settings)
             if not times or count == self.rounds:
                 return self._scaled(best[0], replace(best[1], rounds=count))
-            problem = on_trajectory(solution, with_limit_nodes(solution, times))
+            problem = asked_with_limit_nodes(solution, [times])
             try:
                 refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
                 refined = converged_to_rounding(refined, self.settings)
@@ -131,7 +130,7 @@ class NodeRefinement:
         Raises SolvesStopped where the time is over.
         """
         original = solution.problem
-        problem = on_trajectory(solution, original.trajectory)
+        problem = solution.asked_on(original.trajectory)
         for limit, margin in zip(path_limits(solution), margins, strict=True):
             tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
             if np.any(tighter.lower > tighter.upper) or not np.all(np.isfinite(margin)):

@@ -379,6 +379,11 @@ class ProblemData(DerivedParts):
         other.guessed_curve = other.guessed_durations = None
         return other
 
+    @property
+    def parts(self) -> tuple[ProblemData, ...]:
+        """The problem itself; of `Phases` all problems."""
+        return (self,)
+
     def at(self, over: Over) -> Instant:
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""
         return instant_of(self, over)

@@ -72,13 +72,6 @@ def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:
     return replace(trajectory, arcs=arcs)
 
 
-def on_trajectory(solution: SolutionData, trajectory: Trajectory) -> ProblemData:
-    """A solution's problem on another trajectory of as many arcs, with the solution's motion as its guess."""
-    problem = solution.problem.on(trajectory)
-    problem.guess(solution)
-    return problem
-
-
 def adaptively_refined(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ProblemData:
     """The problem with spans halved whose indicator is large in their arc, those with the largest twice."""
     indicators = indicator(solution, settings)
@@ -86,11 +79,11 @@ def adaptively_refined(solution: SolutionData, settings: SearchSettings = DEFAUL
     heavy = [values >= settings.quartered_share * values.max() for values in indicators]
     halved = split(solution.problem.trajectory, marks)
     again = [np.repeat(most & mark, 1 + mark) for most, mark in zip(heavy, marks, strict=True)]
-    return on_trajectory(solution, split(halved, again))
+    return solution.asked_on(split(halved, again))
 
 
 def uniformly_refined(solution: SolutionData) -> ProblemData:
     """The problem with every span halved."""
     trajectory = solution.problem.trajectory
     marks = [np.ones(arc.basis.span_count, bool) for arc in trajectory.arcs]
-    return on_trajectory(solution, split(trajectory, marks))
+    return solution.asked_on(split(trajectory, marks))

@@ -8,9 +8,9 @@ coefficients for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_times import REPORT_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.peaks import search
-from trajopt.refinement.knots import on_trajectory
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
@@ -29,7 +28,7 @@ from trajopt.splines.trajectory import Trajectory
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
 
-Answer = TypeVar("Answer", bound=Any)  # a solution of one problem, or of phases
+AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 SAME_PLACE = 1e-9  # of an arc: no node is added nearer to another one
@@ -49,6 +48,8 @@ class LimitNodes:
     rounds : largest number of times that nodes are added
     """
 
+    takes_links: ClassVar[bool] = True
+
     accuracy: float = 1e-2
     rounds: int = 6
 
@@ -56,32 +57,12 @@ class LimitNodes:
         check_positive("accuracy", self.accuracy)
         check_count("rounds", self.rounds, 1)
 
-    def refine(
-        self, solution: SolutionData, solver: Solver, progress: Callback | None = None
-    ) -> SolutionData:
-        """The solution whose limits are violated least between nodes, with the nodes that it needed."""
-
-        def peaks(last: SolutionData) -> list[LimitPeaks]:
-            return [limit_peaks(last)]
-
-        def finer(last: SolutionData, times: Sequence[Array]) -> SolutionData:
-            run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
-            return solve_once(on_trajectory(last, with_limit_nodes(last, times[0])), solver, run)
-
-        return self.improved(solution, peaks, finer)
-
-    def improved(
-        self,
-        solution: Answer,
-        peaks: Callable[[Answer], Sequence[LimitPeaks]],
-        finer: Callable[[Answer, Sequence[Array]], Answer],
-    ) -> Answer:
-        """The answer, of one problem or of phases, whose limits are violated least between nodes.
-
-        peaks : those of every phase; finer : solves with nodes at these times of every phase
-        """
-        best = last = solution
-        found = peaks(solution)
+    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
+        """The answer, of a problem or of phases, whose limits are violated least between nodes."""
+        run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
+        best: Any = solution
+        last: Any = solution
+        found = [limit_peaks(part) for part in last.parts]
         least = largest = max(each.largest for each in found)
         iterations, seconds = solution.iterations, solution.seconds
         for _ in range(self.rounds):
@@ -89,16 +70,16 @@ class LimitNodes:
             if not last.converged or largest <= self.accuracy or not any(own.size for own in times):
                 break
             try:
-                last = finer(last, times)
+                last = solve_once(asked_with_limit_nodes(last, times), solver, run)
             except (SolvesStopped, KeyboardInterrupt):
                 break
             iterations, seconds = iterations + last.iterations, seconds + last.seconds
-            found = peaks(last)
+            found = [limit_peaks(part) for part in last.parts]
             largest = max(each.largest for each in found)
             if last.converged and largest < least:
                 best, least = last, largest
         total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
-        return replace(best, **total)
+        return replace(best, **total, run=solution.run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +121,12 @@ def limit_peaks(solution: SolutionData) -> LimitPeaks:
         own = (constraint.lower != constraint.upper)[peaks.side % width] & (relative > 0.0)
         found.append((peaks.times[own], relative[own], peaks.spacing[own]))
     return LimitPeaks(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Any:
+    """What was asked, from its motions, with limit nodes at these times of every part, seconds, too."""
+    each = zip(answer.parts, times, strict=True)
+    return answer.asked_on(*(with_limit_nodes(part, own) for part, own in each))
 
 
 def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> Trajectory:

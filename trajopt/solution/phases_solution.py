@@ -14,7 +14,7 @@ from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.transcription.links.linked_problems import held
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.records.solve_history import SolveHistory
-    from trajopt.solution.solve_table import StartTable
+    from trajopt.solution.solve_table import MeshSolve, StartTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PhasesSolutionData:
+class PhasesSolutionData(Answer):
     """The motions of all phases; converged or not, see `status`.
 
     phases : a `Solution` of every phase. What it shares with other phases, quantities where they meet and
@@ -40,7 +40,7 @@ class PhasesSolutionData:
     cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
     kkt : of all phases together
     point, scaling : the solver's own unknowns and multipliers, and the factors of rows and objective
-    starts, refinement : what was tried, where there were several starts, or a refinement
+    levels, starts, refinement : what was tried, where there were several starts, or a refinement
     solves : iterations of all solves that led here
     certification : how `certificate` was asked for, or None
     """
@@ -64,12 +64,13 @@ class PhasesSolutionData:
     point: WarmStart | None = None
     scaling: Scaling | None = None
     run: RunRecord | None = None
+    levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
     certification: Certification | None = None
 
     @staticmethod
-    def of(program: LinkedProgram, result: Result, run: RunRecord | None = None) -> PhasesSolutionData:
+    def of(program: LinkedProgram, result: Result) -> PhasesSolutionData:
         """The motions at a solver's result, their costs, and the multipliers without scaling."""
         solutions = []
         for k in range(len(program.programs)):
@@ -97,12 +98,15 @@ class PhasesSolutionData:
             known_phases=phases,
             point=result.warm_start,
             scaling=program.scaling,
-            run=run,
         )
 
     @property
-    def converged(self) -> bool:
-        return self.status.converged
+    def asked(self) -> Phases:
+        return self.known
+
+    @property
+    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
+        return tuple(zip(self.names, self.phases, strict=True))
 
     @property
     def duration(self) -> float:
@@ -115,7 +119,7 @@ class PhasesSolutionData:
         return float(sum(solution.objective for solution in self.phases))
 
     @cached_property
-    def cost_terms(self) -> Mapping[str, float]:
+    def cost_terms(self) -> Mapping[str, float]:  # type: ignore[override]
         """Weighted value of every cost."""
         return {
             f"{name}: {cost}": value

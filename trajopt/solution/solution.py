@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from trajopt.solution.advice import outcome
 from trajopt.solution.rebuilt_problem import rebuilt_problem
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.splines.curve import Curve
+from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -38,8 +40,57 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="SolutionData")
 
 
+class Answer(ABC):
+    """What a solve found: the motion of a problem, or the motions of phases.
+
+    asked : the problem, or the phases, that were solved
+    named_parts : (name, solution) of every phase; of a single problem its own solution, without a name
+    """
+
+    name: str
+    status: Status
+    kkt: KKT
+    iterations: int
+    seconds: float
+    cost_terms: Mapping[str, float]
+    detail: str
+    history: NDArray[np.float64]
+    solves: tuple[SolveHistory, ...]
+    timings: Mapping[str, float]
+    recipe: Recipe | None
+    point: WarmStart | None
+    scaling: Scaling | None
+    levels: tuple[MeshSolve, ...]
+    starts: StartTable | None
+    refinement: RefinementRecord | None
+    run: RunRecord | None
+
+    @property
+    @abstractmethod
+    def asked(self) -> Any: ...
+
+    @property
+    @abstractmethod
+    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]: ...
+
+    @property
+    def parts(self) -> tuple[SolutionData, ...]:
+        """The solutions of all phases; of a single problem its own."""
+        return tuple(part for _, part in self.named_parts)
+
+    @property
+    def converged(self) -> bool:
+        return self.status.converged
+
+    def asked_on(self, *trajectories: Trajectory) -> Any:
+        """What was asked, on other trajectories of as many arcs, one per part, guessed by these motions."""
+        asked = self.asked.on(*trajectories)
+        asked.guess(self)
+        return asked
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class SolutionData:
+class SolutionData(Answer):
     """A motion with its costs and multipliers, and how the solver ended; converged or not, see `status`.
 
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
@@ -121,11 +172,15 @@ class SolutionData:
             limit_points=problem.trajectory.limit_points,
         )
 
-    # -- curves -------------------------------------------------------------------------------------------
+    @property
+    def asked(self) -> ProblemData:
+        return self.problem
 
     @property
-    def converged(self) -> bool:
-        return self.status.converged
+    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
+        return (("", self),)
+
+    # -- curves -------------------------------------------------------------------------------------------
 
     @property
     def _n(self) -> int:
@@ -222,7 +277,7 @@ class SolutionData:
         return (table.components("tau") if named else ()) or self.joint_names
 
     def _graph(self, several: list[Any]) -> Graph:
-        known = self.__dict__.setdefault("_graphs", {})
+        known = vars(self).setdefault("_graphs", {})
         for term in several:
             if not implements(term, Term):
                 raise no_term(term)

@@ -19,6 +19,7 @@ from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
 
 MOST_NODES_PER_SPAN = 100
 MOST_ARCS = 1000
+SHORTEST_ARC = 1e-4  # of a motion: lower bound of the duration of an arc between two switches
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
 SECONDS = 1e-20, 1e20  # what may be given: sixth powers of T and 1/T are still numbers
 

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import TrajoptError
-from trajopt.certified.switching.arc_problem import arc_problem
 from trajopt.problem.problem import ProblemData
-from trajopt.refinement.knots import on_trajectory
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt, least_squares_multipliers
@@ -126,7 +124,7 @@ def _own_mesh(solution: SolutionData) -> ProblemData:
         return asked
     finer = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, bases, strict=True))
     trajectory = replace(asked.trajectory, arcs=finer, **added)
-    return on_trajectory(replace(solution, known_problem=asked), trajectory)
+    return solution.asked_on(trajectory)
 
 
 def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:
@@ -170,8 +168,7 @@ def _refined_problem(solution: SolutionData) -> ProblemData | None:
     if certificate.structure is not None and certificate.settings is not None:
         if arcs[0].basis.knots.shape == basis.knots.shape:  # it is on its arcs already
             return None
-        structure = certificate.structure.on(solution.curve.starts)  # on arcs that were cut, too
-        return arc_problem(asked, structure, solution, basis.degree, certificate.settings)
+        return certificate.arc_problem(solution)
     arc = replace(arcs[0], basis=basis)
     trajectory = Trajectory((arc,), extra_points=solution.extra_points, limit_points=solution.limit_points)
-    return on_trajectory(replace(solution, known_problem=asked), trajectory)
+    return solution.asked_on(trajectory)

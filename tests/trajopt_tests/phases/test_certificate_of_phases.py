@@ -236,10 +236,10 @@ def test_a_solve_that_did_not_converge_is_not_certified():
 @pytest.fixture
 def pass_time_of_certification(monkeypatch):
     """A function that moves the clock of the certification by seconds; nothing else does."""
-    from trajopt.certified import certified_phases
+    from trajopt.certified import certified
 
     passed = [0.0]
-    monkeypatch.setattr(certified_phases, "time", SimpleNamespace(perf_counter=lambda: sum(passed)))
+    monkeypatch.setattr(certified, "time", SimpleNamespace(perf_counter=lambda: sum(passed)))
     return passed.append
 
 
@@ -250,7 +250,7 @@ def test_an_error_of_the_certification_is_told_and_loses_nothing(monkeypatch, pa
         pass_time_of_certification(300.0)
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr(certified_phases, "refined_phases", broken)
+    monkeypatch.setattr(certified_phases, "path_equations", broken)
     solution = trajopt.solve(way(), refine=trajopt.Certified())
     assert solution.converged
     assert "ended in an error (ZeroDivisionError: on purpose)" in solution.certificate.why_not

@@ -8,9 +8,9 @@ from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
+from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.added_nodes import NodeRefinement
-from trajopt.certified.switching.arc_problem import arc_problem
 from trajopt.certified.switching.structure_detection import detect
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.certified.time_scaling import time_scaled

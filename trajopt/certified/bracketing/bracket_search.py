@@ -13,7 +13,7 @@ from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certified.bracketing.local_mesh import cut, raised, span_limit
 from trajopt.certified.bracketing.remaining_gain import RemainingGain, remaining_gain
 from trajopt.certified.switching.arc_solves import converged_to_rounding
-from trajopt.refinement.knots import on_trajectory, split
+from trajopt.refinement.knots import split
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
@@ -114,7 +114,7 @@ class BracketSearch:
         for kind in STARTS:
             most = self.settings.bracket_iterations
             solver = self.solver.asking(start_kind=kind, max_iterations=most)
-            found = solve_once(on_trajectory(self.newest, trajectory), solver)
+            found = solve_once(self.newest.asked_on(trajectory), solver)
             self.iterations += found.iterations
             found = converged_to_rounding(found, self.settings)
             if found.converged:

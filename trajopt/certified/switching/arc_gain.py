@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.certificates.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_arcs
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certificates.switching_structure import ArcSettings, Structure
-from trajopt.certified.switching.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_arcs
 from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData

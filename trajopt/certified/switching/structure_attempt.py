@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import TrajoptError
+from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.certified.switching.arc_gain import ArcGain, arc_gain
-from trajopt.certified.switching.arc_problem import arc_problem, is_free, read_back
 from trajopt.certified.switching.arc_resolution import finer
 from trajopt.certified.switching.arc_solves import ArcSolves
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check

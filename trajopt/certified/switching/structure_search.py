@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from trajopt.base.errors import TrajoptError
+from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
 from trajopt.certified.switching.active_intervals import DetectionOptions
-from trajopt.certified.switching.arc_problem import is_free
 from trajopt.certified.switching.arc_solves import ArcSolves
 from trajopt.certified.switching.structure_attempt import StructureAttempt
 from trajopt.certified.switching.structure_detection import detect, is_regular

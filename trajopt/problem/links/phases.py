@@ -17,13 +17,13 @@ from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, LinkedCost, TermLink, function_of, term_link_of
 from trajopt.problem.links.phases_facts import phases_facts
+from trajopt.problem.problem import ProblemData
 from trajopt.solvers.registry import check_solver
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
 
 if TYPE_CHECKING:
     from trajopt.problem.costs_and_constraints import Recipe
-    from trajopt.problem.problem import ProblemData
     from trajopt.solvers.solver import Solver
     from trajopt.splines.trajectory import Trajectory
 
@@ -58,6 +58,11 @@ class Phases:
         self.duration_weight = 0.0
         self.recipe: Recipe | None = None
         self.solver: Solver | None = None
+
+    @property
+    def parts(self) -> tuple[ProblemData, ...]:
+        """The problems of all phases."""
+        return self.problems
 
     @property
     def phase_names(self) -> tuple[str, ...]:
@@ -223,6 +228,14 @@ class Phases:
 
     def _repr_html_(self) -> str:
         return phases_facts(self).html()
+
+
+Asked = ProblemData | Phases  # what can be solved
+
+
+def checked_asked(asked: Any) -> Any:
+    """`asked` itself, a problem or phases; ShapeError for another object."""
+    return asked if isinstance(asked, Phases) else checked_problem(asked)
 
 
 def _total(*nodes: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,27 +12,32 @@ from trajopt.problem.links.phases import Phases
 from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts.several_starts import EQUAL, NEAR, WIDE
 from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.solve_once import solve_once
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
+from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Status
 from trajopt.transcription.links.linked_program import linked_program
 
-Solve = Callable[[Phases], PhasesSolutionData]
 
+def best_start_of_phases(phases: Phases, timed: TimedSolver, count: int) -> PhasesSolutionData:
+    """The best solution of `count` starts, with the table of all where there are several.
 
-def best_start_of_phases(phases: Phases, solve: Solve, count: int) -> PhasesSolutionData:
-    """The best solution of `count` starts, with the table of all; iterations and seconds are those of all.
+    Iterations and seconds are those of all.
 
     Start 0 is the phases' own guess; every other one moves the guess of every phase by smooth waves, narrow
     and wide in turn, and its duration by a factor from a half to two, seeded by its number. A limit of time
     or Ctrl-C ends them.
     """
-    found: list[PhasesSolutionData | None] = [solve(phases)]
+    found: list[PhasesSolutionData | None] = [solve_once(phases, timed.solver, timed.run)]
+    if count == 1 and found[0] is not None:
+        return found[0]
     rows = [_row(0, found)]
     while len(found) < count and not _stopped(found[-1]):
         number = len(found)
         try:
             spread = NEAR if number % 2 else WIDE
-            found.append(solve(perturbed(phases, [0, number], spread)))
+            moved = perturbed(phases, [0, number], spread)
+            found.append(solve_once(moved, timed.solver, timed.run))
             rows.append(_row(number, found))
         except TrajoptError as error:  # a guess at which a term is not finite
             found.append(None)

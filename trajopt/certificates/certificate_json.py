@@ -1,4 +1,4 @@
-"""Certificates in saved solutions: a `Certificate` as plain JSON values, and back.
+"""Certificates in saved solutions: a `Certificate` from the plain JSON values that its `record` made.
 
 The keys are those of the first file format; where an attribute was renamed since, the key was kept
 (`excesses` holds `Certificate.violations`; `settling` and `room` are fields of `ArcSettings`). The lines of
@@ -8,9 +8,11 @@ statements are not kept: a loaded certificate computes them again from the motio
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from trajopt.base.files.array_file import ArrayFile
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
@@ -20,26 +22,6 @@ from trajopt.checks.limit_violations import LimitViolation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
-
-
-def record(certificate: Certificate) -> dict[str, Any]:
-    """Numbers, texts and lists of them; the motion is left out, it is the saved solution itself."""
-    structure, settings = certificate.structure, certificate.settings
-    return {
-        "tolerance": certificate.tolerance,
-        "excesses": [asdict(violation) for violation in certificate.violations],
-        "method": certificate.method,
-        "structure": None if structure is None else _recorded(structure),
-        "rounds": certificate.rounds,
-        "reason": certificate.reason,
-        "signs": None if certificate.signs is None else asdict(certificate.signs),
-        "settings": None if settings is None else _recorded_settings(settings),
-        "slowed": certificate.slowed,
-        "equation_tolerance": certificate.equation_tolerance,
-        "failed": certificate.failed,
-        "gain": None if certificate.gain is None else asdict(certificate.gain),
-        "bracket": None if certificate.bracket is None else asdict(certificate.bracket),
-    }
 
 
 @dataclass(frozen=True)
@@ -86,8 +68,11 @@ class CertificateRecord:
     bracket: ObjectiveBracket | None = None
 
 
-def restored(kept: CertificateRecord, motion: SolutionData) -> SolutionData:
-    """The motion with the certificate that was recorded about it."""
+def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) -> SolutionData:
+    """The motion with the certificate that its file holds; SolutionFileError for one that is none."""
+    kept = file.converted(saved, CertificateRecord, "certificate")
+    if kept.structure is not None and not kept.structure.is_one:
+        file.refuse("certificate: times and saturated components of no switching structure")
     certificate = Certificate(
         tolerance=kept.tolerance,
         violations=kept.excesses,
@@ -108,23 +93,9 @@ def restored(kept: CertificateRecord, motion: SolutionData) -> SolutionData:
     return replace(motion, certificate=certificate)
 
 
-def _recorded(structure: Structure) -> dict[str, Any]:
-    arcs = [[[s.limit, s.component, s.side] for s in sorted(arc)] for arc in structure.saturated]
-    return {"times": list(structure.times), "saturated": arcs}
-
-
 def _structure(kept: SavedStructure) -> Structure:
     arcs = tuple(frozenset(Saturation(*each) for each in arc) for arc in kept.saturated)
     return Structure(kept.times, arcs)
-
-
-def _recorded_settings(settings: ArcSettings) -> dict[str, Any]:
-    return {
-        "regular": settings.regular,
-        "settling": settings.effort_weight,
-        "margins": settings.margins,
-        "room": settings.free_margins,
-    }
 
 
 def _settings(kept: SavedSettings) -> ArcSettings:

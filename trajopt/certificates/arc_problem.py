@@ -30,11 +30,10 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData
-from trajopt.refinement.search_settings import DEFAULT
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
-from trajopt.splines.trajectory import Arc, Trajectory
+from trajopt.splines.trajectory import SHORTEST_ARC, Arc, Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def arc_problem(
     motion: SolutionData,
     degree: int,
     settings: ArcSettings | None = None,
-    shortest_arc: float = DEFAULT.shortest_arc,
+    shortest_arc: float = SHORTEST_ARC,
 ) -> ProblemData:
     """The problem on the arcs of a structure, with a motion as its guess whose times the structure refers to.
 
