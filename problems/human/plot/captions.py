@@ -9,10 +9,10 @@ from matplotlib.lines import Line2D
 
 from problems.human.gait.cycle import Cycle
 from problems.human.gait.formulation import DEFAULT
+from trajopt.plot.style import FONT, NOTE_FONT
 
 if TYPE_CHECKING:
     from trajopt import Solution
-    from trajopt.plot.style import FONT, NOTE_FONT
 
 
 def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:
