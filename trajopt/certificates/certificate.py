@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.base.errors import TrajoptError
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
+from trajopt.base.printable_text import printable
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
@@ -183,7 +184,7 @@ class Certificate(CertifiedLines):
     def __str__(self) -> str:
         how = self.method, self.rounds, self.tolerance, self.reason
         head = self.headline(how, self.motion)
-        return "\n".join([*head, *self.table, *self._structure(), *self._optimality()])
+        return printable("\n".join([*head, *self.table, *self._structure(), *self._optimality()]))
 
     @property
     def table(self) -> list[str]:

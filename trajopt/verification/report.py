@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.equation_report import EquationResidual
 from trajopt.checks.optimality.cost_check import CostCheck
@@ -229,7 +230,7 @@ class Report(Verdict):
             lines.append(f"{label:<{width}}{figures}".rstrip())
         told = [f"inconsistent with the motion: {difference}" for difference in self.differences]
         rest = [*self._equation_lines(width), "", *told, *self._cost_lines(), *self._last_lines()]
-        return "\n".join([*lines, *rest])
+        return printable("\n".join([*lines, *rest]))
 
     def _headline(self) -> str:
         if not self.holds:
