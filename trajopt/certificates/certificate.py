@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.printable_text import printable
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
-from trajopt.base.printable_text import printable
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
