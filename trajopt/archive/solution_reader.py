@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trajopt.archive.solution_header import ADDED_NODES, SolutionHeader
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.files.array_file import ArrayFile
+from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records.solve_history import histories_of
 from trajopt.solvers.optimality.kkt import KKT
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 SAMPLES = {"q": 0, "v": 1, "a": 2}  # array of samples -> order of the derivative
 MOST_NODES = MOST_NODES_PER_SPAN + 2  # of a span: a Gauss rule has its ends besides
 TINY = float(np.finfo(float).tiny)
-AGREEMENT = 1e-9  # of the largest sample: they were computed from the control points, perhaps elsewhere
 
 
 def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:

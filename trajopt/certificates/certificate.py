@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.printable_text import printable
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
 from trajopt.certificates.certified_lines import CertifiedLines
@@ -183,7 +184,7 @@ class Certificate(CertifiedLines):
     def __str__(self) -> str:
         how = self.method, self.rounds, self.tolerance, self.reason
         head = self.headline(how, self.motion)
-        return "\n".join([*head, *self.table, *self._structure(), *self._optimality()])
+        return printable("\n".join([*head, *self.table, *self._structure(), *self._optimality()]))
 
     @property
     def table(self) -> list[str]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.printable_text import printable
 from trajopt.certificates.certificate import Certificate, row
 from trajopt.certificates.certificate_lines import EXACT, OF_RANGE, CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
@@ -121,7 +122,7 @@ class PhasesCertificate(CertifiedLines):
         ]
         for name, part in zip(self.names, self.phases, strict=True):
             lines.append(f"phase '{name}': {part.simulated}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | None:

@@ -12,6 +12,7 @@ import numpy as np
 from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.facts import Facts
+from trajopt.base.printable_text import printable
 from trajopt.display.problem_facts import own_parameters, problem_facts
 from trajopt.graph.keys import extra_leaf
 from trajopt.problem.constraints.lower_continuity import MAY_JUMP
@@ -119,7 +120,7 @@ class ProblemSummary:
             heading = (title, "", "", "rows") if title == "subject to" else (title, "", "", "")
             parts.append(_line(heading, (widths[0] + 2, *widths[1:])))
             parts += [f"  {_line(line.cells, widths)}" for line in part]
-        return "\n".join([*parts, self.counts])
+        return printable("\n".join([*parts, self.counts]))
 
     __repr__ = __str__
 

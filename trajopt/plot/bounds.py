@@ -1,4 +1,4 @@
-"""Limits of the curves of a solution, as far as its problem is known."""
+"""Limits and units of the curves of a solution, as far as its problem is known."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.plot.drawable import problem_of
 from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import ComponentTerm, Quantity
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
 QUANTITIES = ("q", "v", "a", "jerk")  # by their order
+RATES = ("", "/s", "/s^2", "/s^3")  # units by the same order
 
 
 def path_bounds(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
@@ -74,3 +76,16 @@ def held_at_zero(solution: SolutionData) -> Array:
         elif isinstance(each.term, Quantity) and each.term.quantity == "tau":
             held[np.ix_(each.over.nodes(problem.trajectory), zero)] = True
     return np.all(held[(nodes.s > 0.0) & (nodes.s < 1.0)], axis=0)
+
+
+def joint_units(solution: SolutionData, order: int = 0) -> list[str]:
+    """Units of positions, velocities, accelerations or jerks of all joints: "rad/s" or "m/s"."""
+    problem, names = problem_of(solution), solution.joint_names
+    if problem is None:
+        return ["rad or m" if order == 0 else f"(rad or m){RATES[order]}"] * len(names)
+    return units_of_quantity(problem, QUANTITIES[order], len(names))
+
+
+def torque_units(solution: SolutionData) -> list[str]:
+    """Units of torques and forces of the joints that have them."""
+    return units_of_quantity(solution.problem, "tau", len(solution.driven_joints))

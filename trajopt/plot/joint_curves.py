@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.base.rounding import AGREEMENT
-from trajopt.plot.bounds import QUANTITIES, held_at_zero, joint_bounds, path_bounds, torque_bounds
+from trajopt.plot.bounds import (
+    QUANTITIES,
+    held_at_zero,
+    joint_bounds,
+    joint_units,
+    path_bounds,
+    torque_bounds,
+    torque_units,
+)
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.drawable import check_solution, problem_of
 from trajopt.plot.style import FONT, line_of, settings, times
@@ -29,7 +37,6 @@ from trajopt.plot.time_axis import (
     name_panel,
     via_points,
 )
-from trajopt.plot.units import joint_units, torque_units
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData

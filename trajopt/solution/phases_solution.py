@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
+from trajopt.base.printable_text import printable
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import Answer, SolutionData
@@ -145,7 +146,7 @@ class PhasesSolutionData(Answer):
         ]
         for name, solution in zip(self.names, self.phases, strict=True):
             lines.append(f"  {name}: duration {solution.duration:.7g} s, objective {solution.objective:.7g}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 def _outcome(program: LinkedProgram, result: Result, solutions: list[SolutionData]) -> tuple[Status, str]:

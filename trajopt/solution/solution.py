@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import implements, numbers, pluralize, short_repr
 from trajopt.base.errors import OptionError
+from trajopt.base.printable_text import printable
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
@@ -324,7 +325,7 @@ class SolutionData(Answer):
             ended += f": {self.detail};"
         known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
-        return (
+        return printable(
             f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}"
         )

@@ -21,6 +21,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DerivativeError, EvaluationError, ShapeError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import entry, term_of
@@ -37,7 +38,6 @@ COMPLEX_STEP = 1e-30
 COMPLEX_TOLERANCE = 1e-9  # relative to the size of the block's partials and values
 DIFFERENCE_TOLERANCE = 3e-5
 ESTIMATE = 10.0  # times the estimated error of a difference are allowed besides
-SAME = 1e-9  # relative difference of one node's value in two calls that counts as rounding
 DISTANCE = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
@@ -92,7 +92,7 @@ def check_purity(block: Block, values: Mapping[str, Array], components: Componen
     backward = block.value({name: part[::-1].copy() for name, part in u.items()})
     for name, width in block.outputs.items():
         gap = np.abs(backward[name][::-1] - found[name])
-        wrong = np.argwhere(~(gap <= SAME * (1.0 + np.abs(found[name]))))
+        wrong = np.argwhere(~(gap <= AGREEMENT * (1.0 + np.abs(found[name]))))
         if wrong.size:
             node, i = wrong[0]
             raise EvaluationError(

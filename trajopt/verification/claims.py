@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import trajectory_of
 from trajopt.checks.limit_violations import largest_violations, limit_ranges, path_limits
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.solution.solution import SolutionData
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
-EXACT = 1e-9  # relative, of sums and of times: rounding
 UNKNOWNS = 1e-6  # of the largest: the way from a motion to unknowns and back leaves rounding
 MISSTATED = 1e-6  # of a limit's range: how far a violation may be from what the certificate tells
 SWITCHES = 1e-6  # of the duration: how near a switch is to the border of two arcs
@@ -45,7 +45,7 @@ def differences(
 
 def _objective(solution: SolutionData, costs: Sequence[CostCheck]) -> Iterator[str]:
     total, size = sum(solution.cost_terms.values(), 0.0), sum(abs(c) for c in solution.cost_terms.values())
-    if not np.isclose(solution.objective, total, rtol=0.0, atol=EXACT * size, equal_nan=True):
+    if not np.isclose(solution.objective, total, rtol=0.0, atol=AGREEMENT * size, equal_nan=True):
         yield f"objective: {solution.objective:.9g}, but its costs add up to {total:.9g}"
     stated = {cost.name for cost in costs}
     yield from (f"cost '{name}': the problem has none" for name in solution.cost_terms if name not in stated)
@@ -56,11 +56,11 @@ def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[s
     if program is not None:
         told, found = solution.node_times, program.node_times
         if told.shape != found.shape or not np.allclose(
-            told, found, rtol=0.0, atol=EXACT * solution.duration
+            told, found, rtol=0.0, atol=AGREEMENT * solution.duration
         ):
             yield f"nodes: {told.size} times that are not those of the problem's {found.size}"
     elif trajectory_of(solution) is None:
-        knots, slack = solution.knot_times, EXACT * solution.duration
+        knots, slack = solution.knot_times, AGREEMENT * solution.duration
         inside = np.searchsorted(solution.node_times, knots[1:] + slack, "right") - np.searchsorted(
             solution.node_times, knots[:-1] - slack, "left"
         )

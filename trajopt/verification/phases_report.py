@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.printable_text import printable
 from trajopt.checks.equation_report import EquationResidual
 from trajopt.checks.link_violations import (
     OF_ALL,
@@ -143,7 +144,7 @@ class PhasesReport(Verdict):
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {known}")
         for name, report in zip(self.names, self.reports, strict=True):
             lines += ["", f"phase '{name}'", indent(str(report), "  ")]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 def verify(solution: PhasesSolutionData, accuracy: float | None = None) -> PhasesReport:

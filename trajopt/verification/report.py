@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.printable_text import printable
+from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.equation_report import EquationResidual
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
@@ -23,7 +25,6 @@ LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
-EXACT = 1e-9  # relative residual below which an equation counts as an identity of the spline
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,9 +228,9 @@ class Report(Verdict):
                 f"{v.node_violation:>10.3e}{_at(v.node_time)}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
             )
             lines.append(f"{label:<{width}}{figures}".rstrip())
-        told = [f"told otherwise: {difference}" for difference in self.differences]
+        told = [f"inconsistent with the motion: {difference}" for difference in self.differences]
         rest = [*self._equation_lines(width), "", *told, *self._cost_lines(), *self._last_lines()]
-        return "\n".join([*lines, *rest])
+        return printable("\n".join([*lines, *rest]))
 
     def _headline(self) -> str:
         if not self.holds:
@@ -257,7 +258,7 @@ class Report(Verdict):
         return lines
 
     def _equation_lines(self, width: int) -> list[str]:
-        missed = [equation for equation in self.equations if not equation.relative <= EXACT]
+        missed = [equation for equation in self.equations if not equation.relative <= AGREEMENT]
         exact = len(self.equations) - len(missed)
         if not missed:
             return []
@@ -271,7 +272,7 @@ class Report(Verdict):
         return lines
 
     def _cost_lines(self) -> list[str]:
-        off = [cost for cost in self.costs if not cost.relative <= EXACT]
+        off = [cost for cost in self.costs if not cost.relative <= AGREEMENT]
         return [
             f"cost '{cost.name}': {cost.value:.8g} at the nodes, {cost.integral:.8g} by a finer quadrature"
             for cost in off

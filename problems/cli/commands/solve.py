@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
+from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
 from problems.cli.misuse import explained
 from problems.cli.output import Output, echo, output_options
-from problems.cli.result_folder import ResultFolder
 from trajopt.solvers import registry
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 
 from problems.cli.commands.solve import chosen_solver, solver_choice
-from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
+from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED
 from problems.cli.misuse import explained
 from problems.cli.output import Output, echo, output_options
-from problems.cli.result_folder import ResultFolder
 
 
 @click.command()
@@ -65,8 +64,7 @@ def sweep(
     runs with your rights: read a stranger's before.
     """
     import trajopt
-    from problems.cli.grid import axes_of
-    from problems.cli.literal import assignment
+    from problems.cli.literal import assignment, axes_of
     from problems.cli.named_build import NamedBuild
     from problems.cli.summary import plain
     from trajopt.studies.many.point_table import row_of

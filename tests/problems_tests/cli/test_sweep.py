@@ -15,7 +15,7 @@ from interrupts import hears_ctrl_c
 import problems
 import trajopt
 from problems.cli.command_line import main
-from problems.cli.grid import axes_of, values_of
+from problems.cli.literal import axes_of, values_of
 from problems.cli.named_build import NamedBuild
 from trajopt import sweep
 from trajopt.base.errors import OptionError, UnknownNameError

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.rounding import AGREEMENT
 from trajopt.solvers.registry import check_solver
 from trajopt.solvers.run import run_of, run_solver
 from trajopt.solvers.solver import Callback, Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
@@ -30,7 +31,6 @@ __all__ = ["Checkpointed"]
 
 FORMAT = "trajopt checkpoint"
 FINGERPRINT = ("start", "bounds", "values")
-AGREEMENT = 1e-9  # relative, of bounds and values; machines differ by rounding, problems by more
 
 
 @dataclass(frozen=True)

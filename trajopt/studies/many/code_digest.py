@@ -43,7 +43,7 @@ def code_of_names(names: Iterable[str]) -> str:
 def code_of_file(path: Path) -> str:
     """Digest of the user's modules that a Python file imports; the file's own content is left out."""
     folders = [str(path.resolve().parent), *sys.path]
-    return _digest_of(_imported(_imports(path.read_bytes(), path.stem, is_package=False), folders))
+    return _digest_of(_imported(_imports(path.read_bytes(), path.stem, path, False, folders), folders))
 
 
 def _digest_of(sources: dict[str, bytes]) -> str:
@@ -58,14 +58,18 @@ def _imported(names: Iterable[str], folders: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     waiting, known = list(names), set()
     while waiting:
-        for name, path in _files(waiting.pop(), folders):
-            if name in known:
+        name = waiting.pop()
+        for module, path in _files(name, folders):
+            # A package that is named itself may give out, on first use, what it imports for type checkers;
+            # a package above a named module is executed only.
+            whole = module == name and path.name == "__init__.py"
+            if (module, whole) in known:
                 continue
-            known.add(name)
-            content = _content(path)
+            known.add((module, whole))
+            content = found.get(module) or _content(path)
             if content is not None:
-                found[name] = content
-                waiting += _imports(content, name, path.name == "__init__.py")
+                found[module] = content
+                waiting += _imports(content, module, path, whole, folders)
     return found
 
 
@@ -102,18 +106,29 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _imports(source: bytes, module: str, is_package: bool) -> Iterator[str]:
-    """Every module that a source imports by name, and every name that may be a module of a package."""
+def _imports(source: bytes, module: str, path: Path, whole: bool, folders: Sequence[str]) -> Iterator[str]:
+    """Every module that a source imports; `whole` counts the imports for type checkers, too."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):  # a compiled module, or one that cannot be imported
         return
-    for node in ast.walk(tree):
+    package = module.split(".")[: None if path.name == "__init__.py" else -1]
+    for node in _executed(tree, whole):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            package = module.split(".")[: None if is_package else -1]
             above = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join([*above, *filter(None, [node.module])])
-            yield origin
-            yield from (f"{origin}.{alias.name}".lstrip(".") for alias in node.names)
+            for alias in node.names:
+                inner = f"{origin}.{alias.name}".lstrip(".")
+                is_module = any(name == inner for name, _ in _files(inner, folders))
+                yield inner if is_module else origin
+
+
+def _executed(tree: ast.AST, whole: bool) -> Iterator[ast.AST]:
+    """All nodes of a source, without those below `if TYPE_CHECKING` unless it is wanted whole."""
+    for node in ast.iter_child_nodes(tree):
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if not is_for_types or whole:
+            yield node
+            yield from _executed(node, whole)

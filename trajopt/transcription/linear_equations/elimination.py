@@ -21,6 +21,7 @@ from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
 from trajopt.base.errors import DegreesOfFreedomError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
@@ -29,7 +30,6 @@ from trajopt.transcription.linear_equations.component import (
     solution_of_component,
 )
 
-AGREEMENT = 1e-9  # of the size of its own terms: by more than that, an equation that is left over contradicts
 ABSOLUTE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
 NEARLY = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
 PARTNER = 1e-6  # of the largest weight: rows with a smaller one are no part of a combination

@@ -90,6 +90,23 @@ def test_digests_of_code_leave_installed_packages_out(tmp_path):
     assert code_of_file(tmp_path / "own.py") != nothing
 
 
+def test_digests_of_code_cover_what_is_executed_and_what_a_package_gives_out_by_name(tmp_path):
+    package = tmp_path / "study_lazy"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from study_lazy import other as other\n"
+    )
+    (package / "used.py").write_text("LENGTH = 1.0\n")
+    digests = {}
+    for text in ("from study_lazy import used", "import study_lazy.used", "import study_lazy"):
+        (tmp_path / "own.py").write_text(text)
+        (package / "other.py").write_text("MASS = 1.0\n")
+        before = code_of_file(tmp_path / "own.py")
+        (package / "other.py").write_text("MASS = 2.0\n")
+        digests[text] = before == code_of_file(tmp_path / "own.py")
+    assert list(digests.values()) == [True, True, False]
+
+
 def test_a_solution_that_was_swapped_for_another_is_not_taken_for_that_of_its_row(tmp_path):
     build, axes = problems.double_integrator.build, {"mass": [1.0, 4.0]}
     study = trajopt.sweep(build, axes, processes=1, folder=tmp_path)
