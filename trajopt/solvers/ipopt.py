@@ -24,7 +24,15 @@ from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
-from trajopt.solvers.run import SolverSettings, run_of
+from trajopt.solvers.run import (
+    BOUND_RELAXATION,
+    FEASIBILITY,
+    WARM_BARRIER,
+    WARM_MULTIPLIER,
+    WARM_PUSH,
+    SolverSettings,
+    run_of,
+)
 from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
 
 __all__ = ["Ipopt"]
@@ -56,9 +64,8 @@ _INVALID_OPTION = -12
 _DEFAULTS = MappingProxyType(
     {
         "nlp_scaling_method": "none",
-        # IPOPT's own 1e-8, relative to the bound, leaves violations above tol; 0 leaves no interior where two
-        # bounds meet, and then costs accuracy and iterations.
-        "bound_relax_factor": 1e-10,
+        # IPOPT's own 1e-8 leaves violations above tol, 0 costs accuracy and iterations where two bounds meet.
+        "bound_relax_factor": BOUND_RELAXATION,
         "mu_strategy": "adaptive",
         "adaptive_mu_globalization": "kkt-error",  # the filter kind never ends where nothing is feasible
         # Dense rows over few unknowns: matching and its scaling cost more than they save.
@@ -83,13 +90,13 @@ LARGE = 3000  # unknowns
 _WARM_DEFAULTS = MappingProxyType(
     {
         "warm_start_init_point": "yes",
-        "warm_start_bound_push": 1e-9,
-        "warm_start_bound_frac": 1e-9,
-        "warm_start_slack_bound_push": 1e-9,
-        "warm_start_slack_bound_frac": 1e-9,
-        "warm_start_mult_bound_push": 1e-9,
+        "warm_start_bound_push": WARM_PUSH,
+        "warm_start_bound_frac": WARM_PUSH,
+        "warm_start_slack_bound_push": WARM_PUSH,
+        "warm_start_slack_bound_frac": WARM_PUSH,
+        "warm_start_mult_bound_push": WARM_MULTIPLIER,
         "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
-        "mu_init": 1e-7,
+        "mu_init": WARM_BARRIER,
     }
 )
 # Solves of a refinement start near their solution, and IPOPT's defaults push the start away from it: these
@@ -143,7 +150,7 @@ class Ipopt(SolverSettings):
 
     hessian: Literal["exact", "lbfgs"] = "exact"
     options: Mapping[str, Any] = field(default_factory=dict)
-    feasibility: float = 1e-6
+    feasibility: float = FEASIBILITY
     library: Literal["casadi", "cyipopt"] | None = None
 
     def __post_init__(self) -> None:

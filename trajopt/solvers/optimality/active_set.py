@@ -11,6 +11,9 @@ from trajopt.solvers.solver import Program
 __all__ = ["ActiveSet", "active_set"]
 
 
+ACTIVE = 1e-6  # scaled distance to its bound at which a constraint counts as active
+
+
 @dataclass(frozen=True)
 class ActiveSet:
     """Masks of what is at its bound: rows (m,) and variables (n,); an equality is at both."""
@@ -21,7 +24,7 @@ class ActiveSet:
     at_upper: np.ndarray
 
 
-def active_set(nlp: Program, y: np.ndarray, tolerance: float = 1e-6) -> ActiveSet:
+def active_set(nlp: Program, y: np.ndarray, tolerance: float = ACTIVE) -> ActiveSet:
     """What lies within `tolerance` of its bound, or beyond it, at y."""
     rows = nlp.rows(y)
     return ActiveSet(

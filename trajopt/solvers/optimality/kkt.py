@@ -21,6 +21,7 @@ __all__ = [
     "is_optimal_to_rounding",
     "kkt_residuals",
     "kkt_residuals_of",
+    "kkt_scale",
     "lagrangian_gradient",
     "limit_distances",
     "multipliers_of",
@@ -112,8 +113,8 @@ def kkt_residuals_of(
         primal=_largest(np.minimum(gaps, 0.0)),
         complementarity=_largest(gaps[counts] * sides[counts]),
         sign=_largest(wrong),
-        dual_scale=_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
-        complementarity_scale=_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
+        dual_scale=kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
+        complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
     )
 
 
@@ -142,5 +143,6 @@ def _largest(values: np.ndarray) -> float:
     return np.inf if np.isnan(worst) else worst
 
 
-def _scale(total: float, count: int) -> float:
+def kkt_scale(total: float, count: int) -> float:
+    """s_d or s_c above: of the sum of the sizes of so many multipliers."""
     return max(_S_MAX, float(total) / max(int(count), 1)) / _S_MAX
