@@ -86,14 +86,12 @@ LARGE_SCALE, WRONG = 1e6, 1e-4
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
 _LARGE_DEFAULTS = MappingProxyType({"mumps_pivtol": 1e-3, "mumps_pivot_order": 6})
 LARGE = 3000  # unknowns
+_PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 # Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
 _WARM_DEFAULTS = MappingProxyType(
     {
         "warm_start_init_point": "yes",
-        "warm_start_bound_push": WARM_PUSH,
-        "warm_start_bound_frac": WARM_PUSH,
-        "warm_start_slack_bound_push": WARM_PUSH,
-        "warm_start_slack_bound_frac": WARM_PUSH,
+        **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
         "warm_start_mult_bound_push": WARM_MULTIPLIER,
         "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
         "mu_init": WARM_BARRIER,
@@ -238,19 +236,15 @@ class Ipopt(SolverSettings):
         try:
             large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers
             for name, value in self._settings(second_order, warm, large).items():
-                self._add(problem, name, value)
+                try:
+                    problem.add_option(name, value)
+                except TypeError:  # a build without MUMPS does not know the ones of ours that are MUMPS's
+                    if name in self.options or not name.startswith("mumps_"):
+                        raise
             with monitor.interruptible(), one_blas_thread(loaded=ipopt.__name__):
                 return calls.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
-
-    def _add(self, problem: Any, name: str, value: str | int | float) -> None:
-        """Set an option; a build without MUMPS does not know the ones of ours that are MUMPS's."""
-        try:
-            problem.add_option(name, value)
-        except TypeError:
-            if name in self.options or not name.startswith("mumps_"):
-                raise
 
     def _settings(self, second_order: bool, warm: bool, large: bool) -> dict[str, str | int | float]:
         own = {
@@ -258,8 +252,8 @@ class Ipopt(SolverSettings):
             "max_iter": int(self.max_iterations),
             "hessian_approximation": "exact" if second_order else "limited-memory",
         }
-        by_size, by_start = _LARGE_DEFAULTS if large else {}, _WARM_DEFAULTS if warm else {}
-        return {**_DEFAULTS, **by_size, **by_start, **own, **self.options}
+        chosen = {**_DEFAULTS, **(_LARGE_DEFAULTS if large else {}), **(_WARM_DEFAULTS if warm else {})}
+        return {**chosen, **own, **self.options}
 
 
 class _Calls:

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solvers.optimality.kkt import multipliers_of
-from trajopt.solvers.optimality.violation import largest_violation
+from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Status, WarmStart
 
 __all__ = ["Monitor", "Refusal", "monitor_of"]

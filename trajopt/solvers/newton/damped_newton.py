@@ -30,8 +30,7 @@ from trajopt.solvers.newton.newton import (
     dense_steps_fit,
 )
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.optimality.kkt import KKT
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import Program, Run, WarmStart
 
 __all__ = ["DampedNewton"]

@@ -13,8 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.solvers.optimality.active_set import ACTIVE, ActiveSet, active_set
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
+from trajopt.solvers.optimality.kkt import ACTIVE, KKT, ActiveSet, active_set, kkt_residuals
 from trajopt.solvers.solver import Program, WarmStart
 
 __all__ = ["dense_jacobian", "least_squares_kkt", "least_squares_multipliers"]
