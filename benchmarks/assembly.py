@@ -31,7 +31,7 @@ import numpy as np
 
 import trajopt
 from problems import catalogue
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 
 POINTS, FEW_POINTS = 400, 60
 WHOLE_BODIES = ("gait", "gait_stride")

@@ -12,7 +12,7 @@ from trajopt.checks.peaks import Worst
 from trajopt.checks.scales import periodicity_scales
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.violation import side_violations
+from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.polynomial_bounds import pieces_of
 from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name

@@ -14,7 +14,7 @@ from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 from trajopt.transcription.links.linked_problems import LinkedProblems

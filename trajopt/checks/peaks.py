@@ -15,7 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_times import Density, interval_of, sample_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.violation import side_violations
+from trajopt.solvers.optimality.kkt import side_violations
 
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest

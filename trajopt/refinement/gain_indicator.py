@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData

@@ -23,8 +23,7 @@ from trajopt.refinement.carried_multipliers import carried_multipliers
 from trajopt.refinement.knots import uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.active_set import active_set
-from trajopt.solvers.optimality.kkt import lagrangian_gradient
+from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 

@@ -24,7 +24,15 @@ from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
-from trajopt.solvers.run import SolverSettings, run_of
+from trajopt.solvers.run import (
+    BOUND_RELAXATION,
+    FEASIBILITY,
+    WARM_BARRIER,
+    WARM_MULTIPLIER,
+    WARM_PUSH,
+    SolverSettings,
+    run_of,
+)
 from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
 
 __all__ = ["Ipopt"]
@@ -56,9 +64,8 @@ _INVALID_OPTION = -12
 _DEFAULTS = MappingProxyType(
     {
         "nlp_scaling_method": "none",
-        # IPOPT's own 1e-8, relative to the bound, leaves violations above tol; 0 leaves no interior where two
-        # bounds meet, and then costs accuracy and iterations.
-        "bound_relax_factor": 1e-10,
+        # IPOPT's own 1e-8 leaves violations above tol, 0 costs accuracy and iterations where two bounds meet.
+        "bound_relax_factor": BOUND_RELAXATION,
         "mu_strategy": "adaptive",
         "adaptive_mu_globalization": "kkt-error",  # the filter kind never ends where nothing is feasible
         # Dense rows over few unknowns: matching and its scaling cost more than they save.
@@ -79,17 +86,15 @@ LARGE_SCALE, WRONG = 1e6, 1e-4
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
 _LARGE_DEFAULTS = MappingProxyType({"mumps_pivtol": 1e-3, "mumps_pivot_order": 6})
 LARGE = 3000  # unknowns
+_PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 # Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
 _WARM_DEFAULTS = MappingProxyType(
     {
         "warm_start_init_point": "yes",
-        "warm_start_bound_push": 1e-9,
-        "warm_start_bound_frac": 1e-9,
-        "warm_start_slack_bound_push": 1e-9,
-        "warm_start_slack_bound_frac": 1e-9,
-        "warm_start_mult_bound_push": 1e-9,
+        **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
+        "warm_start_mult_bound_push": WARM_MULTIPLIER,
         "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
-        "mu_init": 1e-7,
+        "mu_init": WARM_BARRIER,
     }
 )
 # Solves of a refinement start near their solution, and IPOPT's defaults push the start away from it: these
@@ -143,7 +148,7 @@ class Ipopt(SolverSettings):
 
     hessian: Literal["exact", "lbfgs"] = "exact"
     options: Mapping[str, Any] = field(default_factory=dict)
-    feasibility: float = 1e-6
+    feasibility: float = FEASIBILITY
     library: Literal["casadi", "cyipopt"] | None = None
 
     def __post_init__(self) -> None:
@@ -231,19 +236,15 @@ class Ipopt(SolverSettings):
         try:
             large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers
             for name, value in self._settings(second_order, warm, large).items():
-                self._add(problem, name, value)
+                try:
+                    problem.add_option(name, value)
+                except TypeError:  # a build without MUMPS does not know the ones of ours that are MUMPS's
+                    if name in self.options or not name.startswith("mumps_"):
+                        raise
             with monitor.interruptible(), one_blas_thread(loaded=ipopt.__name__):
                 return calls.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
-
-    def _add(self, problem: Any, name: str, value: str | int | float) -> None:
-        """Set an option; a build without MUMPS does not know the ones of ours that are MUMPS's."""
-        try:
-            problem.add_option(name, value)
-        except TypeError:
-            if name in self.options or not name.startswith("mumps_"):
-                raise
 
     def _settings(self, second_order: bool, warm: bool, large: bool) -> dict[str, str | int | float]:
         own = {
@@ -251,8 +252,8 @@ class Ipopt(SolverSettings):
             "max_iter": int(self.max_iterations),
             "hessian_approximation": "exact" if second_order else "limited-memory",
         }
-        by_size, by_start = _LARGE_DEFAULTS if large else {}, _WARM_DEFAULTS if warm else {}
-        return {**_DEFAULTS, **by_size, **by_start, **own, **self.options}
+        chosen = {**_DEFAULTS, **(_LARGE_DEFAULTS if large else {}), **(_WARM_DEFAULTS if warm else {})}
+        return {**chosen, **own, **self.options}
 
 
 class _Calls:

@@ -15,13 +15,13 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solvers.optimality.kkt import multipliers_of
-from trajopt.solvers.optimality.violation import largest_violation
+from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Status, WarmStart
 
 __all__ = ["Monitor", "Refusal", "monitor_of"]
@@ -30,7 +30,7 @@ _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 _DIVERGED = 1e20  # IPOPT's diverging_iterates_tol, here for every solver
 # Outcomes that a last evaluation which was not finite explains.
 _EXPLAINED = (Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.STEP_TOO_SMALL)
-_KINDS = ("objective", "gradient", "rows", "jacobian", "hessian", "callback")
+_FUNCTIONS = ("objective", "gradient", "rows", "jacobian", "hessian")  # of a program
 
 
 class Refusal(Exception):
@@ -66,7 +66,11 @@ class Monitor:
         self.reason: Status | None = None
         self.failure: BaseException | None = None
         self._not_finite: dict[str, str] = {}  # by kind, as of its last evaluation
-        self.seconds: dict[str, float] = {kind: 0.0 for kind in _KINDS}
+        #: the functions of the program, which raise `refusal` once there is a reason to stop
+        self.objective, self.gradient, self.rows, self.jacobian, self.hessian = (
+            partial(self._evaluate, kind, getattr(nlp, kind)) for kind in _FUNCTIONS
+        )
+        self.seconds: dict[str, float] = dict.fromkeys((*_FUNCTIONS, "callback"), 0.0)
         self._began = time.perf_counter()
         self._deadline = np.inf if time_limit is None else self._began + time_limit
         self._feasibility, self._callback = feasibility, callback
@@ -75,21 +79,6 @@ class Monitor:
         self._check_start()
         self._best: Any = None  # rank, point, objective, infeasibility
         self._keep_if_best(self.start, *self._measure(self.start.y))
-
-    def objective(self, y: np.ndarray) -> float:
-        return self._evaluate("objective", self.nlp.objective, y)
-
-    def gradient(self, y: np.ndarray) -> np.ndarray:
-        return self._evaluate("gradient", self.nlp.gradient, y)
-
-    def rows(self, y: np.ndarray) -> np.ndarray:
-        return self._evaluate("rows", self.nlp.rows, y)
-
-    def jacobian(self, y: np.ndarray) -> np.ndarray:
-        return self._evaluate("jacobian", self.nlp.jacobian, y)
-
-    def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        return self._evaluate("hessian", self.nlp.hessian, y, row_multipliers, objective_factor)
 
     def stop(self, reason: Status) -> None:
         """Fail every evaluation from now on; the first reason given becomes the status."""
@@ -239,14 +228,8 @@ class Monitor:
         if not np.isfinite(y).all():
             bad = _list(np.flatnonzero(~np.isfinite(y)))
             raise NotFiniteError(f"the starting point is not finite in variables {bad}: give a finite one")
-        functions: dict[str, Callable[..., Any]] = {
-            "objective": nlp.objective,
-            "rows": nlp.rows,
-            "gradient": nlp.gradient,
-            "jacobian": nlp.jacobian,
-        }
-        for kind, function in functions.items():
-            value = function(y)
+        for kind in ("objective", "rows", "gradient", "jacobian"):
+            value = getattr(nlp, kind)(y)
             if not np.isfinite(value).all():
                 raise EvaluationError(
                     f"{_name_entries(kind, value)} not finite at the starting point"

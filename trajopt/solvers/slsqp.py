@@ -18,7 +18,7 @@ from trajopt.base.arguments import check_positive
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
-from trajopt.solvers.run import SolverSettings, run_of
+from trajopt.solvers.run import FEASIBILITY, SolverSettings, run_of
 from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
 
 __all__ = ["Slsqp"]
@@ -50,7 +50,7 @@ class Slsqp(SolverSettings):
     """
 
     tol: float = 1e-10
-    feasibility: float = 1e-6
+    feasibility: float = FEASIBILITY
     kkt_tol: float = 1e-8
     acceptable_tol: float = 1e-6
 

@@ -39,6 +39,7 @@ __all__ = [
     "WarmStart",
 ]
 
+LEAST_BARRIER = 1e-11  # barrier parameters of interior-point methods: products of scaled gaps and multipliers
 LEAST_TIME = 1e-3  # seconds that a solve is given, also behind its deadline: enough to return its start
 
 
@@ -149,7 +150,7 @@ class RowTolerances:
     rows: float
     acceptable: float
     acceptable_iterations: int
-    least_barrier: float = 1e-11
+    least_barrier: float = LEAST_BARRIER
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import ProblemData
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination
 from trajopt.transcription.unknowns import (

@@ -22,8 +22,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
-from trajopt.solvers.optimality.active_set import active_set
-from trajopt.solvers.optimality.violation import largest_violation
+from trajopt.solvers.optimality.kkt import active_set, largest_violation
 from trajopt.solvers.solver import Program, WarmStart
 
 ACTIVE = 1e-6  # scaled distance to a bound within which it is held

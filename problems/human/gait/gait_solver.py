@@ -9,7 +9,7 @@ import numpy as np
 
 import trajopt
 from problems.human.gait.step import Step
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.solvers.run import run_of
 from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.transcription.nlp import NLP

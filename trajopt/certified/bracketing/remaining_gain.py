@@ -23,7 +23,7 @@ from trajopt.checks.limit_violations import limit_ranges, path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from trajopt.certificates.switching_structure import ArcSettings, Structure
 from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData

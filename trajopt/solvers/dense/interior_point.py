@@ -16,7 +16,7 @@ from trajopt.solvers.dense.run import InteriorPointRun
 from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.run import SolverSettings, run_of
+from trajopt.solvers.run import FEASIBILITY, SolverSettings, run_of
 from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
 
 __all__ = ["DenseInteriorPoint"]
@@ -41,7 +41,7 @@ class DenseInteriorPoint(SolverSettings):
     Raises OptionError on construction for a value out of range.
     """
 
-    feasibility: float = 1e-6
+    feasibility: float = FEASIBILITY
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,8 +30,7 @@ from trajopt.solvers.newton.newton import (
     dense_steps_fit,
 )
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.optimality.kkt import KKT
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import Program, Run, WarmStart
 
 __all__ = ["DampedNewton"]
@@ -45,7 +44,7 @@ POOR, FAIR, GOOD = 0.1, 0.3, 0.75  # of the decrease of the merit function that 
 FLAT = 1e-10  # of the largest entry of the Hessian: its least eigenvalue along the active constraints
 HALF = 0.5  # of the way to the minimum of the quadratic program: one that ends before is no step
 BESIDE = 10  # steps beside a point that meets the tolerance and is no minimum
-ROUNDING = 1e-12  # of the merit function
+MERIT_ROUNDING = 1e-12  # of the merit function
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class DampedIterates(NewtonIterates):
         merit = here.f + self.sigma @ self._violation(values)
         quadratic = here.f + here.g @ d + 0.5 * d @ program.H @ d
         promised = merit - quadratic - self.sigma @ self._violation(values + change)
-        rounding = ROUNDING * max(1.0, abs(merit))
+        rounding = MERIT_ROUNDING * max(1.0, abs(merit))
         if not promised >= -rounding:
             return None
 

@@ -1,8 +1,8 @@
-"""Residuals of the Karush-Kuhn-Tucker (KKT) conditions at a point, computed from the program alone.
+"""Violations, active constraints and residuals of the KKT conditions at a point, from the program alone.
 
-The functions are evaluated again at the point, independently of what its solver reports, and the residuals
-follow from them and the multipliers (sign convention of `solver.py`). Residuals are scaled as in IPOPT
-(Wachter and Biegler, Math. Program. 106, 2006, eq. 5-6):
+The functions are evaluated again at the point, independently of what its solver reports, and the residuals of
+the Karush-Kuhn-Tucker (KKT) conditions follow from them and the multipliers (sign convention of `solver.py`).
+Residuals are scaled as in IPOPT (Wachter and Biegler, Math. Program. 106, 2006, eq. 5-6):
 
     s_d = max(s_max, (|row multipliers|_1 + |bound multipliers|_1) / (m + 2 n)) / s_max,
     s_c = max(s_max, |multipliers of inequalities|_1 / their number) / s_max,       s_max = 100.
@@ -13,19 +13,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from trajopt.solvers.solver import Program, Result, WarmStart
 
 __all__ = [
+    "ACTIVE",
     "KKT",
+    "ActiveSet",
+    "active_set",
+    "bound_violation",
     "is_optimal_to_rounding",
     "kkt_residuals",
     "kkt_residuals_of",
+    "kkt_scale",
     "lagrangian_gradient",
+    "largest_violation",
     "limit_distances",
     "multipliers_of",
+    "side_violations",
 ]
 
+ACTIVE = 1e-6  # scaled distance to its bound at which a constraint counts as active
 _S_MAX = 100.0
 ROUNDINGS = 4.0  # of all unknowns at once: what a stationarity may be off by them
 
@@ -112,8 +121,8 @@ def kkt_residuals_of(
         primal=_largest(np.minimum(gaps, 0.0)),
         complementarity=_largest(gaps[counts] * sides[counts]),
         sign=_largest(wrong),
-        dual_scale=_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
-        complementarity_scale=_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
+        dual_scale=kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
+        complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
     )
 
 
@@ -142,5 +151,51 @@ def _largest(values: np.ndarray) -> float:
     return np.inf if np.isnan(worst) else worst
 
 
-def _scale(total: float, count: int) -> float:
+def kkt_scale(total: float, count: int) -> float:
+    """s_d or s_c above: of the sum of the sizes of so many multipliers."""
     return max(_S_MAX, float(total) / max(int(count), 1)) / _S_MAX
+
+
+@dataclass(frozen=True)
+class ActiveSet:
+    """Masks of what is at its bound: rows (m,) and variables (n,); an equality is at both."""
+
+    rows_at_lower: np.ndarray
+    rows_at_upper: np.ndarray
+    at_lower: np.ndarray
+    at_upper: np.ndarray
+
+
+def active_set(nlp: Program, y: np.ndarray, tolerance: float = ACTIVE) -> ActiveSet:
+    """What lies within `tolerance` of its bound, or beyond it, at y."""
+    rows = nlp.rows(y)
+    return ActiveSet(
+        rows_at_lower=rows <= nlp.row_lower + tolerance,
+        rows_at_upper=rows >= nlp.row_upper - tolerance,
+        at_lower=y <= nlp.lower + tolerance,
+        at_upper=y >= nlp.upper - tolerance,
+    )
+
+
+def bound_violation(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> NDArray[np.float64]:
+    """max(lower - values, values - upper), elementwise, in the unit of the values.
+
+    Positive outside of the bounds; inside, minus the distance to the nearer one. NaN where a value is NaN.
+    """
+    return np.maximum(*side_violations(values, lower, upper))
+
+
+def side_violations(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray, NDArray]:
+    """lower - values and values - upper: the signed violation of each side on its own."""
+    return np.subtract(lower, values), np.subtract(values, upper)
+
+
+def largest_violation(nlp: Program, y: NDArray, rows: NDArray) -> float:
+    """The largest amount by which `rows` = g(y) or the variables y leave their bounds, scaled as the NLP.
+
+    0 at a feasible point, infinity where a row or variable is NaN.
+    """
+    of_rows = bound_violation(rows, nlp.row_lower, nlp.row_upper).max(initial=0.0)
+    of_variables = bound_violation(y, nlp.lower, nlp.upper).max(initial=0.0)
+    worst = float(np.maximum(of_rows, of_variables))
+    return np.inf if np.isnan(worst) else worst

@@ -19,7 +19,7 @@ from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
-from trajopt.solvers.optimality.violation import bound_violation, largest_violation
+from trajopt.solvers.optimality.kkt import bound_violation, largest_violation
 from trajopt.solvers.run import run_of, run_solver, takes_hessian
 from trajopt.solvers.solver import (
     Callback,

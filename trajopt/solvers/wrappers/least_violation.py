@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from trajopt.solvers.optimality.violation import side_violations
+from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import Program
 
 __all__ = ["least_violation"]
