@@ -102,7 +102,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StudyAnswer:
     """The result of a worker: the row, and the solution without its problem and as a file, if asked for."""
 
     point: StudyPoint
@@ -110,14 +110,14 @@ class Answer:
     archive: bytes = b""
 
 
-def answered(task: Task) -> Answer:
+def answered(task: Task) -> StudyAnswer:
     """Solve a point; what the problem or the solve raises stands in its row. ClusterError for versions."""
     check_same(task.versions)
     try:
         solution, start = _solved(task)
         archive = file_of(solution) if task.archive else b""
     except Exception as error:
-        return Answer(failed(task.number, task.parameters, error))
+        return StudyAnswer(failed(task.number, task.parameters, error))
     point = StudyPoint(
         number=task.number,
         parameters=task.parameters,
@@ -130,7 +130,7 @@ def answered(task: Task) -> Answer:
         kkt_error=finite(solution.kkt.error),
         start=start,
     )
-    return Answer(point, without_problem(solution) if task.keep else None, archive)
+    return StudyAnswer(point, without_problem(solution) if task.keep else None, archive)
 
 
 def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> StudyPoint:

@@ -15,7 +15,7 @@ from trajopt.base.errors import ResultFolderError, SolutionFileError
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.studies.many import point_table
 from trajopt.studies.many.code_digest import code_of_names, names_in_pickle, short_digest
-from trajopt.studies.many.point import Answer, StudyPoint, Task
+from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task
 from trajopt.studies.many.sent_solution import read_solution
 
 TABLE, PARQUET = "table.csv", "table.parquet"
@@ -52,7 +52,7 @@ class PointFolder:
         if self._rows or (folder / TABLE).exists():
             self.finish()  # without rows that are tried again, or that a power cut has damaged
 
-    def add(self, answer: Answer) -> StudyPoint:
+    def add(self, answer: StudyAnswer) -> StudyPoint:
         """Write the file and the row of a point that is done."""
         point = answer.point
         if answer.archive:

@@ -14,8 +14,8 @@ from trajopt.base.files.run_folder import locked
 from trajopt.problem.links.phases import Phases
 from trajopt.studies.many.point import (
     INTERRUPTED,
-    Answer,
     Before,
+    StudyAnswer,
     StudyPoint,
     Task,
     answered,
@@ -180,9 +180,9 @@ class _Record:
         if isinstance(error, ClusterError):
             raise error
         answer = outcome.value
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, StudyAnswer):
             cause = error or TypeError(f"a worker answered {answer!r}")
-            answer = Answer(failed(task.number, task.parameters, cause))
+            answer = StudyAnswer(failed(task.number, task.parameters, cause))
         answer = replace(answer, point=replace(answer.point, tries=outcome.tries))
         point = answer.point if self._folder is None else self._folder.add(answer)
         if self._folder is not None:
