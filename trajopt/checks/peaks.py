@@ -48,6 +48,8 @@ def violations_of_sides(constraint: Constraint, values: Array) -> Array:
 class Peaks:
     """The local maxima over time of every side's violation, each bracketed by the neighbouring samples.
 
+    most : number of peaks of one side that are kept, those that may reach highest; all of them where it is None
+
     Between samples a peak is taken to exceed its own sample by less than that differs from its neighbours.
     Left out are peaks that can reach neither the highest sample of their side nor `above`, and those of a
     side that is not violated and further from its bound than the other one.
@@ -77,7 +79,8 @@ class Peaks:
             return
         highest = np.argmax(violation, axis=0)  # NaN is the largest
         self._worst = np.take_along_axis(violation, highest[None], axis=0)[0], times[highest]
-        self._bracket(times, violation, above, most)
+        if most != 0:
+            self._bracket(times, violation, above, most)
 
     def _bracket(self, times: Array, violation: Array, above: float, most: int | None) -> None:
         """Choose the peaks among the samples."""
