@@ -48,11 +48,10 @@ def violations_of_sides(constraint: Constraint, values: Array) -> Array:
 class Peaks:
     """The local maxima over time of every side's violation, each bracketed by the neighbouring samples.
 
-    most : number of peaks of one side that are kept, those that may reach highest; all of them where it is None
-
     Between samples a peak is taken to exceed its own sample by less than that differs from its neighbours.
     Left out are peaks that can reach neither the highest sample of their side nor `above`, and those of a
-    side that is not violated and further from its bound than the other one.
+    side that is not violated and further from its bound than the other one. Of one side the `most` that may
+    reach highest are kept, all of them where it is None.
 
     side : of every peak, its column in (2 width,), all lower sides first
     times, values : of every peak, (peaks,);  spacing : seconds, of the samples around it
