@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from trajopt.checks.check_result import AT_TIMES, CheckResult
-from trajopt.checks.check_times import CERTIFICATE_DENSITY
+from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.end_checks import end_checks
 from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, cost_differences, integral_checks
@@ -130,14 +130,14 @@ def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -
         integrals = (*integral_checks(solution, INTEGRAL_ACCURACY), *cost_differences(solution))
         return (
             *_of_constraints(solution, tol, equation_tol),
-            *(CertificateLine.of(end, AT_TIMES * end.scale) for end in end_checks(solution, True)),
+            *(CertificateLine.of(end, AT_TIMES * end.scale) for end in end_checks(solution)),
             *(CertificateLine.of(each, _of_integral(each)) for each in integrals),
         )
 
 
 def _of_constraints(solution: SolutionData, tol: float, equation_tol: float) -> list[CertificateLine]:
     """The lines of all constraints: bounds are tried on few samples first, all others are searched again."""
-    checks = ConstraintChecks(solution, reach_at_nodes=True)
+    checks = ConstraintChecks(solution)
 
     def lines_of(results: Sequence[CheckResult]) -> list[CertificateLine]:
         lines = [CertificateLine.of(each, _tolerance(each, tol, equation_tol)) for each in results]
@@ -145,14 +145,14 @@ def _of_constraints(solution: SolutionData, tol: float, equation_tol: float) -> 
         each = zip(lines, bounds, strict=True)
         return [line if bound is None else line.with_supremum(bound) for line, bound in each]
 
-    results = checks.results(CERTIFICATE_DENSITY.thinned(THINNED))
+    results = checks.results(CHECK_DENSITY.thinned(THINNED))
     lines = lines_of(results)
     unproved = {
         result.place.constraint: None
         for result, line in zip(results, lines, strict=True)
         if line.evidence == "sampled" and result.place is not None
     }
-    results_again = checks.results(CERTIFICATE_DENSITY, unproved)
+    results_again = checks.results(CHECK_DENSITY, unproved)
     again = dict(zip((each.place for each in results_again), lines_of(results_again), strict=True))
     return [again.get(each.place, line) for each, line in zip(results, lines, strict=True)]
 

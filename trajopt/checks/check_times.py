@@ -27,8 +27,8 @@ class Density:
     """How near to each other the samples of an interval are.
 
     between : times per interval between neighbouring nodes
-    whole : evenly spaced times over the whole motion, of which an interval has its share
-    least : of these over any interval, however short
+    whole : evenly spaced times over the whole motion
+    least : evenly spaced times over an interval, where it has fewer of these
     """
 
     between: int
@@ -40,8 +40,7 @@ class Density:
         return Density(-(-self.between // by), -(-self.whole // by), self.least)
 
 
-REPORT_DENSITY = Density(between=10)
-CERTIFICATE_DENSITY = Density(between=8, whole=2000, least=64)
+CHECK_DENSITY = Density(between=10, whole=2000, least=64)  # of reports, certificates and limit nodes
 SEARCH_DENSITY = Density(between=8)  # of refinements, which search again in every round
 
 
@@ -104,9 +103,10 @@ def sample_times(solution: SolutionData, density: Density, interval: Interval | 
     between = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
     knots, ends = curve.knot_times[1:-1], np.array([first, last])
     every = [ends, between, nodes[-1:], knots - side, knots, knots + side]
-    count = max(density.least, int(np.ceil(density.whole * (last - first) / T)))
-    if count:
-        every.append(np.linspace(first, last, count + 1))
+    # Intervals share the grid of the whole motion: their terms are evaluated together.
+    every.append(np.linspace(0.0, T, density.whole + 1))
+    if density.whole * (last - first) < density.least * T:
+        every.append(np.linspace(first, last, density.least + 1))
     times = np.concatenate(every)
     return np.unique(times[(times >= first) & (times <= last)])
 
@@ -136,7 +136,7 @@ class Samples:
         return Samples(times, arc, (arc + within) / len(curve.bases), inner)
 
 
-def dense_samples(solution: SolutionData, density: Density = REPORT_DENSITY) -> Samples:
+def dense_samples(solution: SolutionData, density: Density = CHECK_DENSITY) -> Samples:
     """The times of a density over the whole motion."""
     return Samples.at(solution.curve, sample_times(solution, density))
 

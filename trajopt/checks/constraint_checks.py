@@ -39,9 +39,8 @@ class ConstraintChecks:
     nodes : of the motion;  values : of every constraint's term at all nodes, quantity -> (K, width)
     """
 
-    def __init__(self, solution: SolutionData, reach_at_nodes: bool = False) -> None:
+    def __init__(self, solution: SolutionData) -> None:
         self.solution, self.problem, self.curve = solution, solution.problem, solution.curve
-        self.reach_at_nodes = reach_at_nodes
         self.stated, self.leaves = all_constraints(self.problem), self.problem.spline_leaves
         self.nodes, self.trajectory = node_samples(solution), trajectory_of(solution)
         measured = [c for c in self.stated if np.any((c.lower == c.upper) | zero_bounded(c))]
@@ -177,8 +176,6 @@ class ConstraintChecks:
 
     def side_scales(self, constraint: Constraint, reach: Array) -> Array:
         """(2, width): what violations of both sides are compared with; reach : of the values, (width,)."""
-        if self.reach_at_nodes:
-            reach = self._reach_at_nodes(constraint)
         return side_scales(constraint, reach, self.scales.get(constraint))
 
     def _reach_at_nodes(self, constraint: Constraint) -> Array:
@@ -197,7 +194,7 @@ class ConstraintChecks:
             held = constraint.held_at(self.trajectory)
             if len(held) == len(values):
                 values = np.where(held, values, np.clip(values, constraint.lower, constraint.upper))
-        return Peaks(constraint, times, values)
+        return Peaks(constraint, times, values, most=0)
 
     def placed(self, constraint: Constraint) -> bool:
         """Whether the arcs that a constraint names are arcs of the motion."""

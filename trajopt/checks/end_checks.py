@@ -18,10 +18,10 @@ from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name
 
 
-def end_checks(solution: SolutionData, as_certificate: bool) -> Iterator[CheckResult]:
+def end_checks(solution: SolutionData) -> Iterator[CheckResult]:
     """Periodicities, then continuity at the borders of arcs, then durations."""
     yield from _periodicities(solution)
-    yield from _continuity(solution, as_certificate)
+    yield from _continuity(solution)
     yield from _durations(solution)
 
 
@@ -41,7 +41,7 @@ def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
             yield _equation(periodicity.name, name, unit, float(scale), float(miss), T)
 
 
-def _continuity(solution: SolutionData, as_certificate: bool) -> Iterator[CheckResult]:
+def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
     """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
     curve, problem = solution.curve, solution.problem
     n, borders = problem.dynamics.n, len(curve.bases) - 1
@@ -49,8 +49,7 @@ def _continuity(solution: SolutionData, as_certificate: bool) -> Iterator[CheckR
         return
     units = [units_of(problem, leaf, n) for leaf in (terms.q, terms.v, terms.a)]
     cut = borders != len(problem.trajectory.arcs) - 1  # by a refinement: at its switches torques may jump
-    order_there = 1 if as_certificate else problem.trajectory.continuity
-    kept = np.full((borders, n), order_there) if cut else problem.continuity_at_borders
+    kept = np.ones((borders, n)) if cut else problem.continuity_at_borders
     for order in range(int(kept.max(initial=-1)) + 1):
         sizes = np.abs(curve(solution.node_times, order)[:, :n]).max(axis=0)
         sizes = np.maximum(sizes, 1e-6 * sizes.max()) if sizes.max() > 0.0 else np.ones(n)
@@ -61,11 +60,10 @@ def _continuity(solution: SolutionData, as_certificate: bool) -> Iterator[CheckR
                 continue
             jumps = np.abs(pieces.coefficients[1:, 0] - pieces.coefficients[:-1, -1]) * at_border
             worst = int(np.argmax(jumps))
-            scale = float(sizes[joint])
-            if as_certificate:
-                scale = float(np.abs(pieces.coefficients).max()) or 1.0
             label, unit = continuity_name(("q", "v", "a")[order]), units[order][joint]
-            yield _equation(label, name, unit, scale, float(jumps[worst]), float(pieces.start[1:][worst]))
+            yield _equation(
+                label, name, unit, float(sizes[joint]), float(jumps[worst]), float(pieces.start[1:][worst])
+            )
 
 
 def _durations(solution: SolutionData) -> Iterator[CheckResult]:

@@ -50,7 +50,8 @@ class Peaks:
 
     Between samples a peak is taken to exceed its own sample by less than that differs from its neighbours.
     Left out are peaks that can reach neither the highest sample of their side nor `above`, and those of a
-    side that is not violated and further from its bound than the other one.
+    side that is not violated and further from its bound than the other one. Of one side the `most` that may
+    reach highest are kept, all of them where it is None.
 
     side : of every peak, its column in (2 width,), all lower sides first
     times, values : of every peak, (peaks,);  spacing : seconds, of the samples around it
@@ -77,7 +78,8 @@ class Peaks:
             return
         highest = np.argmax(violation, axis=0)  # NaN is the largest
         self._worst = np.take_along_axis(violation, highest[None], axis=0)[0], times[highest]
-        self._bracket(times, violation, above, most)
+        if most != 0:
+            self._bracket(times, violation, above, most)
 
     def _bracket(self, times: Array, violation: Array, above: float, most: int | None) -> None:
         """Choose the peaks among the samples."""

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from trajopt.checks.check_result import CheckResult
-from trajopt.checks.check_times import REPORT_DENSITY, dense_samples, node_samples
+from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.end_checks import end_checks
 from trajopt.checks.equations.residual_forces import UNIT, residual_forces
@@ -116,7 +116,7 @@ def violations(solution: SolutionData, accuracy: float | None = None) -> list[Vi
 
     accuracy : relative, between nodes; what is within it by samples is tried to be proved, if it is given
     """
-    results, provable = ConstraintChecks(solution).results(REPORT_DENSITY), False
+    results, provable = ConstraintChecks(solution).results(CHECK_DENSITY), False
     found = [Violation.of(result, accuracy or 0.0) for result in results]
     if accuracy is not None and solution.problem.dynamics.n <= MOST_JOINTS:
         provable, tolerances = True, [accuracy * result.scale for result in results]
@@ -126,7 +126,7 @@ def violations(solution: SolutionData, accuracy: float | None = None) -> list[Vi
     found += _forces_together(solution)
     integrals = integral_checks(solution, accuracy or INTEGRAL_ACCURACY, provable)
     found += [Violation.of(result, accuracy or 0.0) for result in integrals]
-    return found + [Violation.of(result) for result in end_checks(solution, as_certificate=False)]
+    return found + [Violation.of(result) for result in end_checks(solution)]
 
 
 def _forces_together(solution: SolutionData) -> Iterator[Violation]:

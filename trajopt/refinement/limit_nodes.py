@@ -16,7 +16,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import REPORT_DENSITY
+from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.peaks import search
 from trajopt.solution.solution import Answer, SolutionData
@@ -115,7 +115,7 @@ def limit_peaks(solution: SolutionData) -> LimitPeaks:
     checks = ConstraintChecks(solution)
     stated = [c for c in checks.over_intervals() if np.any(c.lower != c.upper)]
     found = [(np.empty(0),) * 3]
-    for peaks in search(solution, stated, REPORT_DENSITY, above=0.0, most=None):
+    for peaks in search(solution, stated, CHECK_DENSITY, above=0.0, most=None):
         constraint, width = peaks.constraint, peaks.constraint.lower.size
         relative = peaks.values / checks.side_scales(constraint, peaks.reach).ravel()[peaks.side]
         own = (constraint.lower != constraint.upper)[peaks.side % width] & (relative > 0.0)
