@@ -43,7 +43,7 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     others = table.by_block((wanted | _inputs(blocks.values())) - known)
     for together in others:
         blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
-    if under_load or others:
+    if problem.designs and (under_load or others):
         blocks |= _design_blocks(problem)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
@@ -120,24 +120,23 @@ def _inputs(blocks: Iterable[Block]) -> set[str]:
     return {name for block in blocks for name in block.inputs}
 
 
-def refuse_idle_designs(problem: ProblemData, graph: Graph) -> None:
-    """ProblemError where no quantity of the robot that is asked for depends on a designed property."""
-    asked = _inputs(graph.blocks)
+def refuse_idle_unknowns(problem: Problem, graph: Graph, used: Iterable[str]) -> None:
+    """ProblemError where a control or a design enters nothing that is minimized or bounded.
+
+    used : the quantities that are minimized or bounded
+    """
+    controls = [name for name, extra in problem.extras.items() if extra.pieces and not extra.is_state]
+    known = {leaf for quantity in used for leaf in graph.leaf_pattern(quantity)} if controls else set()
+    for name in controls:
+        if extra_leaf(name) not in known:
+            raise ProblemError(
+                f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
+                "use it in one, or leave it out"
+            )
+    asked = _inputs(graph.blocks) if problem.designs else set()
     for name in problem.designs:
         if f"{DESIGN}{name}" in graph.width and f"{DESIGN}{name}" not in asked:
             raise ProblemError(
                 f"'{name}' is designed, but nothing that is minimized or bounded depends on it: springs and "
                 "dampers change trajopt.Quantity('motor_torque') alone, so use that, or leave the design out"
-            )
-
-
-def refuse_idle_controls(problem: ProblemData, graph: Graph, used: Iterable[str]) -> None:
-    """ProblemError where a control enters nothing that is minimized or bounded: nothing decides it."""
-    controls = [name for name, extra in problem.extras.items() if extra.pieces is not None]
-    known = {leaf for quantity in used if controls for leaf in graph.leaf_pattern(quantity)}
-    for name in controls:
-        if not problem.extras[name].is_state and extra_leaf(name) not in known:
-            raise ProblemError(
-                f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
-                "use it in one, or leave it out"
             )

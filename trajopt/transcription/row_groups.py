@@ -21,8 +21,8 @@ from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import SPLINE_LEAVES, integrand
 from trajopt.graph.protocols.block import Block, Values
-from trajopt.problem.problem import ProblemData
-from trajopt.splines.node_sets import difference
+from trajopt.problem.problem import Problem
+from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
 from trajopt.transcription.leaf_map import LeafMap
@@ -55,14 +55,14 @@ class RowGroup:
     order: Array | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Rows of the weights, and components of the quantity."""
-        return self.has_lower.shape[0], self.has_lower.shape[1]
+        return self.has_lower.shape
 
     @property
     def width(self) -> int:
         """How many components the quantity has."""
-        return self.shape[1]
+        return self.has_lower.shape[1]
 
     @cached_property
     def kept(self) -> Array:
@@ -102,7 +102,7 @@ class RowGroup:
         """One value per row of the program as (rows, width), zero where there is none."""
         full = np.zeros(self.kept.size, dtype=values.dtype)
         full[self.kept] = values
-        return full.reshape(self.shape)
+        return full.reshape(self.has_lower.shape)
 
     @property
     def node(self) -> Array:
@@ -224,8 +224,7 @@ def _continuity_groups(problem: ProblemData, conditions: Conditions) -> Iterator
     last = len(problem.stated)
     kept = problem.continuity_at_borders
     for arc, quantity in conditions.continuity:
-        before, after = problem.trajectory.border(arc)
-        weights = difference(problem.trajectory.nodes, after, before)
+        weights = Neighbours(arc).selection(problem.trajectory)
         held = kept[[arc]] >= SPLINE_LEAVES.index(quantity)
         yield _group(continuity_name(quantity), quantity, weights, (zero, zero), held, last)
 

@@ -29,10 +29,11 @@ ZERO = 0  # the place of 0 among the given values
 class LinearEquations:
     """Equations A x = b: the matrix, and where each right-hand side comes from.
 
-    b = value T^order, with `value` an entry of `given_values` and T the fixed duration of an arc
+    b = value T^order, with `value` one of the given ones and T the fixed duration of an arc
 
     labels : names of the rows
-    source : (rows,) places among the given values
+    source : (rows,) places among the given values: 0, the lower bounds of all constraints, the offsets of
+        periodicities, the shortest durations
     arc, order : (rows,) the arc and the power of its duration
     """
 
@@ -45,19 +46,10 @@ class LinearEquations:
     def right_sides(self, problem: ProblemData) -> Array:
         """b (rows,) of the problem that they were made of, or of one that differs in values alone."""
         durations = np.array([arc.duration_bounds[0] for arc in problem.trajectory.arcs])
-        return given_values(problem)[self.source] * durations[self.arc] ** self.order
-
-
-def given_values(problem: ProblemData) -> Array:
-    """0, then the lower bounds of all constraints, the offsets of periodicities, the shortest durations."""
-    return np.concatenate(
-        [
-            [0.0],
-            *(constraint.lower for constraint in problem.constraints),
-            *(periodicity.offset for periodicity in problem.periodicities),
-            [arc.duration_bounds[0] for arc in problem.trajectory.arcs],
-        ]
-    )
+        bounds = [constraint.lower for constraint in problem.constraints]
+        offsets = [periodicity.offset for periodicity in problem.periodicities]
+        given = np.concatenate([[0.0], *bounds, *offsets, durations])
+        return given[self.source] * durations[self.arc] ** self.order
 
 
 @dataclass(frozen=True)
@@ -103,8 +95,8 @@ class _Equations:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        widths = [constraint.lower.size for constraint in problem.constraints]
-        widths += [periodicity.offset.size for periodicity in problem.periodicities]
+        widths = [each.lower.size for each in problem.constraints]
+        widths += [each.offset.size for each in problem.periodicities]
         self._places = np.cumsum([1, *widths]).tolist()
 
     def of_constraint(self, number: int, component: int = 0) -> int:
