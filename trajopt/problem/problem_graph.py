@@ -39,10 +39,8 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
         loads = tuple(problem.loads)
         blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table, fixed)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
-    known |= {f"{DESIGN}{name}" for name in problem.designs}
-    others = table.by_block((wanted | _inputs(blocks.values())) - known)
-    for together in others:
-        blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
+    others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known, fixed)
+    blocks |= others
     if problem.designs and (under_load or others):
         blocks |= _design_blocks(problem)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
@@ -50,6 +48,26 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
         target = integrand(term.quantity)
         blocks.setdefault(target, TimesDuration(term.quantity, widths[term.quantity], target))
     return Graph(leaves, blocks.values())
+
+
+def dynamics_blocks(
+    problem: Problem, wanted: Iterable[str], known: Iterable[str], fixed: Mapping[str, Array] | None = None
+) -> dict[str, Block]:
+    """The blocks of the dynamics that compute the wanted quantities, and those that these need in turn.
+
+    known : quantities that are computed otherwise
+    fixed : as `block_of` takes it
+    """
+    table, blocks = problem.quantities, {}
+    known = {*known, *(f"{DESIGN}{name}" for name in problem.designs)}
+    wanted = set(wanted) - known
+    while wanted:
+        for together in table.by_block(wanted):
+            blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
+        known |= wanted
+        met = _inputs(blocks.values()) - known  # names that nobody declares are reported by the graph
+        wanted = {name for name in met if table.knows(name.partition(":")[0])}
+    return blocks
 
 
 def block_of(

@@ -67,7 +67,10 @@ class Dynamics(Protocol):
         ...
 
     def block(self, outputs: Sequence[str], loads: Sequence[str] = ()) -> Block:
-        """The block that computes these quantities from q, v, a and the loads on the named links."""
+        """The block that computes these quantities from q, v, a and the loads on the named links.
+
+        Other quantities of the dynamics may be among its inputs; `block` is asked for those as well.
+        """
         ...
 
 
