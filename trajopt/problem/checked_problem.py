@@ -1,4 +1,4 @@
-"""Checks that what a user passes as a problem is one."""
+"""The check that an argument is a problem."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ def leaf_widths(problem: ProblemData) -> dict[str, int]:
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
 
 
-def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
-    """The graph of blocks that computes all terms, what they need of the dynamics, and integrands T * term.
+def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
+    """The graph of blocks that computes all terms, their inputs from the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
     problem's loads; torques and joint wrenches are those under the loads.

@@ -1,4 +1,4 @@
-"""Integrals over time of what is known by its values only: Gauss' rule on panels that are halved.
+"""Integrals over time of functions known by their values alone: Gauss' rule on panels that are halved.
 
 The integral over a panel is that of both halves, by Gauss points in each; its estimated error is four times
 the difference to the same points over the whole panel. Panels are halved until the errors are small together.
@@ -32,7 +32,7 @@ class EstimatedIntegral:
     """Integrals (width,) of components and of their absolute values, by values at single times.
 
     error, size_error : estimates by the difference of two rules; not bounds
-    resolution : seconds, the largest distance of neighbouring times; what happens on a shorter interval may
+    resolution : seconds, the largest distance of neighbouring times; events on a shorter interval may
         be missed
     first_bad : seconds, the first times (width,) at which values are not finite; NaN where all are
     """
@@ -53,7 +53,7 @@ def adaptive_integral(
     panels: int = PANELS,
     most: int = MOST_POINTS,
 ) -> EstimatedIntegral:
-    """The integral over [edges[0], edges[-1]] of what may have jumps and corners at any of the edges.
+    """The integral over [edges[0], edges[-1]] of a function with jumps and corners at the edges.
 
     sharpness : estimated errors of the integral and of that of the absolute value that are sought, of the
         larger one of that size and `least` (width,); errors are larger where the times run out
@@ -118,7 +118,7 @@ def largest_errors(errors: Array, allowed: Array) -> Array:
     """Which parts of an interval (P,) are to be divided, from their errors (width, P).
 
     None where all errors of every component are `allowed` (width,) together; else those that are not, for
-    every component, among the smallest errors that add up to SHARE of what is allowed.
+    every component, among the smallest errors that add up to half of the allowed error.
     """
     rough = np.zeros(errors.shape[1], dtype=bool)
     for of_component, most in zip(errors, allowed, strict=True):

@@ -54,7 +54,7 @@ class SplineBasis:
     def of_any_degree(
         breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None
     ) -> SplineBasis:
-        """As `clamped`, from degree 0 up: for curves of which nobody asks the second derivative.
+        """As `clamped`, from degree 0 up: for curves without second derivatives.
 
         Where the multiplicity is degree + 1 the curve itself may jump.
         """
@@ -86,7 +86,7 @@ class SplineBasis:
 
     @property
     def count(self) -> int:
-        """How many control points one coordinate has."""
+        """The number of control points of one coordinate."""
         return self.knots.size - self.degree - 1
 
     @property

@@ -50,7 +50,7 @@ class Curve:
 
     @property
     def n(self) -> int:
-        """How many coordinates there are, further curves among them."""
+        """The number of coordinates, further curves among them."""
         return sum(group.n for group in self.groups)
 
     @property

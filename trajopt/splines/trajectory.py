@@ -20,7 +20,7 @@ from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
 MOST_NODES_PER_SPAN = 100
 MOST_ARCS = 1000
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
-SECONDS = 1e-20, 1e20  # what may be given: sixth powers of T and 1/T are still numbers
+SECONDS = 1e-20, 1e20  # shortest and longest that may be given: sixth powers of T and 1/T are still numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Arc:
 
     def __post_init__(self) -> None:
         if not isinstance(self.basis, SplineBasis):
-            raise ShapeError(f"basis is {short_repr(self.basis)}: give trajopt.SplineBasis.uniform(20), say")
+            raise ShapeError(f"basis is {short_repr(self.basis)}: give trajopt.SplineBasis.uniform(20)")
         shortest, longest = self.duration_bounds
         if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
             raise ShapeError(
@@ -147,7 +147,7 @@ class Trajectory:
             if entries not in (0, len(self.arcs)):
                 raise ShapeError(
                     f"{name} has {entries} entries for {len(self.arcs)} arcs: give the normalised times of "
-                    "each arc, (0.25, 0.5) say, or () for an arc that gets none"
+                    "each arc, for example (0.25, 0.5), or () for an arc that gets none"
                 )
 
     @staticmethod
@@ -205,13 +205,13 @@ class Trajectory:
         """The trajectory with other durations, or bounds of them, one for every arc; nodes are the same."""
         arcs = tuple(replace(arc, duration=one) for arc, one in zip(self.arcs, durations, strict=True))
         other = replace(self, arcs=arcs)
-        other.__dict__["nodes"] = self.nodes  # normalised times: durations have no say in them
+        other.__dict__["nodes"] = self.nodes  # normalised times: they do not depend on durations
         return other
 
     def for_equations_of_order(self, m: int) -> Trajectory:
         """The collocation mesh for derivatives of order m, 1 or 2; another trajectory as it is.
 
-        A mesh for this order already, one whose knots were refined say, stays as it is.
+        A mesh for this order already, one with refined knots for example, stays as it is.
         """
         if self.scheme is None or self.continuity == m - 1:
             return self
@@ -219,7 +219,7 @@ class Trajectory:
         return replace(self, arcs=arcs, continuity=m - 1)
 
     def __str__(self) -> str:
-        """Degree, knots, spans and nodes of its arcs: they decide how many equations it can meet."""
+        """Degree, knots, spans and nodes of its arcs, on which it depends how many equations it can meet."""
         meshes = [arc.mesh for arc in self.arcs]
         if len(set(meshes)) == 1:
             return f"{len(meshes)} arcs of {meshes[0]} each" if len(meshes) > 1 else meshes[0]

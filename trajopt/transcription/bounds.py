@@ -186,7 +186,7 @@ class LinearRows:
 
     @cached_property
     def entries(self) -> Array:
-        """How many unknowns each row has: one narrows the bounds of y, several make a row of the program."""
+        """Unknowns in each row, (rows,): one narrows the bounds of y, several make a row of the program."""
         return np.diff(self.A.indptr)
 
     @cached_property

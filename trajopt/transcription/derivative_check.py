@@ -53,7 +53,7 @@ def check_problem(problem: ProblemData) -> None:
     several = [each.term for each in (*problem.costs, *problem.stated)]
     graph = graph_of(problem, several)
     lasting = {block for blocks in problem._blocks.values() for block in blocks}
-    # Blocks of the dynamics are made anew for every graph; what they compute identifies them.
+    # Blocks of the dynamics are made anew for every graph; their outputs identify them.
     key = {block: block if block in lasting else tuple(block.outputs) for block in graph.blocks}
     checked = problem._tested_blocks
     fresh = [block for block in graph.blocks if not _is_tested(block) and key[block] not in checked]

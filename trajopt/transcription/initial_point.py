@@ -1,4 +1,4 @@
-"""Where the solver starts: a smooth curve between the boundary values, at a speed the limits allow.
+"""The starting point of a solve: a smooth curve between the boundary values, at a speed the limits allow.
 
 The curve is the polynomial of lowest degree in normalised time with the boundary positions and velocities
 (zero where none is given) and those accelerations that are given: 3 s^2 - 2 s^3 from rest to rest. A straight
@@ -67,8 +67,8 @@ def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePla
     return np.concatenate([points, missing], axis=1)
 
 
-def _extra_points(problem: ProblemData, along: Array) -> Array:
-    """Control points of additional curves that nobody guesses, at normalised times (k,), (k, curves).
+def _extra_points(problem: Problem, along: Array) -> Array:
+    """Control points of additional curves without a guess, at normalised times (k,), (k, curves).
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
     """
@@ -143,7 +143,7 @@ def with_guessed_duration(
         return other
 
     shortest, longest = least.sum(), most.sum()
-    if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
+    if shortest <= len(arcs) * SHORTEST_DURATION:  # not a given bound
         shortest = SHORTEST_DURATION
     duration = shortest_duration(
         lambda seconds: violation(trial(seconds)),

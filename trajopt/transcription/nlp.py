@@ -33,7 +33,7 @@ class NLP(ProgramFunctions):
     row_bounds : scaled, as the functions are
     linear, groups, objectives : the parts that they are made of, not scaled
     graph : all quantities, of which the functions evaluate some in larger blocks
-    component_names : (quantity, width) -> what messages call its components
+    component_names : (quantity, width) -> names of its components in messages
     """
 
     scaling: Scaling
@@ -123,7 +123,7 @@ SHARE = 1e-2  # of value or gradient of the objective: as far as one may be over
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What every row (m,) and the objective are multiplied by."""
+    """The factors of every row, (m,), and of the objective."""
 
     rows: Array
     objective: float
@@ -151,7 +151,7 @@ def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array) -> Array
     size = np.minimum(sides.max(axis=0), LOPSIDED * smaller)
     steepest = np.zeros(size.size)
     np.maximum.at(steepest, jacobian_rows, np.abs(jacobian))
-    # Limits far narrower than a row's gradient, a band of millimetres say, would make it a wall.
+    # Limits far narrower than a row's gradient, such as a band of millimetres, would make it a wall.
     narrow = np.maximum(size, np.minimum(steepest, 1.0))
     return 1.0 / np.where(size > 0.0, narrow, np.clip(steepest, 1.0, STEEPEST))
 

@@ -61,7 +61,7 @@ class RowGroup:
 
     @property
     def width(self) -> int:
-        """How many components the quantity has."""
+        """The number of components of the quantity."""
         return self.has_lower.shape[1]
 
     @cached_property
@@ -71,7 +71,7 @@ class RowGroup:
 
     @property
     def count(self) -> int:
-        """How many rows of the program there are."""
+        """The number of rows of the program."""
         return int(self.kept.sum())
 
     def limits(self, given: Sequence[Limits]) -> Limits:
@@ -153,8 +153,8 @@ def given_limits(problem: ProblemData) -> list[Limits]:
     return [*stated, *offsets, (zero, zero), *slacks]
 
 
-def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
-    """The rows of all conditions that are not linear equations, in the order in which they were stated."""
+def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
+    """The rows of all conditions that are not linear equations, in the order in which they were added."""
     groups = (
         *_constraint_groups(problem, conditions, widths),
         *_slack_groups(problem, widths),
@@ -177,8 +177,8 @@ def _constraint_groups(problem: ProblemData, conditions: Conditions, widths: Wid
         yield _group(constraint.name, constraint.term.quantity, weights, limits, held, number)
 
 
-def _slack_groups(problem: ProblemData, widths: Widths) -> Iterator[RowGroup]:
-    """Slacks at the nodes with weight are at least every piece of what they stand for."""
+def _slack_groups(problem: Problem, widths: Widths) -> Iterator[RowGroup]:
+    """Slacks at the nodes with weight are at least every piece of their maximum."""
     nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():
         chosen = np.flatnonzero(slack.over.cost_weights(problem.trajectory) > 0.0)
@@ -247,7 +247,7 @@ class ConstantRows:
 
     groups : those that have such rows, with all their rows
     fixed : for each, which entries of (rows, width) are constant
-    graph, leaf_map : what their quantities are computed by
+    graph, leaf_map : which compute their quantities
     """
 
     groups: tuple[RowGroup, ...]
@@ -282,7 +282,7 @@ class ConstantRows:
         values : quantities at the nodes, for any unknowns
         given : limits of the problem, `given_limits`
         times : of the nodes there
-        names : (quantity, width) -> what its components are called
+        names : (quantity, width) -> names of its components
         Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
         """
         for group, fixed in zip(self.groups, self.fixed, strict=True):

@@ -45,7 +45,7 @@ from trajopt.transcription.unknowns import Unknowns
 
 @dataclass(frozen=True, eq=False)
 class ProgramStructure:
-    """What every program of a problem with these unknowns, equations, terms and kinds of bounds shares.
+    """The parts that all programs with these unknowns, equations, terms and kinds of bounds share.
 
     equations, solution : the linear equations A x = b, and x = N y + R b
     linear : rows that are linear in y
@@ -53,7 +53,7 @@ class ProgramStructure:
     groups : all other rows
     constant : rows that no unknown changes; they are no rows of the program but must hold
     graph : all quantities, of which `maps` evaluate some in larger blocks
-    component_names : (quantity, width) -> what messages call its components
+    component_names : (quantity, width) -> names of its components in messages
     """
 
     spline_map: SplineMap
@@ -69,7 +69,7 @@ class ProgramStructure:
 
     @cached_property
     def nearest_change(self) -> Array:
-        """What a change of the entries of x that the equations fix adds to y, see `nearest_motion`."""
+        """The change of y by one of the entries of x that the equations fix, see `nearest_motion`."""
         return nearest_change(self.spline_map, self.solution)
 
 
@@ -109,14 +109,12 @@ def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> Pr
     )
 
 
-def _general_solution(
-    problem: ProblemData, spline_map: SplineMap, equations: LinearEquations
-) -> GeneralSolution:
-    """What the linear equations leave free; durations and parameters are eliminated last."""
+def _general_solution(problem: Problem, spline_map: SplineMap, equations: LinearEquations) -> GeneralSolution:
+    """The general solution of the linear equations; durations and parameters are eliminated last."""
     layout = spline_map.layout
     last_resort = np.arange(layout.control_point_count, layout.size)
     solution = eliminate(equations.A, equations.labels, last_resort, problem.trajectory)
-    if solution.left_over.size:  # a contradiction is reported before what follows from it
+    if solution.left_over.size:  # a contradiction is reported before its consequences
         solution.at(equations.right_sides(problem))
     if solution.free.size == 0:
         raise DegreesOfFreedomError(

@@ -77,7 +77,7 @@ def path_of(path: Any, over: Any, joint_names: tuple[str, ...]) -> JointPath:
 def _range(over: Any) -> tuple[float, float]:
     ends = numbers(over, "the range of s")
     if ends.shape != (2,) or not np.all(np.isfinite(ends)) or not ends[0] < ends[1]:
-        raise OptionError(f"s runs over {short_repr(over)}: give two numbers in rising order, (0.0, 1.0) say")
+        raise OptionError(f"s runs over {short_repr(over)}: give two numbers in rising order: (0.0, 1.0)")
     return float(ends[0]), float(ends[1])
 
 

@@ -35,9 +35,9 @@ class PiecewisePath:
 
     @staticmethod
     def of_spline(spline: Any) -> PiecewisePath | None:
-        """A BSpline or PPoly of SciPy with n columns; None for what is neither, or has too many pieces.
+        """A BSpline or PPoly of SciPy with n columns; None for another object, or one with too many pieces.
 
-        None too where it does not go on with its last pieces beyond its ends, one that is periodic say.
+        None too where it does not go on with its last pieces beyond its ends, as a periodic one does not.
         """
         from scipy.interpolate import BSpline, PPoly
 

@@ -29,7 +29,7 @@ from trajopt.problem.systems.system import System
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
-# What a robot may offer beside its dynamics: the members of the protocols in `graph/protocols/dynamics.py`.
+# Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = ("gravity", "joints", "property_value")
 
 

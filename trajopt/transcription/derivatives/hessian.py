@@ -33,7 +33,7 @@ WIDE = 10  # curves in a group above which second derivatives are multiplied pai
 
 
 class SecondDerivatives:
-    """The entries of M before elimination: control points by control points, then what has a global leaf.
+    """The entries of M before elimination: control points by control points, then pairs with a global leaf.
 
     By pairs of leaves, in their order, whose second derivatives are not all zero. Where leaves are wide all
     pairs are filled, see `InnerCurvature`; else those that blocks give themselves, and `total` has the rest.
@@ -91,7 +91,7 @@ class SecondDerivatives:
         return second, arrays
 
     def fill(self, chain: ChainRule, u: Values, D: Array, adjoints: Array, second: Pairs) -> Array | None:
-        """Add the second derivatives of `ChainRule.hessian`, with its arguments; returned is what it returns.
+        """Add the second derivatives of `ChainRule.hessian`, with its arguments and its result.
 
         chain : that of the constructor, or it with other data
         """
@@ -149,7 +149,7 @@ class SecondDerivatives:
     # -- structure ----------------------------------------------------------------------------------------
 
     def entries(self, pattern: Array, has_adjoint: Array) -> tuple[Entries, int]:
-        """Where every raw second derivative belongs in M, by y; and how many there are.
+        """Where every raw second derivative belongs in M, by y; and their number.
 
         pattern : (spans, width, width), where H may differ from zero
         has_adjoint : (spans, width), where b may
@@ -250,7 +250,7 @@ class _CurvePair:
         return np.matmul(self._products * powers, gathered.reshape(spans, size, -1))
 
     def entries(self, pattern: Array) -> tuple[Entries, int]:
-        """Where every entry of `by_control_points` belongs in M by y; and how many there are."""
+        """Where every entry of `by_control_points` belongs in M by y; and their number."""
         columns, N = self.leaf_map.columns, self.leaf_map.N
         mine, others = (self._control_points(group) for group in (self.group, self.other))
         curves = np.zeros((self.spans.count, *self.shape[1:]), bool)

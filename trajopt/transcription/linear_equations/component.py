@@ -33,7 +33,7 @@ class ComponentSolution:
     reduced: Array  # (rank, columns), column pivots[i] is column i of the identity
     by_right_side: Array  # (rank, rows)
     left_over: Array
-    row_scale: Array  # what the rows of A were multiplied by
+    row_scale: Array  # factors of the rows of A
     column_scale: Array
 
     @cached_property
@@ -107,7 +107,7 @@ def _eliminate_downwards(
 ) -> None:
     """Pivot on allowed columns until none holds more than rounding.
 
-    work : the scaled matrix, and behind its columns what its rows are in terms of the right-hand sides
+    work : the scaled matrix, and behind its columns its rows in terms of the right-hand sides
     """
     allowed, n = allowed.copy(), allowed.size
     allowed[pivots] = False
@@ -130,7 +130,7 @@ def _eliminate_downwards(
 
 
 def _subtract(work: Array, row: int, pivot: int, others: Array) -> None:
-    """Make column `pivot` zero in the other rows; what is left of a cancellation by rounding becomes zero."""
+    """Make column `pivot` zero in the other rows; the rounding that a cancellation leaves becomes zero."""
     if others.size == 0:
         return
     columns = np.flatnonzero(work[row])

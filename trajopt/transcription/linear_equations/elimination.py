@@ -3,8 +3,9 @@
 N follows from A alone; c = R b is linear in the right-hand sides, so that other boundary values cost one
 product. Equations may repeat each other: a joint that is locked over the path and has a position at the
 start. Which follow from others is a question of rank, decided here with rows and columns scaled to entries
-near one, in each connected component of A alone (rows that share no unknowns, those of two joints say, are
-independent). Components with the same entries, those of joints with the same conditions, are solved once.
+near one, in each connected component of A alone (rows without common unknowns are independent: those of two
+joints, for example). Components with the same entries, as those of joints with the same conditions, are
+solved once.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class GeneralSolution:
 
     free : the entries y of x
     left_over : rows of A that follow from the others, or contradict them, as b has it
-    row_scale, column_scale : what rows and columns of A were multiplied by
+    row_scale, column_scale : factors of the rows and columns of A
     labels, last : names of the rows, and which columns are pivots of last resort
     mesh : for messages, which end with it
     """
@@ -239,7 +240,7 @@ def _row_maxima(matrix: sparse.csr_array) -> Array:
 def _contradiction(
     A: sparse.csr_array, b: Array, last: Array, labels: Sequence[object], mesh: object
 ) -> DegreesOfFreedomError:
-    """The first row, in the order in which they were stated, that contradicts rows before it."""
+    """The first row, in the order in which they were added, that contradicts rows before it."""
     agreeing, count = 0, b.size
     while count - agreeing > 1:
         middle = (agreeing + count) // 2

@@ -1,4 +1,4 @@
-"""The linear equations of a problem, for elimination, and the conditions that are left.
+"""The linear equations of a problem, which are eliminated, and its other conditions, which become rows.
 
 Positions are linear in the control points, velocities in control points and durations together
 (v T = B_1 P), accelerations only where they vanish or the duration is fixed. Which equations there are is
@@ -173,7 +173,7 @@ def _periodicities(rows: _Equations) -> Iterator[int]:
 
 
 def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
-    """Add continuity of positions; yield (arc, quantity) of what must be rows."""
+    """Add continuity of positions; yield (arc, quantity) of those that must be rows."""
     problem, spline_map = rows.problem, rows.spline_map
     nodes = spline_map.nodes
     for arc, kept in enumerate(problem.continuity_at_borders):
