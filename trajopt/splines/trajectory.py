@@ -17,10 +17,9 @@ from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
 
-MOST_NODES_PER_SPAN = 100
-MOST_ARCS = 1000
+MOST_NODES_PER_SPAN, MOST_ARCS = 100, 1000
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
-SECONDS = 1e-20, 1e20  # shortest and longest that may be given: sixth powers of T and 1/T are still numbers
+LARGEST_DURATION = 1e20  # seconds; its inverse is the least that may be given: sixth powers are numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +48,10 @@ class Arc:
             raise ShapeError(
                 f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
             )
-        if shortest < SECONDS[0] or shortest > SECONDS[1]:
+        if not 1.0 / LARGEST_DURATION <= shortest <= LARGEST_DURATION:
             raise ShapeError(
-                f"a duration of {shortest} s is given: give seconds from {SECONDS[0]:g} to {SECONDS[1]:g}"
+                f"a duration of {shortest} s is given: give seconds from {1.0 / LARGEST_DURATION:g} to "
+                f"{LARGEST_DURATION:g}"
             )
         count = self.nodes_per_span
         fewest = 1 if self.collocated else 2

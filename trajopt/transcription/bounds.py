@@ -25,7 +25,7 @@ from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.problem import Problem
 from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.transcription.leaf_map import SplineMap
-from trajopt.transcription.linear_equations.elimination import Elimination
+from trajopt.transcription.linear_equations.elimination import FIXED_TOLERANCE, Elimination
 from trajopt.transcription.unknowns import (
     Label,
     Layout,
@@ -143,9 +143,6 @@ def _of_arc(problem: ProblemData, layout: Layout, arc: int, number: int, finite:
         point,
         arc * same,
     )
-
-
-BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +303,7 @@ def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds, dynamics: Dynamics)
     """Rows that no unknown changes hold already, or never will."""
     fixed = np.flatnonzero(rows.entries == 0)
     value, low, high = b[fixed], bounds.lower[fixed], bounds.upper[fixed]
-    slack = BOUND_TOLERANCE * np.maximum(1.0, np.abs(value))
+    slack = FIXED_TOLERANCE * np.maximum(1.0, np.abs(value))
     for i in np.flatnonzero(~((low - slack <= value) & (value <= high + slack)))[:1]:
         label = rows.label(int(fixed[i]))
         raise InfeasibleBoundsError(

@@ -33,12 +33,11 @@ from trajopt.transcription.kink_check import warn_of_kinks
 from trajopt.transcription.leaf_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
-COMPLEX_STEP = 1e-30
-COMPLEX_TOLERANCE = 1e-9  # relative to the size of the block's partials and values
-DIFFERENCE_TOLERANCE = 3e-5
-ESTIMATE = 10.0  # times the estimated error of a difference are allowed besides
-SAME = 1e-9  # relative difference of one node's value in two calls that counts as rounding
-DISTANCE = 0.1  # of the random point from the guess, relative to 1 + |u|
+COMPLEX_STEP = 1e-30  # squares of it vanish beside one
+DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and values, for differences
+ERRORS_ALLOWED = 10.0  # times the estimated error of a difference are allowed besides
+ROUNDING_GAP = 1e-9  # relative difference of two exact computations of one number, which is rounding
+DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
 def check_problem(problem: ProblemData) -> None:
@@ -92,7 +91,7 @@ def check_purity(block: Block, values: Mapping[str, Array], components: Componen
     backward = block.value({name: part[::-1].copy() for name, part in u.items()})
     for name, width in block.outputs.items():
         gap = np.abs(backward[name][::-1] - found[name])
-        wrong = np.argwhere(~(gap <= SAME * (1.0 + np.abs(found[name]))))
+        wrong = np.argwhere(~(gap <= ROUNDING_GAP * (1.0 + np.abs(found[name]))))
         if wrong.size:
             node, i = wrong[0]
             raise EvaluationError(
@@ -160,7 +159,7 @@ def _random_point(block: Block, values: Mapping[str, Array], rng: np.random.Gene
     node = int(rng.integers(count))
     at = {name: np.array(values[name][node : node + 1], dtype=float) for name in block.inputs}
     moved = {
-        name: part + DISTANCE * (1.0 + np.abs(part)) * rng.uniform(-1.0, 1.0, part.shape)
+        name: part + DISTANCE_FROM_GUESS * (1.0 + np.abs(part)) * rng.uniform(-1.0, 1.0, part.shape)
         for name, part in at.items()
     }
     with np.errstate(all="ignore"):
@@ -299,7 +298,7 @@ class _Point:
         error : estimated for the slopes; None where they are exact, by complex step
         """
         exact = error is None
-        tolerance = COMPLEX_TOLERANCE * size if exact else DIFFERENCE_TOLERANCE * size + ESTIMATE * error
+        tolerance = ROUNDING_GAP * size if exact else DIFFERENCE_TOLERANCE * size + ERRORS_ALLOWED * error
         wrong = ~(np.abs(got - want) <= tolerance)
         if not wrong.any():
             return

@@ -26,6 +26,7 @@ from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
 from trajopt.transcription.leaf_map import LeafMap
+from trajopt.transcription.linear_equations.elimination import FIXED_TOLERANCE
 from trajopt.transcription.linear_equations.linear_rows import Conditions
 from trajopt.transcription.unknowns import RowLabel, continuity_name
 
@@ -238,9 +239,6 @@ def _group(
     return RowGroup(name, quantity, weights, has_lower, has_upper, held & (lower == upper), source)
 
 
-TOLERANCE = 1e-8  # relative to the size of the limit and the value
-
-
 @dataclass(frozen=True, eq=False)
 class ConstantRows:
     """The rows of some groups whose Jacobian is structurally zero, which solvers take for degenerate.
@@ -308,7 +306,7 @@ def _check(
 ) -> None:
     """That the fixed entries of (rows, width) lie within their limits now."""
     lower, upper = limits
-    slack = TOLERANCE * np.maximum(1.0, np.abs(now))
+    slack = FIXED_TOLERANCE * np.maximum(1.0, np.abs(now))
     wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
     for row, component in np.argwhere(wrong)[:1]:
         label, node = names(group.quantity, group.width)[component], int(group.node[row])

@@ -28,8 +28,8 @@ from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
 from trajopt.transcription.leaf_map import CurveGroup, LeafMap, LeafPoint
 
-SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
-WIDE = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
+SMALL_MATRIX = 100  # entries of a matrix below which going through its rows costs more than copying it whole
+WIDE_GROUP = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
 
 
 class SecondDerivatives:
@@ -67,7 +67,7 @@ class SecondDerivatives:
     def of(leaf_map: LeafMap, chain: ChainRule) -> SecondDerivatives:
         """Those that the graph of a chain rule has; where leaves are narrow, the same ones as before."""
         pairs = tuple(chain.graph.hessian_pattern(chain.used))
-        if any(group.curve_count > WIDE for group in leaf_map.groups):
+        if any(group.curve_count > WIDE_GROUP for group in leaf_map.groups):
             inner = InnerCurvature(chain.graph, chain.rows, chain.columns)
             return SecondDerivatives(leaf_map, pairs, frozenset(pairs), inner)
         return _of_pairs(leaf_map.spline_map.layout.size, leaf_map, pairs, frozenset(chain.direct_pairs()))
@@ -233,7 +233,7 @@ class _CurvePair:
 
     def add(self, array: Array, total: Array) -> None:
         """Add second derivatives by all leaves (K, width, width), small ones in one step."""
-        if self.shape[1] * self.shape[2] <= SMALL:
+        if self.shape[1] * self.shape[2] <= SMALL_MATRIX:
             flat = array.reshape(len(array), -1)
             flat += total.reshape(len(total), -1).take(self.places, axis=1)
             return
