@@ -23,7 +23,7 @@ def leaf_widths(problem: ProblemData) -> dict[str, int]:
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
 
 
-def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
+def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
     """The graph of blocks that computes all terms, their inputs from the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
@@ -51,7 +51,10 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
 
 
 def dynamics_blocks(
-    problem: Problem, wanted: Iterable[str], known: Iterable[str], fixed: Mapping[str, Array] | None = None
+    problem: ProblemData,
+    wanted: Iterable[str],
+    known: Iterable[str],
+    fixed: Mapping[str, Array] | None = None,
 ) -> dict[str, Block]:
     """The blocks of the dynamics that compute the wanted quantities, and those that these need in turn.
 
@@ -138,7 +141,7 @@ def _inputs(blocks: Iterable[Block]) -> set[str]:
     return {name for block in blocks for name in block.inputs}
 
 
-def refuse_idle_unknowns(problem: Problem, graph: Graph, used: Iterable[str]) -> None:
+def refuse_idle_unknowns(problem: ProblemData, graph: Graph, used: Iterable[str]) -> None:
     """ProblemError where a control or a design enters nothing that is minimized or bounded.
 
     used : the quantities that are minimized or bounded

@@ -22,7 +22,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, StructureError
 from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.violation import bound_violation
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import FIXED_TOLERANCE, Elimination
@@ -60,7 +60,7 @@ class VelocityHull:
     names: tuple[str, ...]
     joint_names: tuple[str, ...]
 
-    def limits(self, problem: Problem) -> Array:
+    def limits(self, problem: ProblemData) -> Array:
         """The limit of every row, (rows,) rad/s or m/s."""
         found = np.zeros(self.slope.size)
         for number in np.unique(self.constraint):

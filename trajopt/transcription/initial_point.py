@@ -67,7 +67,7 @@ def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePla
     return np.concatenate([points, missing], axis=1)
 
 
-def _extra_points(problem: Problem, along: Array) -> Array:
+def _extra_points(problem: ProblemData, along: Array) -> Array:
     """Control points of additional curves without a guess, at normalised times (k,), (k, curves).
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.

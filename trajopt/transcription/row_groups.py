@@ -21,7 +21,7 @@ from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import SPLINE_LEAVES, integrand
 from trajopt.graph.protocols.block import Block, Values
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
@@ -154,7 +154,7 @@ def given_limits(problem: ProblemData) -> list[Limits]:
     return [*stated, *offsets, (zero, zero), *slacks]
 
 
-def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
+def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
     """The rows of all conditions that are not linear equations, in the order in which they were added."""
     groups = (
         *_constraint_groups(problem, conditions, widths),
@@ -178,7 +178,7 @@ def _constraint_groups(problem: ProblemData, conditions: Conditions, widths: Wid
         yield _group(constraint.name, constraint.term.quantity, weights, limits, held, number)
 
 
-def _slack_groups(problem: Problem, widths: Widths) -> Iterator[RowGroup]:
+def _slack_groups(problem: ProblemData, widths: Widths) -> Iterator[RowGroup]:
     """Slacks at the nodes with weight are at least every piece of their maximum."""
     nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():

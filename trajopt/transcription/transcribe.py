@@ -20,7 +20,7 @@ from trajopt.graph.graph import Graph, fused
 from trajopt.graph.keys import is_extra, is_parameter
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.checked_problem import checked_problem
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
@@ -109,7 +109,9 @@ def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> Pr
     )
 
 
-def _general_solution(problem: Problem, spline_map: SplineMap, equations: LinearEquations) -> GeneralSolution:
+def _general_solution(
+    problem: ProblemData, spline_map: SplineMap, equations: LinearEquations
+) -> GeneralSolution:
     """The general solution of the linear equations; durations and parameters are eliminated last."""
     layout = spline_map.layout
     last_resort = np.arange(layout.control_point_count, layout.size)

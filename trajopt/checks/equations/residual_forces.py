@@ -31,6 +31,7 @@ from trajopt.checks.equations.path_equations import AT_REST, path_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
 from trajopt.terms import term as terms
 

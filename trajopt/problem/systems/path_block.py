@@ -25,7 +25,7 @@ from trajopt.problem.systems.joint_path import JointPath
 
 MOTION = ("q", "v", "a")
 JOINTS = {"joint_position": 0, "joint_velocity": 1, "joint_acceleration": 2}  # outputs of `JointMotionBlock`
-ON_PATH = dict(zip(MOTION, JOINTS, strict=True))  # input of the robot's blocks -> quantity
+ON_PATH: Mapping[str, str] = dict(zip(MOTION, JOINTS, strict=True))  # input of the robot's blocks -> quantity
 
 
 class JointMotionBlock:
