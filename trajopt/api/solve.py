@@ -19,7 +19,7 @@ from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.certified.certified import Certified
 from trajopt.certified.certified_phases import certified_phases, phases_with_limit_nodes
-from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.limit_nodes import LimitNodes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import implements
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.arrays import Array
+from trajopt.base.errors import ShapeError
 from trajopt.graph.data import Data
 from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
@@ -22,6 +23,8 @@ from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, P
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.component_names import names_of_components
+
+T = TypeVar("T")
 
 
 class DerivedParts:
@@ -141,3 +144,12 @@ class DerivedParts:
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
+
+
+def checked_problem(problem: T) -> T:
+    """`problem` itself; ShapeError for an object that is no problem."""
+    if not isinstance(problem, DerivedParts):
+        raise ShapeError(
+            f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
+        )
+    return problem

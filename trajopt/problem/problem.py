@@ -59,6 +59,7 @@ from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
 
+
 P = TypeVar("P", bound="ProblemData")
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
 
