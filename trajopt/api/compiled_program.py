@@ -15,7 +15,7 @@ from trajopt.base.errors import OptionError
 from trajopt.parametric.input_table import InputTable, input_table, with_values_in_the_matrix
 from trajopt.parametric.inputs import LimitInput
 from trajopt.parametric.warm_start import warm_program
-from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.records.run_record import RunRecord

@@ -71,12 +71,12 @@ def bare(quantity: str) -> str:
 
 
 def term_of(quantity: str) -> str:
-    """What messages call a quantity: `term 'power'` for a user's term and its integrand, else `'tau'`."""
+    """The name of a quantity in messages: `term 'power'` for a term and its integrand, else `'tau'`."""
     name = bare(quantity)
     return f"term '{name[len(_PREFIX) :]}'" if name.startswith(_PREFIX) else f"'{name}'"
 
 
 def entry(quantity: str, component: int, width: int, components: Callable[[str, int], list[str]]) -> str:
-    """What messages call a component: `term 'power', component knee`; `components` gives the names."""
+    """The name of a component in messages, `term 'power', component knee`; `components` : names of all."""
     label = components(quantity, width)[component]
     return f"{term_of(quantity)}, component {label}" if label else term_of(quantity)

@@ -1,14 +1,15 @@
-"""What follows from the parts of a problem: its terms' blocks and widths, names, curves and continuity."""
+"""Properties derived from the parts of a problem: its terms' blocks and widths, names, curves, continuity."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import implements
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.arrays import Array
+from trajopt.base.errors import ShapeError
 from trajopt.graph.data import Data
 from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
@@ -23,9 +24,11 @@ from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.component_names import names_of_components
 
+T = TypeVar("T")
+
 
 class DerivedParts:
-    """What a problem answers from its fields alone."""
+    """Properties of a problem that follow from its fields alone."""
 
     dynamics: Dynamics
     constraints: list[Constraint]
@@ -84,13 +87,13 @@ class DerivedParts:
         return names_of_components(self._blocks, self.quantities, bare(quantity), width)
 
     def labels(self, quantity: str, width: int) -> list[str]:
-        """What figures and tables call components: `curve_names` of a curve, else `component_names`."""
+        """Names of components in figures and tables: `curve_names` of a curve, else `component_names`."""
         if quantity.startswith(EXTRA):
             return self.curve_names(quantity.removeprefix(EXTRA))
         return self.component_names(quantity, width)
 
     def curve_names(self, extra: str) -> list[str]:
-        """What figures and tables call the components of an additional curve: "force", or "force x" ..."""
+        """Names of the components of an additional curve in figures and tables: "force", or "force x" ..."""
         width = self.extras[extra].lower.size
         if width == 1:
             return [extra]
@@ -98,7 +101,7 @@ class DerivedParts:
 
     @property
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
-        """All that must hold and has a name: constraints, bounded integrals, periodicities."""
+        """Everything that must hold and has a name: constraints, bounded integrals, periodicities."""
         return (*self.constraints, *self.integrals, *self.periodicities)
 
     def path_limits(self) -> list[Constraint]:
@@ -121,7 +124,7 @@ class DerivedParts:
 
     @property
     def continuity_at_borders(self) -> Array:
-        """How many derivatives of every coordinate are continuous where arcs meet, (arcs - 1, n).
+        """The number of continuous derivatives of every coordinate where arcs meet, (arcs - 1, n).
 
         The lowest order that is given for a border holds; -1 where the coordinate itself may jump.
         """
@@ -141,3 +144,12 @@ class DerivedParts:
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
+
+
+def checked_problem(problem: T) -> T:
+    """`problem` itself; ShapeError for an object that is no problem."""
+    if not isinstance(problem, DerivedParts):
+        raise ShapeError(
+            f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
+        )
+    return problem

@@ -40,8 +40,8 @@ def check_dynamics(dynamics: Any) -> None:
             )
         shape = getattr(getattr(dynamics.limits, limit), "shape", None)
         if shape != (dynamics.n,):
-            told = "no array" if shape is None else f"of shape {shape}"
-            raise ShapeError(f"limits.{limit} of {called} is {told}: give an array of shape ({dynamics.n},)")
+            found = "no array" if shape is None else f"of shape {shape}"
+            raise ShapeError(f"limits.{limit} of {called} is {found}: give an array of shape ({dynamics.n},)")
     _check_quantities(dynamics)
 
 
@@ -49,12 +49,12 @@ def check_trajectory(trajectory: Any) -> None:
     """Raise OptionError for an object that is no trajectory."""
     if not isinstance(trajectory, Trajectory):
         raise OptionError(
-            f"the trajectory is {short_repr(trajectory)}: give trajopt.Trajectory.uniform(intervals=20), say"
+            f"the trajectory is {short_repr(trajectory)}: give one such as trajopt.Trajectory.uniform(20)"
         )
 
 
 def check_link(dynamics: Any, link: Any, width: int) -> None:
-    """Raise what the dynamics raises for a link that can carry no load of this width.
+    """Let the dynamics raise its error for a link that can carry no load of this width.
 
     ShapeError for a load that is no wrench, OptionError for what is no name.
     """
@@ -65,7 +65,7 @@ def check_link(dynamics: Any, link: Any, width: int) -> None:
 
 
 def _check_quantities(dynamics: Any) -> None:
-    """What is declared can be read, for a dynamics that declares its quantities."""
+    """ProblemError where a declaration of the dynamics cannot be read."""
     declared, called = getattr(dynamics, "quantities", {}), type(dynamics).__name__
     if not isinstance(declared, Mapping):
         raise ProblemError(

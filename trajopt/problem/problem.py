@@ -59,6 +59,7 @@ from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
 
+
 P = TypeVar("P", bound="ProblemData")
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
 
@@ -196,7 +197,7 @@ class ProblemData(DerivedParts):
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
         """Add tau_j = 0 for joints without motors, under the loads, as "no motor at JOINT".
 
-        over : the part of the motion in which nothing drives them; where : what reports call that part.
+        over : the part of the motion in which nothing drives them; where : the name of that part in reports.
         Between nodes a spline meets such an equation up to a residual, which `Solution.verify` reports.
         Raises UnknownNameError, and OptionError for a joint that is passive there already.
         """
@@ -238,7 +239,7 @@ class ProblemData(DerivedParts):
 
         order : below the trajectory's: 1, the acceleration may jump; 0, the velocity, as in an impact; -1,
             the coordinate itself, a state that is a velocity for instance
-        after : the arc before the border; None: at every border. The lowest statement for a border holds.
+        after : the arc before the border; None: at every border. The lowest order given for a border holds.
         The jump is free: `Phases.link` between both sides, or over=Neighbours(after), says what it obeys.
         Raises UnknownNameError or OptionError, also where the trajectory has no such border.
         """
@@ -248,8 +249,8 @@ class ProblemData(DerivedParts):
     def load(self, link: str, term: Any) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
 
-        The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (a ground
-        reaction, say); torques and joint wrenches then contain it, with exact derivatives through both.
+        The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (such as a
+        ground reaction); torques and joint wrenches then contain it, with exact derivatives through both.
         """
         check_link(self.dynamics, link, self.width_of_term(term))
         refuse_kinks(term, "a load")
@@ -272,11 +273,11 @@ class ProblemData(DerivedParts):
         return terms.parameter(name)
 
     def design(self, name: str, value: Any) -> None:
-        """Let a property of the robot, "forearm.mass" say, follow from parameters, as all its quantities do.
+        """Let a property such as "forearm.mass" follow from parameters, as all of its quantities do.
 
         name : see `dynamics.RigidBodyModel.with_properties`; value : a term of parameters, a function of a
         node, or a list of parameters and numbers. Raises OptionError for a value that varies or a second one,
-        and what the robot raises for unknown names and where it cannot exist at the guess.
+        and the robot's errors for unknown names and where it cannot exist at the guess.
         """
         design = design_of(self, name, value)
         refuse_springs(self.dynamics, [name], self.passive_joints)
@@ -292,7 +293,7 @@ class ProblemData(DerivedParts):
         unit: str = "",
         components: Sequence[str] = (),
     ) -> terms.Quantity:
-        """Add `width` unknown curves beside the joints', contact forces say, and return them as a term.
+        """Add `width` unknown curves beside the joints', such as contact forces, and return them as a term.
 
         They have the joints' knots and may jump between arcs. The bounds hold for all t, as the control
         points are bounded. In functions of a node `node.extra(name)` is the curves' values, `node.rate(name)`
@@ -322,7 +323,7 @@ class ProblemData(DerivedParts):
         continuous : whether it is continuous from interval to interval
         The bounds hold for all t, as the control points are bounded. `node.rate(name)` is the derivative by
         time of a continuous one. Raises UnknownNameError, or OptionError for a basis that is finer than the
-        nodes can tell.
+        nodes resolve.
         """
         if controls_of(self.dynamics) is None:
             input_checks.refuse_again(name, "extra", self.extras)

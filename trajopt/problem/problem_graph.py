@@ -24,7 +24,7 @@ def leaf_widths(problem: ProblemData) -> dict[str, int]:
 
 
 def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
-    """The graph of blocks that computes all terms, what they need of the dynamics, and integrands T * term.
+    """The graph of blocks that computes all terms, their inputs from the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
     problem's loads; torques and joint wrenches are those under the loads.
@@ -39,17 +39,38 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
         loads = tuple(problem.loads)
         blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table, fixed)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
-    known |= {f"{DESIGN}{name}" for name in problem.designs}
-    others = table.by_block((wanted | _inputs(blocks.values())) - known)
-    for together in others:
-        blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
-    if under_load or others:
+    others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known, fixed)
+    blocks |= others
+    if problem.designs and (under_load or others):
         blocks |= _design_blocks(problem)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         target = integrand(term.quantity)
         blocks.setdefault(target, TimesDuration(term.quantity, widths[term.quantity], target))
     return Graph(leaves, blocks.values())
+
+
+def dynamics_blocks(
+    problem: ProblemData,
+    wanted: Iterable[str],
+    known: Iterable[str],
+    fixed: Mapping[str, Array] | None = None,
+) -> dict[str, Block]:
+    """The blocks of the dynamics that compute the wanted quantities, and those that these need in turn.
+
+    known : quantities that are computed otherwise
+    fixed : as `block_of` takes it
+    """
+    table, blocks = problem.quantities, {}
+    known = {*known, *(f"{DESIGN}{name}" for name in problem.designs)}
+    wanted = set(wanted) - known
+    while wanted:
+        for together in table.by_block(wanted):
+            blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
+        known |= wanted
+        met = _inputs(blocks.values()) - known  # names that nobody declares are reported by the graph
+        wanted = {name for name in met if table.knows(name.partition(":")[0])}
+    return blocks
 
 
 def block_of(
@@ -120,24 +141,23 @@ def _inputs(blocks: Iterable[Block]) -> set[str]:
     return {name for block in blocks for name in block.inputs}
 
 
-def refuse_idle_designs(problem: ProblemData, graph: Graph) -> None:
-    """ProblemError where no quantity of the robot that is asked for depends on a designed property."""
-    asked = _inputs(graph.blocks)
+def refuse_idle_unknowns(problem: ProblemData, graph: Graph, used: Iterable[str]) -> None:
+    """ProblemError where a control or a design enters nothing that is minimized or bounded.
+
+    used : the quantities that are minimized or bounded
+    """
+    controls = [name for name, extra in problem.extras.items() if extra.pieces and not extra.is_state]
+    known = {leaf for quantity in used for leaf in graph.leaf_pattern(quantity)} if controls else set()
+    for name in controls:
+        if extra_leaf(name) not in known:
+            raise ProblemError(
+                f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
+                "use it in one, or leave it out"
+            )
+    asked = _inputs(graph.blocks) if problem.designs else set()
     for name in problem.designs:
         if f"{DESIGN}{name}" in graph.width and f"{DESIGN}{name}" not in asked:
             raise ProblemError(
                 f"'{name}' is designed, but nothing that is minimized or bounded depends on it: springs and "
                 "dampers change trajopt.Quantity('motor_torque') alone, so use that, or leave the design out"
-            )
-
-
-def refuse_idle_controls(problem: ProblemData, graph: Graph, used: Iterable[str]) -> None:
-    """ProblemError where a control enters nothing that is minimized or bounded: nothing decides it."""
-    controls = [name for name, extra in problem.extras.items() if extra.pieces is not None]
-    known = {leaf for quantity in used if controls for leaf in graph.leaf_pattern(quantity)}
-    for name in controls:
-        if not problem.extras[name].is_state and extra_leaf(name) not in known:
-            raise ProblemError(
-                f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
-                "use it in one, or leave it out"
             )

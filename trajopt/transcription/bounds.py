@@ -11,7 +11,6 @@ numbers are values of a problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -21,9 +20,9 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, StructureError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
-from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.transcription.leaf_map import SplineMap
@@ -62,21 +61,9 @@ class VelocityHull:
     names: tuple[str, ...]
     joint_names: tuple[str, ...]
 
-    @property
-    def count(self) -> int:
-        return self.slope.size
-
-    @property
-    def lower(self) -> Array:
-        return np.where(self.is_upper, -np.inf, 0.0)
-
-    @property
-    def upper(self) -> Array:
-        return np.where(self.is_upper, 0.0, np.inf)
-
     def limits(self, problem: ProblemData) -> Array:
         """The limit of every row, (rows,) rad/s or m/s."""
-        found = np.zeros(self.count)
+        found = np.zeros(self.slope.size)
         for number in np.unique(self.constraint):
             rows, constraint = self.constraint == number, problem.constraints[number]
             joint, is_upper = self.joint[rows], self.is_upper[rows]
@@ -85,10 +72,10 @@ class VelocityHull:
 
     def matrix(self, limits: Array) -> sparse.csr_array:
         """The rows as a matrix times x."""
-        shape = (self.count, self.layout.size)
+        shape = (self.slope.size, self.layout.size)
         columns = np.stack([self.earlier, self.later, self.duration], axis=1)
         values = np.stack([-self.slope, self.slope, -limits], axis=1)
-        starts = 3 * np.arange(self.count + 1)
+        starts = 3 * np.arange(self.slope.size + 1)
         matrix = sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
         matrix.eliminate_zeros()
         return matrix
@@ -159,9 +146,6 @@ def _of_arc(problem: ProblemData, layout: Layout, arc: int, number: int, finite:
     )
 
 
-BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
-
-
 @dataclass(frozen=True, eq=False)
 class Bounds:
     """lower <= values <= upper, entry by entry; infinite where there is none."""
@@ -200,7 +184,7 @@ class LinearRows:
 
     @cached_property
     def entries(self) -> Array:
-        """How many unknowns each row has: one narrows the bounds of y, several make a row of the program."""
+        """Unknowns in each row, (rows,): one narrows the bounds of y, several make a row of the program."""
         return np.diff(self.A.indptr)
 
     @cached_property
@@ -267,11 +251,11 @@ def bounds_and_linear_block(
     x_bounds = variable_bounds(problem, spline_map)
     c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
     A = rows.matrix(problem, elimination.N)
-    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.count else np.zeros(0)
+    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.slope.size else np.zeros(0)
     b = np.concatenate([c[eliminated], of_hull])
     ends = Bounds(
-        np.concatenate([x_bounds.lower[eliminated], hull.lower]),
-        np.concatenate([x_bounds.upper[eliminated], hull.upper]),
+        np.concatenate([x_bounds.lower[eliminated], np.where(hull.is_upper, -np.inf, 0.0)]),
+        np.concatenate([x_bounds.upper[eliminated], np.where(hull.is_upper, 0.0, np.inf)]),
     )
     bounds = Bounds(x_bounds.lower[free].copy(), x_bounds.upper[free].copy())
     _check_fixed(rows, b, ends, problem.dynamics)
@@ -290,7 +274,7 @@ def bounds_and_linear_block(
 
 def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:
     """The linear rows as a matrix times y."""
-    if not hull.count:
+    if not hull.slope.size:
         return N[bounded]
     return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
 
@@ -299,7 +283,9 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
-    for leaf, bound in _curve_bounds(problem):
+    hulls = (each for each in problem.constraints if each.hold == "hull" and each.term.quantity == "q")
+    own = ((extra_leaf(name), extra) for name, extra in problem.extras.items())
+    for leaf, bound in (*(("q", hull) for hull in hulls), *own):
         group = layout.groups[spline_map.spline[leaf].group]
         curves = spline_map.groups[spline_map.spline[leaf].group].own(spline_map.spline[leaf].curves)
         for low, high in zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True):
@@ -314,20 +300,11 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     return bounds
 
 
-def _curve_bounds(problem: ProblemData) -> Iterator[tuple[str, Constraint | AdditionalCurve]]:
-    """(leaf, what bounds its curves): hull limits of the positions and additional curves."""
-    for constraint in problem.constraints:
-        if constraint.hold == "hull" and constraint.term.quantity == "q":
-            yield "q", constraint
-    for name, extra in problem.extras.items():
-        yield extra_leaf(name), extra
-
-
 def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds, dynamics: Dynamics) -> None:
     """Rows that no unknown changes hold already, or never will."""
     fixed = np.flatnonzero(rows.entries == 0)
     value, low, high = b[fixed], bounds.lower[fixed], bounds.upper[fixed]
-    slack = BOUND_TOLERANCE * np.maximum(1.0, np.abs(value))
+    slack = AGREEMENT * np.maximum(1.0, np.abs(value))
     for i in np.flatnonzero(~((low - slack <= value) & (value <= high + slack)))[:1]:
         label = rows.label(int(fixed[i]))
         raise InfeasibleBoundsError(

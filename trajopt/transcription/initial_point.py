@@ -1,4 +1,4 @@
-"""Where the solver starts: a smooth curve between the boundary values, at a speed the limits allow.
+"""The starting point of a solve: a smooth curve between the boundary values, at a speed the limits allow.
 
 The curve is the polynomial of lowest degree in normalised time with the boundary positions and velocities
 (zero where none is given) and those accelerations that are given: 3 s^2 - 2 s^3 from rest to rest. A straight
@@ -25,11 +25,11 @@ from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns, layout_of
 
-LONGEST, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
-REFINEMENTS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
+LONGEST_TRIED, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
+HALVINGS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
 NEARLY_LEAST = 1.05  # a duration counts as good whose violation is within this factor of the least one
-FALLBACK_DURATION = 1.0
-SIDE = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
+FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
+INSIDE_ARC = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
 def first_guess(
@@ -56,7 +56,7 @@ def first_guess(
 def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
     """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
-    within = basis.greville if arcs == 1 else np.clip(basis.greville, SIDE, 1.0 - SIDE)
+    within = basis.greville if arcs == 1 else np.clip(basis.greville, INSIDE_ARC, 1.0 - INSIDE_ARC)
     along = (arc + within) / arcs
     unguessed = _extra_points(problem, along)
     values = _guessed_values(guessed, along, n, n + unguessed.shape[1])
@@ -68,7 +68,7 @@ def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePla
 
 
 def _extra_points(problem: ProblemData, along: Array) -> Array:
-    """Control points of additional curves that nobody guesses, at normalised times (k,), (k, curves).
+    """Control points of additional curves without a guess, at normalised times (k,), (k, curves).
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
     """
@@ -143,7 +143,7 @@ def with_guessed_duration(
         return other
 
     shortest, longest = least.sum(), most.sum()
-    if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
+    if shortest <= len(arcs) * SHORTEST_DURATION:  # not a given bound
         shortest = SHORTEST_DURATION
     duration = shortest_duration(
         lambda seconds: violation(trial(seconds)),
@@ -169,7 +169,7 @@ def shortest_duration(
     the first good one is halved. Where the violation only falls, however long the duration, as that of an
     equation without a time scale does, or nothing is violated, however short, one second is as good as any.
     """
-    low, high = max(shortest, SHORTEST_DURATION), min(longest, LONGEST)
+    low, high = max(shortest, SHORTEST_DURATION), min(longest, LONGEST_TRIED)
     if low >= high:
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     known = cache(violation)
@@ -183,14 +183,14 @@ def shortest_duration(
         if not np.isfinite(enough):
             return float(np.clip(FALLBACK_DURATION, shortest, longest))
         first = int(np.argmax(values <= enough))
-    still_falling = first == len(tried) - 1 and enough > 0.0 and longest > LONGEST
+    still_falling = first == len(tried) - 1 and enough > 0.0 and longest > LONGEST_TRIED
     if still_falling or (first == 0 and shortest <= SHORTEST_DURATION):
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     good = tried[first]
     if first == 0:
         return good
     bad = tried[first - 1]
-    for _ in range(REFINEMENTS):
+    for _ in range(HALVINGS):
         middle = math.sqrt(bad * good)
         is_good = of_linear(middle) <= enough and known(middle) <= enough
         good, bad = (middle, bad) if is_good else (good, middle)

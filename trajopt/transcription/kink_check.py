@@ -16,7 +16,7 @@ ADVICE: Mapping[Operation, str] = {
     "absolute value": "costs and upper bounds have trajopt.absolute(term), which is exact",
     "maximum or minimum": "costs and upper bounds have trajopt.maximum(term, ...), lower bounds "
     "trajopt.minimum(term, ...), which are exact",
-    "comparison": "make the transition smooth, np.tanh say, or let phases (trajopt.Phases) meet there",
+    "comparison": "make the transition smooth (by np.tanh) or let phases (trajopt.Phases) meet there",
 }
 
 

@@ -252,7 +252,7 @@ class LeafMap:
         return _leaf_map(spline_map.layout.size, spline_map, of_matrix(N), frozenset(needed))
 
     def offset(self, c: Array) -> Array:
-        """What eliminated unknowns add to Q, (K width,), where x = N y + c."""
+        """The share of eliminated unknowns in Q, (K width,), where x = N y + c."""
         return self._by_x @ c
 
     def at(self, y: Array, offset: Array) -> LeafPoint:
@@ -304,7 +304,7 @@ class LeafMap:
         return raw.ravel()
 
     def jacobian_entries(self, pattern: Array, stride: int) -> tuple[Entries, int]:
-        """Node and row, as k * stride + row, and column of y of every raw derivative; and how many there are.
+        """Node and row, as k * stride + row, and column of y of every raw derivative; and their number.
 
         pattern : (rows, width), where D may differ from zero
         """

@@ -33,7 +33,7 @@ class NLP(ProgramFunctions):
     row_bounds : scaled, as the functions are
     linear, groups, objectives : the parts that they are made of, not scaled
     graph : all quantities, of which the functions evaluate some in larger blocks
-    component_names : (quantity, width) -> what messages call its components
+    component_names : (quantity, width) -> names of its components in messages
     """
 
     scaling: Scaling
@@ -114,16 +114,16 @@ class NLP(ProgramFunctions):
         return first_not_finite(self.graph, leaves, self.component_names)
 
 
-STEEPEST = 1e8  # rows are never divided by more
-FLAT = 1e-8  # an objective whose value vanishes beside its gradient is never divided by less
-VANISHING = 1e-8  # of the gradient: a value below is that of a cost which is zero but for rounding
+# A cost below this share of its gradient is zero but for rounding. No cost is divided by less, no row by more
+# than the inverse.
+NEGLIGIBLE = 1e-8
 LOPSIDED = 10.0  # times the smaller of two limits: rows are not divided by more, whatever the larger one is
-SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
+LEAST_SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What every row (m,) and the objective are multiplied by."""
+    """The factors of every row, (m,), and of the objective."""
 
     rows: Array
     objective: float
@@ -151,9 +151,9 @@ def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array) -> Array
     size = np.minimum(sides.max(axis=0), LOPSIDED * smaller)
     steepest = np.zeros(size.size)
     np.maximum.at(steepest, jacobian_rows, np.abs(jacobian))
-    # Limits far narrower than a row's gradient, a band of millimetres say, would make it a wall.
+    # Limits far narrower than a row's gradient, such as a band of millimetres, would make it a wall.
     narrow = np.maximum(size, np.minimum(steepest, 1.0))
-    return 1.0 / np.where(size > 0.0, narrow, np.clip(steepest, 1.0, STEEPEST))
+    return 1.0 / np.where(size > 0.0, narrow, np.clip(steepest, 1.0, 1.0 / NEGLIGIBLE))
 
 
 def _objective_factor(value: float, gradient: Array) -> float:
@@ -162,8 +162,8 @@ def _objective_factor(value: float, gradient: Array) -> float:
     # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding; a
     # gradient far above the value, where accelerations follow from millimetres, would make `tol` a loose one.
     # Squares that are zero but for rounding have a value as small as the square of their gradient.
-    flat = FLAT if value <= VANISHING * steepest else 0.0
-    size = np.clip(steepest, max(SHARE * value, flat), max(value, SHARE * steepest, flat))
+    flat = NEGLIGIBLE if value <= NEGLIGIBLE * steepest else 0.0
+    size = np.clip(steepest, max(LEAST_SHARE * value, flat), max(value, LEAST_SHARE * steepest, flat))
     if np.isinf(size):
         raise EvaluationError(
             f"the objective is {value:.3g} and its steepest slope {steepest:.3g} at the start, beyond what "

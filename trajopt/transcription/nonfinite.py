@@ -1,4 +1,4 @@
-"""Names the term, node and component that is not finite, which a solver only sees as a vector's entry."""
+"""Finds the term, node and component that is not finite, which solvers see as an entry of a vector."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """What makes second derivatives of the program from those of its blocks; made when first asked for.
+    """The maps from second derivatives of the blocks to those of the program; made when first asked for.
 
     Solves without second derivatives, those of `SquareNewton` for one, do not ask.
     """
@@ -109,7 +109,7 @@ class ProgramFunctions:
     The last point is cached, so that all five functions at one point cost one evaluation of the dynamics and
     one of each derivative. That is why one object serves one solve at a time.
 
-    leaf_offset : what eliminated unknowns add to the leaves, `LeafMap.offset`
+    leaf_offset : the share of eliminated unknowns in the leaves, `LeafMap.offset`
     objective_weights : (K used_count,) of the used quantities, node by node
     row_weights : (rows, K used_count)
     curvature : None where a block gives no second derivatives
@@ -247,7 +247,7 @@ class ProgramFunctions:
         return scaled
 
     def take_evaluation(self, other: ProgramFunctions) -> None:
-        """Take over what other functions of the same quantities, scaled otherwise, evaluated last."""
+        """Take over the last evaluation of other functions of the same quantities, scaled otherwise."""
         last = other.__dict__.get("_last")
         if last is not None:
             last = copy.copy(last)
@@ -267,7 +267,7 @@ class ProgramFunctions:
 
 @dataclass(frozen=True, eq=False)
 class ProgramMaps:
-    """The structure of a program's functions: what maps quantities at the nodes to rows and derivatives.
+    """The structure of a program's functions: the maps from quantities at the nodes to rows and derivatives.
 
     All that is left of `ProgramFunctions` when values are taken away; see there.
     """
@@ -313,7 +313,7 @@ def program_maps(
     groups: Sequence[RowGroup],
     linear_count: int,
 ) -> ProgramMaps:
-    """What turns the quantities of a graph into linear_count linear rows, the rows of groups, and costs."""
+    """The maps from quantities of a graph to costs and rows of groups, behind `linear_count` linear rows."""
     bounded = [group.quantity for group in groups]
     minimized = [objective.quantity for objective in objectives]
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)

@@ -18,14 +18,16 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import SPLINE_LEAVES, integrand
 from trajopt.graph.protocols.block import Block, Values
 from trajopt.problem.problem import ProblemData
-from trajopt.splines.node_sets import difference
+from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
 from trajopt.transcription.leaf_map import LeafMap
+from trajopt.transcription.linear_equations.elimination import AGREEMENT
 from trajopt.transcription.linear_equations.linear_rows import Conditions
 from trajopt.transcription.unknowns import RowLabel, continuity_name
 
@@ -55,14 +57,14 @@ class RowGroup:
     order: Array | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Rows of the weights, and components of the quantity."""
-        return self.has_lower.shape[0], self.has_lower.shape[1]
+        return self.has_lower.shape
 
     @property
     def width(self) -> int:
-        """How many components the quantity has."""
-        return self.shape[1]
+        """The number of components of the quantity."""
+        return self.has_lower.shape[1]
 
     @cached_property
     def kept(self) -> Array:
@@ -71,7 +73,7 @@ class RowGroup:
 
     @property
     def count(self) -> int:
-        """How many rows of the program there are."""
+        """The number of rows of the program."""
         return int(self.kept.sum())
 
     def limits(self, given: Sequence[Limits]) -> Limits:
@@ -102,7 +104,7 @@ class RowGroup:
         """One value per row of the program as (rows, width), zero where there is none."""
         full = np.zeros(self.kept.size, dtype=values.dtype)
         full[self.kept] = values
-        return full.reshape(self.shape)
+        return full.reshape(self.has_lower.shape)
 
     @property
     def node(self) -> Array:
@@ -154,7 +156,7 @@ def given_limits(problem: ProblemData) -> list[Limits]:
 
 
 def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
-    """The rows of all conditions that are not linear equations, in the order in which they were stated."""
+    """The rows of all conditions that are not linear equations, in the order in which they were added."""
     groups = (
         *_constraint_groups(problem, conditions, widths),
         *_slack_groups(problem, widths),
@@ -178,7 +180,7 @@ def _constraint_groups(problem: ProblemData, conditions: Conditions, widths: Wid
 
 
 def _slack_groups(problem: ProblemData, widths: Widths) -> Iterator[RowGroup]:
-    """Slacks at the nodes with weight are at least every piece of what they stand for."""
+    """Slacks at the nodes with weight are at least every piece of their maximum."""
     nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():
         chosen = np.flatnonzero(slack.over.cost_weights(problem.trajectory) > 0.0)
@@ -224,8 +226,7 @@ def _continuity_groups(problem: ProblemData, conditions: Conditions) -> Iterator
     last = len(problem.stated)
     kept = problem.continuity_at_borders
     for arc, quantity in conditions.continuity:
-        before, after = problem.trajectory.border(arc)
-        weights = difference(problem.trajectory.nodes, after, before)
+        weights = Neighbours(arc).selection(problem.trajectory)
         held = kept[[arc]] >= SPLINE_LEAVES.index(quantity)
         yield _group(continuity_name(quantity), quantity, weights, (zero, zero), held, last)
 
@@ -239,16 +240,13 @@ def _group(
     return RowGroup(name, quantity, weights, has_lower, has_upper, held & (lower == upper), source)
 
 
-TOLERANCE = 1e-8  # relative to the size of the limit and the value
-
-
 @dataclass(frozen=True, eq=False)
 class ConstantRows:
     """The rows of some groups whose Jacobian is structurally zero, which solvers take for degenerate.
 
     groups : those that have such rows, with all their rows
     fixed : for each, which entries of (rows, width) are constant
-    graph, leaf_map : what their quantities are computed by
+    graph, leaf_map : which compute their quantities
     """
 
     groups: tuple[RowGroup, ...]
@@ -283,7 +281,7 @@ class ConstantRows:
         values : quantities at the nodes, for any unknowns
         given : limits of the problem, `given_limits`
         times : of the nodes there
-        names : (quantity, width) -> what its components are called
+        names : (quantity, width) -> names of its components
         Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
         """
         for group, fixed in zip(self.groups, self.fixed, strict=True):
@@ -309,7 +307,7 @@ def _check(
 ) -> None:
     """That the fixed entries of (rows, width) lie within their limits now."""
     lower, upper = limits
-    slack = TOLERANCE * np.maximum(1.0, np.abs(now))
+    slack = AGREEMENT * np.maximum(1.0, np.abs(now))
     wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
     for row, component in np.argwhere(wrong)[:1]:
         label, node = names(group.quantity, group.width)[component], int(group.node[row])

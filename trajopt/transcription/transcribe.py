@@ -19,9 +19,9 @@ from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused
 from trajopt.graph.keys import is_extra, is_parameter
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.problem import ProblemData
-from trajopt.problem.problem_graph import graph_of, refuse_idle_controls, refuse_idle_designs
+from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.initial_point import first_guess, with_guessed_duration
@@ -45,7 +45,7 @@ from trajopt.transcription.unknowns import Unknowns
 
 @dataclass(frozen=True, eq=False)
 class ProgramStructure:
-    """What every program of a problem with these unknowns, equations, terms and kinds of bounds shares.
+    """The parts that all programs with these unknowns, equations, terms and kinds of bounds share.
 
     equations, solution : the linear equations A x = b, and x = N y + R b
     linear : rows that are linear in y
@@ -53,7 +53,7 @@ class ProgramStructure:
     groups : all other rows
     constant : rows that no unknown changes; they are no rows of the program but must hold
     graph : all quantities, of which `maps` evaluate some in larger blocks
-    component_names : (quantity, width) -> what messages call its components
+    component_names : (quantity, width) -> names of its components in messages
     """
 
     spline_map: SplineMap
@@ -69,7 +69,7 @@ class ProgramStructure:
 
     @cached_property
     def nearest_change(self) -> Array:
-        """What a change of the entries of x that the equations fix adds to y, see `nearest_motion`."""
+        """The change of y by one of the entries of x that the equations fix, see `nearest_motion`."""
         return nearest_change(self.spline_map, self.solution)
 
 
@@ -87,8 +87,7 @@ def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> Pr
     graph = _graph(problem, conditions)
     objectives = objectives_of(problem)
     groups = row_groups(problem, conditions, graph.width)
-    refuse_idle_controls(problem, graph, _used(objectives, groups))
-    refuse_idle_designs(problem, graph)
+    refuse_idle_unknowns(problem, graph, _used(objectives, groups))
     evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, groups)
     constant = ConstantRows.among(groups, evaluated, leaf_map)
     changing = constant.left_out_of(groups)
@@ -113,11 +112,11 @@ def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> Pr
 def _general_solution(
     problem: ProblemData, spline_map: SplineMap, equations: LinearEquations
 ) -> GeneralSolution:
-    """What the linear equations leave free; durations and parameters are eliminated last."""
+    """The general solution of the linear equations; durations and parameters are eliminated last."""
     layout = spline_map.layout
     last_resort = np.arange(layout.control_point_count, layout.size)
     solution = eliminate(equations.A, equations.labels, last_resort, problem.trajectory)
-    if solution.left_over.size:  # a contradiction is reported before what follows from it
+    if solution.left_over.size:  # a contradiction is reported before its consequences
         solution.at(equations.right_sides(problem))
     if solution.free.size == 0:
         raise DegreesOfFreedomError(
@@ -255,8 +254,7 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
     """The program with the starting point that the problem's guess gives, scaled there."""
     unknowns, bounds = values.unknowns, values.bounds
     guess = bounds.clipped(unknowns.of(*first_guess(problem, layout=unknowns.layout)))
-    _check_constant_rows(structure, values, guess)
-    functions, row_bounds = _functions(structure, values), values.row_bounds(structure.groups)
+    functions, row_bounds = _unscaled(structure, values, guess)
     linear = values.linear
     start = with_guessed_duration(
         problem,
@@ -273,8 +271,7 @@ def program_at(
     structure: ProgramStructure, values: ProgramValues, start: Array, scaling: Scaling | None = None
 ) -> NLP:
     """The program with a known starting point, scaled there where no scaling is given."""
-    _check_constant_rows(structure, values, start)
-    functions, row_bounds = _functions(structure, values), values.row_bounds(structure.groups)
+    functions, row_bounds = _unscaled(structure, values, start)
     return _program(structure, values, functions, row_bounds, start, scaling)
 
 
@@ -309,16 +306,19 @@ def _program(
     )
 
 
-def _functions(structure: ProgramStructure, values: ProgramValues) -> ProgramFunctions:
-    """The functions of the program, not scaled."""
-    linear, c, chain = values.linear, values.unknowns.elimination.c, structure.maps.chain
-    chain = chain.on(chain.graph.with_blocks(values.data))
-    return structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)
+def _unscaled(
+    structure: ProgramStructure, values: ProgramValues, y: Array
+) -> tuple[ProgramFunctions, Bounds]:
+    """The functions of the program and the bounds of its rows, not scaled.
 
-
-def _check_constant_rows(structure: ProgramStructure, values: ProgramValues, y: Array) -> None:
-    """InfeasibleBoundsError where a row that no unknown changes does not hold; any y will do."""
-    constant, unknowns = structure.constant, values.unknowns
+    Raises InfeasibleBoundsError where a row that no unknown changes does not hold, at y as at any other.
+    """
+    constant, unknowns, linear = structure.constant, values.unknowns, values.linear
+    c = unknowns.elimination.c
     if constant.groups:
-        found = constant.values(y, unknowns.elimination.c, values.data)
+        found = constant.values(y, c, values.data)
         constant.check(found, values.given, unknowns.node_times(y), structure.component_names)
+    chain = structure.maps.chain
+    chain = chain.on(chain.graph.with_blocks(values.data))
+    functions = structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)
+    return functions, values.row_bounds(structure.groups)

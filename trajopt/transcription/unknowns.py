@@ -79,12 +79,12 @@ class Layout:
 
     @property
     def curve_count(self) -> int:
-        """How many curves have the joints' basis."""
+        """The number of curves with the joints' basis."""
         return self.groups[0].curve_count
 
     @property
     def global_count(self) -> int:
-        """How many durations and parameters there are: the unknowns that every node depends on."""
+        """The number of durations and parameters: the unknowns that every node depends on."""
         return self.size - self.control_point_count
 
     def column(self, arc: int, point: int, curve: int) -> int:
@@ -132,7 +132,7 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """How many entries y has."""
+        """The number of entries of y."""
         return self.elimination.free.size
 
     def curve(self, y: Array) -> Curve:
@@ -240,7 +240,7 @@ class UnknownLabel:
 
     @property
     def constraint(self) -> str:
-        """What bounds it: a constraint, or its own bounds."""
+        """The name of its bounds: a constraint, or its own."""
         if self.kind == "control point":
             return self.limits[0] if self.limits else f"bounds of {self.name}"
         return str(self)

@@ -26,7 +26,7 @@ from trajopt.base.errors import ShapeError
 from trajopt.checks.optimality.dependent_equations import sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
 from trajopt.checks.optimality.limit_labels import LimitLabels, Place
-from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers import registry

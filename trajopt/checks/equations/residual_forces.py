@@ -33,7 +33,7 @@ from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
-from trajopt.problem.problem_graph import block_of, leaf_widths
+from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ class _Forces:
     @staticmethod
     def at(solution: SolutionData, times: Array) -> _Forces:
         problem = solution.as_built
-        graph = Graph(leaf_widths(problem), [block_of(problem.dynamics, ("tau",), (), problem.quantities)])
+        leaves = leaf_widths(problem)
+        graph = Graph(leaves, dynamics_blocks(problem, ["tau"], leaves).values())
         z, chain = solution.leaves(times), ChainRule(graph, ["tau"], [], list(graph.leaves))
         with np.errstate(all="ignore"):
             values = graph.values(z)

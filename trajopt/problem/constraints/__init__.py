@@ -1,1 +1,1 @@
-"""Statements of a problem made from what users give: boundary values, integrals, periodicity, free joints."""
+"""Constraints from the arguments of a problem's methods: boundary values, integrals, periodicity, designs."""

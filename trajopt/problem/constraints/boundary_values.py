@@ -53,7 +53,7 @@ def boundary_values(
 def bounds_of_values(value: Any, name: str, coordinates: Sequence[str], kind: str) -> tuple[NDArray, NDArray]:
     """Lower and upper bounds (n,) that fix the given coordinates and leave those that are None free.
 
-    kind : what messages call the coordinates, "joints" or "states"
+    kind : the word for the coordinates in messages, "joints" or "states"
     Raises ShapeError, NotFiniteError or, where nothing is fixed, OptionError.
     """
     listed = isinstance(value, (list, tuple))

@@ -24,7 +24,7 @@ from trajopt.terms.term import ExpressionTerm, Quantity
 
 
 class Designable(Protocol):
-    """What is asked of a problem here."""
+    """The members of a problem that are used here."""
 
     dynamics: Any
     designs: dict[str, Design]
@@ -41,7 +41,7 @@ P = TypeVar("P", bound=Designable)
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A property of the robot, "forearm.mass" say, that is a term of parameters.
+    """A property of the robot, such as "forearm.mass", that is a term of parameters.
 
     graph : of the blocks that compute the term, parameters being its leaves
     fixed : (width,), NaN in components that depend on parameters, the number in those that do not
@@ -89,7 +89,7 @@ def design_of(problem: Designable, name: Any, value: Any) -> Design:
         raise ShapeError(f"'{name}' has {width} components, its value has {found}: give one for each")
     design = Design(name, term, graph, _fixed(graph, term.quantity))
     guess = {name: parameter.guess for name, parameter in problem.parameters.items()}
-    dynamics.with_properties(_values({**problem.designs, name: design}, guess))  # it says what cannot exist
+    dynamics.with_properties(_values({**problem.designs, name: design}, guess))  # refuses impossible robots
     return design
 
 

@@ -1,4 +1,4 @@
-"""Bounded integrals: lower <= integral of a term over a part of the motion <= upper, an energy budget say."""
+"""Bounded integrals: lower <= integral of a term over a part of the motion <= upper: energy budgets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Integral:
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         part = "" if self.over == PATH else f" over {self.over}"
         return f"integral of {self.term.name}{part}"
 
     def check_over(self, over: Any, absent: Any) -> None:
         """Raise OptionError where a part of the motion is given beside the integral's own.
 
-        absent : what `over` is where nobody gave it
+        absent : the default of `over`
         """
         if over is not absent and over != absent:
             raise OptionError(
@@ -48,7 +48,7 @@ def integral(term: Any, over: Over = "path") -> Integral:
 
     over : "path", a window (s0, s1) of normalised time that ends at breakpoints, or `ArcNodes(arc, "whole")`
     It is the quadrature of the trajectory's rule, in the unit of the term times seconds. Raises OptionError
-    for what is no term, and where nothing can be integrated.
+    for an object that is no term, and where nothing can be integrated.
     """
     if not isinstance(term, Term):
         raise no_term(term)
@@ -82,7 +82,7 @@ def bounded_integral(
     name: str | None,
     width_of_term: Callable[[Any], int],
 ) -> IntegralConstraint:
-    """What `Problem.subject_to` was given for an integral: lower, upper and equals; see there."""
+    """The bounded integral of a call of `Problem.subject_to`; see there."""
     label, width = label_of(name, integral), width_of_term(integral.term)
     names = [str(i) if width > 1 else "" for i in range(width)]
     lower, upper = bounds_or_value(*bounds, width, label, names)

@@ -38,7 +38,7 @@ class LowerContinuity:
 def lower_continuity(
     names: Sequence[str], trajectory: Trajectory, coordinate: Any, order: Any, after: Any
 ) -> LowerContinuity:
-    """The statement that `Problem.continuity` is given; see there, also for errors."""
+    """The value of a call of `Problem.continuity`; see there, also for errors."""
     names = list(names)
     if not isinstance(coordinate, str) or coordinate not in names:
         raise UnknownNameError(
@@ -52,20 +52,20 @@ def lower_continuity(
         raise OptionError(
             f"the continuity of '{coordinate}' is {short_repr(order)}, but where arcs meet the trajectory "
             "has "
-            f"{trajectory.continuity}, and only less can be stated: use {known}"
+            f"{trajectory.continuity}, and only less can be asked for: use {known}"
         )
     found = LowerContinuity(names.index(coordinate), int(order), _arc(after))
     check_borders(trajectory, [found])
     return found
 
 
-def check_borders(trajectory: Trajectory, stated: Iterable[LowerContinuity]) -> None:
-    """OptionError where a statement means a border that the trajectory does not have."""
+def check_borders(trajectory: Trajectory, given: Iterable[LowerContinuity]) -> None:
+    """OptionError where a lower continuity is given for a border that the trajectory does not have."""
     count = len(trajectory.arcs) - 1
-    for each in stated:
+    for each in given:
         if not count:
             raise OptionError(
-                "the continuity of a coordinate is stated for borders of arcs; the trajectory has one arc: "
+                "the continuity of a coordinate is given for borders of arcs; the trajectory has one arc: "
                 "cut it where it may jump, Trajectory((arc, arc)) or "
                 "Trajectory.collocation(intervals, order, arcs=2)"
             )

@@ -21,7 +21,7 @@ def passive_torques(
     if part.is_difference:
         raise OptionError(f"joints cannot be passive over {part}: use 'path', a window or an arc")
     if not joints:
-        raise OptionError("no joint is named: problem.passive('pole'), say")
+        raise OptionError("no joint is named: use, for example, problem.passive('pole')")
     names = list(dynamics.joint_names)
     for number, joint in enumerate(joints):
         if not isinstance(joint, str) or joint not in names:
@@ -36,7 +36,7 @@ def passive_torques(
 
 
 def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:
-    """OptionError for a passive joint whose spring would be left out, as tau is what the joint transmits."""
+    """OptionError for a passive joint whose spring would be left out: tau is the transmitted torque."""
     described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
     sprung = {each.name for each in described if getattr(each, "stiffness", 0.0)}
     sprung |= {name.removesuffix(".stiffness") for name in designs if name.endswith(".stiffness")}

@@ -1,4 +1,4 @@
-"""Periodicities from what users give, checked: see `Problem.subject_to_periodic`."""
+"""Periodicities from the arguments of `Problem.subject_to_periodic`, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms with kinks stated smoothly: slacks for costs and bounded integrals, one bound for every piece."""
+"""Smooth forms of terms with kinks: slacks in costs and bounded integrals, one bound for every piece."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def smooth_cost(problem: Any, term: Any, weight: float, over: NodeSet) -> Any:
 def integral_constraint(
     problem: Any, integral: Integral, bounds: tuple[Any, Any, Any], name: str | None
 ) -> IntegralConstraint:
-    """What `Problem.subject_to` is given for an integral: lower, upper, equals; its maxima become slacks.
+    """The bounded integral of a call of `Problem.subject_to`; its maxima become slacks.
 
     Raises OptionError where the bounds of a term with kinks are not convex.
     """
@@ -81,7 +81,7 @@ def integral_constraint(
 def smooth_bounds(
     term: Any, lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
 ) -> Iterator[tuple[Any, Any, Any, str]]:
-    """Smooth terms with their lower and upper bounds and names that together say what one with kinks says."""
+    """Smooth terms with their bounds and names that together are equivalent to a bounded one with kinks."""
     if equals is not None or (lower is not None and upper is not None):
         raise OptionError(
             f"'{label}' has kinks, so that it is convex: bound it from one side only, above for absolute "

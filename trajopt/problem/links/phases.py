@@ -13,7 +13,7 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
-from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, LinkedCost, TermLink, function_of, term_link_of
 from trajopt.problem.links.phases_facts import phases_facts

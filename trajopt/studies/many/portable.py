@@ -13,8 +13,8 @@ from typing import Any
 from trajopt.api.problem import Problem
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.rebuilt_problem import built
 
