@@ -19,6 +19,7 @@ import numpy as np
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.polynomial import derivatives_at_zero
 from dynamics.kernels.rotation_chart import serial_chart
+from dynamics.kernels.serial_planes import carry_outputs, carry_rows
 from dynamics.kernels.serial_products import (
     carry_forces,
     carry_partials,
@@ -153,7 +154,7 @@ class SerialMotion:
 
     def stiffness(self, forces: Array) -> Array:
         """tau_e . E2 of every rotation vector: of tau = E' tau_e, what E depends on p; (nodes, 9) each."""
-        out = np.empty_like(self.rows_of_E)
+        out = np.empty(self.rows_of_E.shape, np.result_type(forces, self.rows_of_E))
         for at, chart in enumerate(self.charts):
             size = chart.polynomials.shape[1] // 3
             first = chart.coordinates.start
@@ -174,12 +175,11 @@ class SerialMotion:
         return out
 
     def rows(self, serial: Array) -> Array:
-        """(nodes, n', ...) rows of forces -> (nodes, n, ...)."""
-        found = serial[:, self.form.own]
-        for places, E in self.groups():
-            part = found[:, places]
-            found[:, places] = (np.swapaxes(E, 1, 2) @ part.reshape(len(E), 3, -1)).reshape(part.shape)
-        return found
+        """(nodes, n', m) rows of forces -> (nodes, n, m)."""
+        out = np.empty((len(serial), self.model.n, *serial.shape[2:]), np.result_type(serial, self.rows_of_E))
+        flat = (len(serial), -1, serial[0, 0].size if len(serial) else 1)
+        carry_rows(serial.reshape(flat), self.form.own, self.firsts, self.rows_of_E, out.reshape(flat))
+        return out
 
     def carried_squares(self, serial: Array) -> Array:
         """Slots of bilinear forms of two rates, (planes, n', n', blocks, width) -> (planes, n, n, ...)."""
@@ -229,15 +229,18 @@ class SerialMotion:
             for chart, slope in zip(self.charts, slopes, strict=True)
         ]
 
-    def partials(self, by_q: Array, by_v: Array, by_a: Array | None = None) -> tuple[Array, ...]:
-        """Derivatives of outputs by q, v and, where given, a: (nodes, m, n') each -> (nodes, m, n)."""
-        given = dict(zip(MOTION, [by_q, by_v] if by_a is None else [by_q, by_v, by_a], strict=False))
-        found = {name: self.columns(part) for name, part in given.items()}
-        for name, part in given.items():
-            for by in SOURCES[name][:-1]:
-                for at, added in self.parts(part, name, by):
-                    found[by][..., at] += added
-        return tuple(found.values())
+    def outputs(self, *serial: Array | None) -> list[Array]:
+        """Derivatives of outputs by q, v and a, (nodes, m, n') as far as given -> (nodes, m, n) each."""
+        given = [each for each in serial if each is not None]
+        kind = np.result_type(*given, self.rows_of_E)
+        absent = np.empty((0, 0, 0), kind)
+        found = [np.empty((*each.shape[:2], self.model.n), kind) for each in given]
+        before, after = ([*arrays, *[absent] * (3 - len(given))] for arrays in (given, found))
+        matrices = self.rows_of_E, self.rows_of_D1, self.rows_of_D2
+        carry_outputs(
+            *(each.astype(kind, copy=False) for each in before), self.form.own, self.firsts, *matrices, *after
+        )
+        return found
 
     def add_chart_stiffness(self, by_q: Array, forces: Array) -> None:
         """Add tau_e . E2 to (nodes, n, n); forces : (nodes, n') of the serial form."""
