@@ -15,7 +15,7 @@ from dynamics.kernels.inertia import (
     load_inertia,
     store_inertia,
 )
-from dynamics.kernels.node_batch import batch
+from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
 from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, width
@@ -67,13 +67,18 @@ def crba(model: KinematicTree, q: Any) -> np.ndarray:
     branches. The result is a strided view, node axis last in memory.
     Raises ShapeError when q does not fit the model. Source: Featherstone (2008), table 6.2.
     """
-    packed = packed_of(model)
-    nodes = batch(packed, q=q)
+    nodes = batch(packed_of(model), q=q)
     if model.rotation_joints:
         motion = SerialMotion(model, nodes, 1)
-        return nodes.unfold(motion.matrix(crba(model.serial, motion.arrays[0])), packed.n, packed.n)
+        return nodes.unblock(motion.carried_squares(mass_matrix_slots(model.serial, motion.batch())[None])[0])
+    return nodes.unblock(mass_matrix_slots(model, nodes))
+
+
+def mass_matrix_slots(model: KinematicTree, nodes: Batch) -> np.ndarray:
+    """Slots (n, n, blocks, width) of M."""
+    packed = model.packed
     out = nodes.slots(packed.n, packed.n, cleared=False)
     _crba(
         packed.tree, packed.numbers, nodes.arrays[0], packed.entries_to_clear, packed.shares_coordinates, out
     )
-    return nodes.unblock(out)
+    return out

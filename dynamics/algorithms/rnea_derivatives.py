@@ -63,7 +63,6 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
-from dynamics.kernels.transposition import nodes_first
 from dynamics.model.kinematic_tree import packed_of
 from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT
 
@@ -245,8 +244,15 @@ def inverse_dynamics_partials(
     model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
 ) -> InverseDynamicsPartials:
     """One call of the kernel for the torques, the wrenches at `links` and the base wrench."""
-    if model.rotation_joints:
-        return serial_partials(model, nodes, torques, links, base)
+    made = serial_partial_slots if model.rotation_joints else partial_slots
+    values, out = made(model, nodes, torques, links, base)
+    return InverseDynamicsPartials(values, nodes.nodes_last(out))
+
+
+def partial_slots(
+    model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...], base: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (nodes, rows) and the slots (rows, 3, n, blocks, width) of their derivatives."""
     packed = model.packed
     q, v, a = nodes.arrays[:3]
     torque_row, rows, count = stacked_rows(packed, torques, links, base)
@@ -265,31 +271,26 @@ def inverse_dynamics_partials(
         values,
         out,
     )
-    return InverseDynamicsPartials(values, nodes.nodes_last(out))
+    return values, out
 
 
-def serial_partials(
+def serial_partial_slots(
     model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...], base: bool
-) -> InverseDynamicsPartials:
-    """`inverse_dynamics_partials` of a model with rotation vectors, by its serial form."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """`partial_slots` of a model with rotation vectors, by its serial form."""
     motion = SerialMotion(model, nodes, 3)
     loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
     own, places = np.unique(motion.form.links[list(links)], return_inverse=True)
-    found = inverse_dynamics_partials(model.serial, motion.batch(loads), torques, tuple(own.tolist()), base)
-    count = motion.arrays[0].shape[1] if torques else 0
+    values, out = partial_slots(model.serial, motion.batch(loads), torques, tuple(own.tolist()), base)
+    count = model.serial.n if torques else 0
     wrenches = (count + 6 * places[:, None] + np.arange(6)).ravel()
-    chosen = np.concatenate([np.arange(count), wrenches, count + 6 * len(own) + np.arange(6 * base)])
-    values, stacked = found.values[:, chosen], nodes_first(found.partials)[:, chosen]
-    parts = motion.partials(*(stacked[:, :, i] for i in range(3)))
+    further = np.concatenate([wrenches, count + 6 * len(own) + np.arange(6 * base)])
+    rows = np.concatenate([motion.form.own, further]) if torques else further
+    out = motion.carried_partials(out, rows, values[:, :count] if torques else None)
+    found = values[:, further]
     if torques:
-        forces = values[:, :count]
-        upper = [motion.rows(part[:, :count]) for part in parts]
-        motion.add_chart_stiffness(upper[0], forces)
-        parts = [
-            np.concatenate([one, part[:, count:]], axis=1) for one, part in zip(upper, parts, strict=True)
-        ]
-        values = np.concatenate([motion.forces(forces), values[:, count:]], axis=1)
-    return InverseDynamicsPartials(values, np.stack(parts, axis=2).transpose(1, 2, 3, 0))
+        found = np.concatenate([motion.forces(values[:, :count]), found], axis=1)
+    return found, out
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,11 +97,9 @@ class RotationVectorBlock:
         inner_inputs = self._inner_inputs(u, motion)
         inner, found = self.inner.partials(inner_inputs), {}
         for output, inner_output in self.output_names.items():
-            own = {
-                by: self._chained(motion, inner, inner_output, by)
-                for by in self.motion
-                if (inner_output, by) in inner
-            }
+            parts = [inner.get((inner_output, by)) for by in self.motion]
+            names = [by for by, part in zip(self.motion, parts, strict=True) if part is not None]
+            own = dict(zip(names, motion.outputs(*parts), strict=True))
             for name, inner_name in self.input_names.items():
                 if (inner_output, inner_name) in inner:
                     own[name] = inner[inner_output, inner_name]
@@ -111,15 +109,6 @@ class RotationVectorBlock:
                 motion.add_chart_stiffness(own["q"], forces)
             found |= {(output, name): part for name, part in own.items()}
         return {pair: found[pair] for pair in self._pattern}
-
-    def _chained(self, motion: SerialMotion, inner: Pairs, output: str, by: str) -> Array:
-        """Derivatives of an output of the inner block by q, v or a of the robot."""
-        total = motion.columns(inner[output, by])
-        for name in self.motion:
-            if name != by and by in SOURCES[name] and (output, name) in inner:
-                for at, part in motion.parts(inner[output, name], name, by):
-                    total[:, :, at] += part
-        return total
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         """d2 sum(adjoint . output) / du dw, (nodes, m_u, m_w)."""

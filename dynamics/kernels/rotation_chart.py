@@ -1,17 +1,11 @@
 """The rotation vector's chart beside the one of three joints in series, as polynomials around a point.
 
 For p near p_0, Exp(p_0)' Exp(p_0 + d) = Rx(e_1) Ry(e_2) Rz(e_3) gives e(d) with e(0) = 0; its derivatives at
-d = 0 carry velocities, accelerations and forces from one chart to the other. Exp and all its derivatives are
-functions of s = |p|^2, without square roots: with the entire functions c_k(s) = sum_j (-s)^j / (2j + k)!
-(Stumpff), of which c_0 = cos |p|, c_1 = sin |p| / |p| and c_2 = (1 - cos |p|) / |p|^2,
-
-    Exp(p) = c_0 1 + c_1 p^ + c_2 p p',  d c_k / ds = (k c_{k+2} - c_{k+1}) / 2
+d = 0 carry velocities, accelerations and forces from one chart to the other. With c_k of `stumpff.py` at
+s = |p|^2, Exp(p) = c_0 1 + c_1 p^ + c_2 p p' is made of polynomials and of functions of s alone.
 """
 
 from __future__ import annotations
-
-from math import factorial
-from typing import Any
 
 import numpy as np
 
@@ -30,53 +24,13 @@ from dynamics.kernels.polynomial import (
 )
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 from dynamics.kernels.spatial_algebra import workspace
-
-# Below it the series of c_k for the two largest k and the recursion down to c_0 are exact to rounding (the
-# terms fall from the first on); above it cosine and sine and the recursion upwards, which divides by s.
-SERIES_UP_TO = 10.0
-TERMS = 20  # of the series: the next one is below 1e-20 there
+from dynamics.kernels.stumpff import taylor_coefficients
 
 # slots of the workspace, in polynomials: p, change of s and its power, c_0 to c_2, c_1 p and c_2 p, c_2 p p',
 # Exp(p), Exp(p_0)' Exp(p), and places for products
 P, S, POWER, C, CP, OUTER, EXP, RELATIVE, SCRATCH = 0, 3, 4, 5, 8, 14, 20, 29, 34
 SLOTS = (SCRATCH + 3) * SIZE
 SQUARES = tuple(PLACES[powers] for powers in ((2, 0, 0), (0, 2, 0), (0, 0, 2)))
-
-
-def stumpff(s: np.ndarray, last: int) -> np.ndarray:
-    """c_0 to c_last at s, (last + 1, ...)."""
-    found = np.empty((last + 1, *s.shape), s.dtype)
-    near = np.abs(s) <= SERIES_UP_TO
-    small = np.where(near, s, 0.0)
-    found[last], found[last - 1] = series(small, last), series(small, last - 1)
-    for k in range(last - 2, -1, -1):
-        found[k] = 1.0 / factorial(k) - small * found[k + 2]
-    if not near.all():
-        far = s[~near]
-        root = np.sqrt(far)
-        upwards = [np.cos(root), np.sin(root) / root]
-        for k in range(last - 1):
-            upwards.append((1.0 / factorial(k) - upwards[k]) / far)
-        found[:, ~near] = upwards
-    return found
-
-
-def series(s: Any, k: int) -> Any:
-    """c_k(s) by its series in any arithmetic, Horner's scheme with the ratio of neighbouring terms."""
-    total = 1.0
-    for j in range(TERMS, 0, -1):
-        total = 1.0 - s * (total * (1.0 / ((2 * j + k - 1) * (2 * j + k))))
-    return total * (1.0 / factorial(k))
-
-
-def taylor_coefficients(p: np.ndarray, degree: int) -> np.ndarray:
-    """(nodes, 3 (degree + 1)): of c_0, c_1 and c_2 around |p|^2, up to a power."""
-    c, columns = stumpff(np.einsum("ki,ki->k", p, p), 2 + 2 * degree), []
-    for order in range(degree + 1):
-        columns.append(c[:3] / factorial(order))
-        k = np.arange(len(c) - 2)[:, None]
-        c = 0.5 * (k * c[2:] - c[1:-1])
-    return np.ascontiguousarray(np.stack(columns, axis=1).reshape(3 * (degree + 1), -1).T)
 
 
 @inlined
@@ -182,10 +136,12 @@ def _serial_chart(p, taylor, products, size, degree, rotation, out):
 
 
 def serial_chart(p: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exp(p), (nodes, 3, 3), and the polynomials e(d), (nodes, 3, coefficients up to the degree 1 to 4)."""
+    """Exp(p), (nodes, 9), row by row, and the polynomials e(d) one after the other, up to a degree of 1 to 4.
+
+    p : (nodes, 3), contiguous
+    """
     size, nodes = COUNTS[degree], len(p)
     rotation, out = np.empty((nodes, 9), p.dtype), np.empty((nodes, 3 * size), p.dtype)
     products = PRODUCTS[: PRODUCT_COUNTS[degree]]
-    taylor = taylor_coefficients(p, degree)
-    _serial_chart(np.ascontiguousarray(p), taylor, products, size, degree, rotation, out)
-    return rotation.reshape(nodes, 3, 3), out.reshape(nodes, 3, size)
+    _serial_chart(p, taylor_coefficients(p, degree), products, size, degree, rotation, out)
+    return rotation, out

@@ -12,7 +12,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from dynamics.kernels.serial_motion import MOTION, SOURCES, Part, SerialMotion, once, twice
+from dynamics.kernels.polynomial import derivative_places
+from dynamics.kernels.serial_motion import MOTION, SOURCES, Part, SerialMotion, once
+from dynamics.kernels.serial_planes import add_chart_curvature, carry_planes
+
+PLANES = (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))
 
 Array = np.ndarray
 Pair = tuple[str, str]
@@ -30,7 +34,21 @@ class SerialCurvature:
 
     def add_planes(self, planes: Mapping[Pair, Array]) -> None:
         """Second derivatives of the serial form, each pair once, (nodes, width, width) each."""
-        for (one, other), plane in planes.items():
+        motion, left = self.motion, dict(planes)
+        shape = (motion.nodes.nodes, motion.model.serial.n, motion.model.serial.n)
+        absent = np.empty((0, 0, 0), motion.nodes.dtype)
+        given, found = [], []
+        for pair in PLANES:
+            wanted = set(pair) <= set(self.names)
+            plane = left.pop(pair, None)
+            given.append(absent if not wanted else np.zeros(shape, absent.dtype) if plane is None else plane)
+            found.append(self.pair(*pair) if wanted else absent)
+        half = np.empty((motion.model.n, shape[1]), absent.dtype)
+        matrices = motion.rows_of_E, motion.rows_of_D1, motion.rows_of_D2
+        kind = absent.dtype
+        given = [each.astype(kind, copy=False) for each in given]
+        carry_planes(*given, motion.form.own, motion.firsts, *matrices, half, *found)
+        for (one, other), plane in left.items():
             self._add_plane(one, other, plane)
             if one != other:
                 self._add_plane(other, one, np.swapaxes(plane, 1, 2))
@@ -65,23 +83,15 @@ class SerialCurvature:
     def add_gradient(self, gradient: Mapping[str, Array]) -> None:
         """First derivatives of L by q, v and a of the serial form, (nodes, n') each."""
         motion = self.motion
+        absent = np.empty((0, 0), motion.nodes.dtype)
+        of = [gradient.get(name, absent) for name in MOTION]
+        v, a = (absent if each is None else each for each in (motion.v, motion.a))
+        none = np.empty((0, 0, 0), motion.nodes.dtype)
+        found = [self.pair(*pair) if set(pair) <= set(self.names) else none for pair in PLANES]
         for chart in motion.charts:
-            own, at = motion.form.own[chart.coordinates], chart.coordinates
-            g = {name: part[:, own] for name, part in gradient.items()}
-            rate = motion.rate(chart) if "v" in g else None
-            self.pair("q", "q")[:, at, at] += contracted(g["q"], chart.E2)
-            if rate is None:
-                continue
-            self.pair("q", "q")[:, at, at] += contracted(g["v"], once(chart.E3, rate))
-            self.pair("q", "v")[:, at, at] += contracted(g["v"], chart.E2)
-            if "a" not in g:
-                continue
-            assert motion.a is not None
-            bent = once(chart.E3, motion.a[:, at]) + twice(chart.E4, rate, rate)
-            self.pair("q", "q")[:, at, at] += contracted(g["a"], bent)
-            self.pair("q", "v")[:, at, at] += 2.0 * contracted(g["a"], once(chart.E3, rate))
-            self.pair("q", "a")[:, at, at] += contracted(g["a"], chart.E2)
-            self.pair("v", "v")[:, at, at] += 2.0 * contracted(g["a"], chart.E2)
+            size, first = chart.polynomials.shape[1] // 3, chart.coordinates.start
+            fourth = derivative_places(4)
+            add_chart_curvature(chart.polynomials, size, *fourth, first, v, a, *of, motion.form.own, *found)
 
     def add_multiplier(self, multiplier: Array, forces: Array, partials: Mapping[str, Array]) -> None:
         """What E lambda adds where L is multiplier . tau, beside planes and gradient at constant E lambda.

@@ -19,6 +19,15 @@ import numpy as np
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.polynomial import derivatives_at_zero
 from dynamics.kernels.rotation_chart import serial_chart
+from dynamics.kernels.serial_planes import carry_outputs, carry_rows
+from dynamics.kernels.serial_products import (
+    carry_forces,
+    carry_partials,
+    carry_squares,
+    chart_derivatives,
+    chart_stiffness,
+    held_angles,
+)
 from dynamics.model.body import Frame
 from dynamics.model.kinematic_tree import KinematicTree, packed_of
 
@@ -32,66 +41,75 @@ Part = tuple[slice, Array]  # of an axis: where it stands, and what stands there
 
 
 class SerialChart:
-    """Derivatives E, E2, ... of e by p at the nodes, for one rotation vector."""
+    """e of one rotation vector as polynomials in p around the nodes, and its derivatives there.
 
-    def __init__(self, coordinates: slice, p: Array, degree: int) -> None:
-        self.coordinates, self.degree = coordinates, degree
-        self.rotation, self.polynomials = serial_chart(p, degree)
+    rotation : (nodes, 9) Exp(p), row by row; E : (nodes, 3, 3), [i, j] = d e_i / d p_j
+    """
 
-    @cached_property
-    def E(self) -> Array:
-        """(nodes, 3, 3), [i, j] = d e_i / d p_j: the right Jacobian of Exp."""
-        return derivatives_at_zero(self.polynomials, 1)
+    def __init__(self, coordinates: slice, rotation: Array, polynomials: Array, E: Array) -> None:
+        self.coordinates, self.rotation, self.polynomials, self.E = coordinates, rotation, polynomials, E
+
+    def derivatives(self, order: int) -> Array:
+        """(nodes, 3, 3, ..., 3)."""
+        return derivatives_at_zero(self.polynomials.reshape(len(self.E), 3, -1), order)
 
     @cached_property
     def E2(self) -> Array:
-        return derivatives_at_zero(self.polynomials, 2)
+        return self.derivatives(2)
 
     @cached_property
     def E3(self) -> Array:
-        return derivatives_at_zero(self.polynomials, 3)
+        return self.derivatives(3)
 
     @cached_property
     def E4(self) -> Array:
-        return derivatives_at_zero(self.polynomials, 4)
+        return self.derivatives(4)
 
 
 class SerialMotion:
     """q, v and a of a model with rotation vectors at nodes, and the same motion of its serial form.
 
-    degree : 1 to 4, of the derivatives of e by p that are needed
+    degree : 1 to 4, of the derivatives of e by p that are needed; E at 1, D1 and e'' at 2, D2 at 3
+    arrays : q, v and a of the serial form, as far as they are given, (nodes, n')
     """
 
     def __init__(self, model: KinematicTree, nodes: Batch, degree: int) -> None:
-        self.model, self.form, self.nodes = model, model.serial_bodies, nodes
+        self.model, self.form, self.nodes, self.degree = model, model.serial_bodies, nodes, degree
         self.q, *rates = nodes.arrays[:3]
         self.v = rates[0] if rates else None
         self.a = rates[1] if len(rates) > 1 else None
-        self.charts = [
-            SerialChart(joint.coordinates, self.q[:, joint.coordinates], degree)
-            for joint in model.rotation_joints
-        ]
+        self.firsts = np.array([joint.coordinates.start for joint in model.rotation_joints])
+        self.arrays = tuple(self._widened(array) for array in (self.q, *rates))
+        count, none = len(self.q), np.empty((0, 0), nodes.dtype)
+        E, D1, D2 = (np.empty((count, 9 * len(self.firsts)), nodes.dtype) for _ in range(3))
+        self.rows_of_E, self.rows_of_D1, self.rows_of_D2 = E, D1, D2
+        v, a = (none if each is None else each for each in (self.v, self.a))
+        moved_v, moved_a = (*self.arrays[1:], none, none)[:2]
+        self.charts: list[SerialChart] = []
+        for at, joint in enumerate(model.rotation_joints):
+            places = joint.coordinates
+            rotation, polynomials = serial_chart(np.ascontiguousarray(self.q[:, places]), degree)
+            self._turn(rotation, int(self.form.own[places.start]))
+            sizes = polynomials.shape[1] // 3, degree, places.start
+            chart_derivatives(polynomials, *sizes, v, a, self.form.own, E, D1, D2, moved_v, moved_a, 9 * at)
+            chart = SerialChart(places, rotation, polynomials, entries(E, at))
+            self.charts.append(chart)
 
-    # --- motion ---------------------------------------------------------------------------------------
+    def _widened(self, array: Array) -> Array:
+        """(nodes, n) -> (nodes, n'), held coordinates zero."""
+        found = np.zeros((len(array), self.model.serial.n), self.nodes.dtype)
+        found[:, self.form.own] = array
+        return found
 
-    @cached_property
-    def arrays(self) -> tuple[Array, ...]:
-        """q, v and a of the serial form, as far as they are given, (nodes, n')."""
-        count = int(self.form.own.max(initial=0)) + 1
-        given = [array for array in (self.q, self.v, self.a) if array is not None]
-        found = [np.zeros((len(self.q), count), self.nodes.dtype) for _ in given]
-        for array, wider in zip(given, found, strict=True):
-            wider[:, self.form.own] = array
-        for joint, chart in zip(self.model.rotation_joints, self.charts, strict=True):
-            places = self.form.own[joint.coordinates]
-            found[0][:, places] = 0.0
-            yaw, pitch, roll = yaw_pitch_roll(chart.rotation)
-            found[0][:, places[0] - 2], found[0][:, places[0] - 1], found[0][:, places[0]] = yaw, pitch, roll
-            for rate in found[1:]:
-                rate[:, places] = times(chart.E, rate[:, places])
-            if self.a is not None:
-                found[2][:, places] += twice(chart.E2, self.rate(chart), self.rate(chart))
-        return tuple(found)
+    def _turn(self, rotation: Array, at: int) -> None:
+        """The angles of a rotation, held and of roll, into q of the serial form."""
+        q = self.arrays[0]
+        if q.dtype == np.float64:
+            held_angles(rotation, q, at)
+            return
+        angles = yaw_pitch_roll(rotation.reshape(-1, 3, 3))
+        q[:, at - 2], q[:, at - 1], q[:, at] = angles
+        q[:, at + 1] = q[:, at + 2] = 0.0
 
     def rate(self, chart: SerialChart) -> Array:
         """p', (nodes, 3)."""
@@ -101,16 +119,12 @@ class SerialMotion:
     @cached_property
     def D1(self) -> list[Array]:
         """d e' / d p = E2 p', of every rotation vector."""
-        return [once(chart.E2, self.rate(chart)) for chart in self.charts]
+        return [entries(self.rows_of_D1, at) for at in range(len(self.charts))]
 
     @cached_property
     def D2(self) -> list[Array]:
         """d e'' / d p = E2 p'' + E3 p' p', of every rotation vector."""
-        assert self.a is not None
-        return [
-            once(chart.E2, self.a[:, chart.coordinates]) + twice(chart.E3, self.rate(chart), self.rate(chart))
-            for chart in self.charts
-        ]
+        return [entries(self.rows_of_D2, at) for at in range(len(self.charts))]
 
     def batch(self, *further: Array | None) -> Batch:
         """The motion of the serial form and further rows of nodes, as its algorithms take them."""
@@ -134,15 +148,44 @@ class SerialMotion:
 
     def forces(self, serial: Array) -> Array:
         """(nodes, n') generalized forces of the serial form -> (nodes, n)."""
-        return self.columns(serial)
+        out = np.empty((len(serial), self.model.n), np.result_type(serial, self.rows_of_E))
+        carry_forces(serial, self.form.own, self.firsts, self.rows_of_E, out)
+        return out
+
+    def stiffness(self, forces: Array) -> Array:
+        """tau_e . E2 of every rotation vector: of tau = E' tau_e, what E depends on p; (nodes, 9) each."""
+        out = np.empty(self.rows_of_E.shape, np.result_type(forces, self.rows_of_E))
+        for at, chart in enumerate(self.charts):
+            size = chart.polynomials.shape[1] // 3
+            first = chart.coordinates.start
+            chart_stiffness(chart.polynomials, size, first, forces, self.form.own, out, 9 * at)
+        return out
+
+    def carried_partials(self, serial: Array, rows: Array, forces: Array | None) -> Array:
+        """Slots of first derivatives, (rows', 3, n', blocks, width) -> (rows, 3, n, blocks, width).
+
+        rows : places of the rows; forces : None, or generalized forces of the serial form, whose rows come
+            first
+        """
+        n, none = self.model.n, np.zeros_like(self.rows_of_E)
+        out = self.nodes.slots(len(rows), 3, n, cleared=False)
+        stiffness, count = (none, 0) if forces is None else (self.stiffness(forces), n)
+        matrices = self.rows_of_E, self.rows_of_D1, self.rows_of_D2
+        carry_partials(serial, rows, count, self.form.own, self.firsts, *matrices, stiffness, out)
+        return out
 
     def rows(self, serial: Array) -> Array:
-        """(nodes, n', ...) rows of forces -> (nodes, n, ...)."""
-        found = serial[:, self.form.own]
-        for places, E in self.groups():
-            part = found[:, places]
-            found[:, places] = (np.swapaxes(E, 1, 2) @ part.reshape(len(E), 3, -1)).reshape(part.shape)
-        return found
+        """(nodes, n', m) rows of forces -> (nodes, n, m)."""
+        out = np.empty((len(serial), self.model.n, *serial.shape[2:]), np.result_type(serial, self.rows_of_E))
+        flat = (len(serial), -1, serial[0, 0].size if len(serial) else 1)
+        carry_rows(serial.reshape(flat), self.form.own, self.firsts, self.rows_of_E, out.reshape(flat))
+        return out
+
+    def carried_squares(self, serial: Array) -> Array:
+        """Slots of bilinear forms of two rates, (planes, n', n', blocks, width) -> (planes, n, n, ...)."""
+        out = self.nodes.slots(len(serial), self.model.n, self.model.n, cleared=False)
+        carry_squares(serial, self.form.own, self.firsts, self.rows_of_E, out)
+        return out
 
     def matrix(self, serial: Array) -> Array:
         """(nodes, n', n') -> (nodes, n, n): a bilinear form of two rates."""
@@ -150,7 +193,7 @@ class SerialMotion:
 
     def velocities(self, rates: Array) -> Array:
         """(nodes, n) rates or virtual rates -> (nodes, n') of the serial form."""
-        found = np.zeros((len(rates), int(self.form.own.max(initial=0)) + 1), rates.dtype)
+        found = np.zeros((len(rates), self.model.serial.n), rates.dtype)
         found[:, self.form.own] = rates
         for places, E in self.groups():
             found[:, self.form.own[places]] = times(E, rates[:, places])
@@ -158,7 +201,7 @@ class SerialMotion:
 
     def serial_forces(self, forces: Array) -> Array:
         """(nodes, n) generalized forces -> (nodes, n') of the serial form, what is held left out."""
-        found = np.zeros((len(forces), int(self.form.own.max(initial=0)) + 1), self.nodes.dtype)
+        found = np.zeros((len(forces), self.model.serial.n), self.nodes.dtype)
         found[:, self.form.own] = forces
         for places, E in self.groups():
             found[:, self.form.own[places]] = solved(np.swapaxes(E, 1, 2), forces[:, places])
@@ -186,29 +229,33 @@ class SerialMotion:
             for chart, slope in zip(self.charts, slopes, strict=True)
         ]
 
-    def partials(self, by_q: Array, by_v: Array, by_a: Array | None = None) -> tuple[Array, ...]:
-        """Derivatives of outputs by q, v and, where given, a: (nodes, m, n') each -> (nodes, m, n)."""
-        given = dict(zip(MOTION, [by_q, by_v] if by_a is None else [by_q, by_v, by_a], strict=False))
-        found = {name: self.columns(part) for name, part in given.items()}
-        for name, part in given.items():
-            for by in SOURCES[name][:-1]:
-                for at, added in self.parts(part, name, by):
-                    found[by][..., at] += added
-        return tuple(found.values())
+    def outputs(self, *serial: Array | None) -> list[Array]:
+        """Derivatives of outputs by q, v and a, (nodes, m, n') as far as given -> (nodes, m, n) each."""
+        given = [each for each in serial if each is not None]
+        kind = np.result_type(*given, self.rows_of_E)
+        absent = np.empty((0, 0, 0), kind)
+        found = [np.empty((*each.shape[:2], self.model.n), kind) for each in given]
+        before, after = ([*arrays, *[absent] * (3 - len(given))] for arrays in (given, found))
+        matrices = self.rows_of_E, self.rows_of_D1, self.rows_of_D2
+        carry_outputs(
+            *(each.astype(kind, copy=False) for each in before), self.form.own, self.firsts, *matrices, *after
+        )
+        return found
 
     def add_chart_stiffness(self, by_q: Array, forces: Array) -> None:
-        """Add tau_e . E2: of tau = E' tau_e, what E depends on p, (nodes, n, n)."""
-        for chart in self.charts:
-            places = chart.coordinates
-            given = forces[:, self.form.own[places]]
-            by_q[:, places, places] += np.einsum("kiab,ki->kab", chart.E2, given)
+        """Add tau_e . E2 to (nodes, n, n); forces : (nodes, n') of the serial form."""
+        found = self.stiffness(forces)
+        for at, chart in enumerate(self.charts):
+            by_q[:, chart.coordinates, chart.coordinates] += entries(found, at)
 
     def wrenches(self, on_links: Array | None) -> Array | None:
         """(nodes, 6 links) on the model's links -> on those of the serial form; None stays None."""
         if on_links is None:
             return None
         found = np.zeros((len(on_links), len(self.form.bodies), 6), on_links.dtype)
-        np.add.at(found, (WHOLE, self.form.links), on_links.reshape(len(on_links), -1, 6))
+        given = on_links.reshape(len(on_links), -1, 6)
+        for own, place in enumerate(self.form.links.tolist()):
+            found[:, place] += given[:, own]
         return found.reshape(len(on_links), -1)
 
     def own_wrenches(self, serial: Array) -> Array:
@@ -230,12 +277,15 @@ def yaw_pitch_roll(R: Array) -> tuple[Array, Array, Array]:
 
 
 def angle_of(sine: Array, cosine: Array) -> Array:
-    """The angle of a vector of any length; of complex numbers, with an imaginary part to its own rounding."""
-    angle = np.arctan2(sine.real, cosine.real)
-    if not np.iscomplexobj(sine):
-        return angle
+    """The angle of a vector of any length of complex numbers, its imaginary part to its own rounding."""
+    angle = np.arctan2(np.real(sine), np.real(cosine))
     s, c = np.sin(angle), np.cos(angle)
     return angle + np.arctan((sine * c - cosine * s) / (cosine * c + sine * s))
+
+
+def entries(rows: Array, at: int) -> Array:
+    """The matrices (nodes, 3, 3) of one rotation vector among rows of nine numbers each."""
+    return rows[:, 9 * at : 9 * at + 9].reshape(-1, 3, 3)
 
 
 def times(matrix: Array, vector: Array) -> Array:

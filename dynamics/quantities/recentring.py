@@ -63,7 +63,9 @@ def recentred(model: KinematicTree, other: KinematicTree, q: Any, v: Any = None,
     motion = SerialMotion(model, nodes, max(1, len(given) - 1))
     found = [array.copy() for array in nodes.arrays]
     for one, new, chart in zip(here, there, motion.charts, strict=True):
-        found[0][:, new.coordinates] = _logarithm(new.centre.T @ one.centre @ chart.rotation)
+        found[0][:, new.coordinates] = _logarithm(
+            new.centre.T @ one.centre @ chart.rotation.reshape(-1, 3, 3)
+        )
     degree = max(1, len(given) - 1)
     turned = SerialMotion(other, Batch((found[0],), nodes.shape, nodes.dtype), degree)
     for chart in turned.charts:
